@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import { type AccessListener, listenForAccessChanges } from "./access-changes.js";
+import { createUuidV7 } from "./uuid.js";
+
+const uuid = createUuidV7();
+
+describe("listenForAccessChanges", () => {
+  const database = useDatabase();
+  const listeners: AccessListener[] = [];
+  afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop())));
+
+  function listen() {
+    const heard: string[] = [];
+    const states: boolean[] = [];
+    const listener = listenForAccessChanges({
+      connectionString: database.url,
+      onChange: (accountId) => heard.push(accountId),
+      onState: (listening) => states.push(listening),
+      onError: () => undefined,
+      heartbeatMs: 200,
+      reconnectMs: 20,
+    });
+    listeners.push(listener);
+    return { heard, states };
+  }
+
+  async function until(condition: () => boolean) {
+    for (let i = 0; i < 400 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(condition()).toBe(true);
+  }
+
+  async function makeAccount() {
+    const id = uuid();
+    await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
+      id,
+      `${id}@example.com`,
+    ]);
+    await database.pool.query(
+      "INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'trace', 'k', sha256($3), 'h')",
+      [uuid(), id, Buffer.from(id)],
+    );
+    return id;
+  }
+
+  it("hears plans that change, keys that are revoked and accounts that go, also by hand-written SQL", async () => {
+    const { heard, states } = listen();
+    await until(() => states.at(-1) === true);
+    const id = await makeAccount();
+    await database.pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [id]);
+    await until(() => heard.length === 1);
+    await database.pool.query("UPDATE api_key SET revoked_at = now() WHERE account_id = $1", [id]);
+    await until(() => heard.length === 2);
+    await database.pool.query("UPDATE api_key SET last_used_at = now() WHERE account_id = $1", [id]);
+    await database.pool.query("DELETE FROM account WHERE id = $1", [id]);
+    await until(() => heard.length === 4);
+    expect(heard).toEqual([id, id, id, id]);
+  });
+
+  it("says that it is down when its connection is cut, and listens again", async () => {
+    const { heard, states } = listen();
+    await until(() => states.at(-1) === true);
+    await database.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark access listener'",
+    );
+    await until(() => states.join() === "true,false,true");
+    const id = await makeAccount();
+    await database.pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [id]);
+    await until(() => heard.includes(id));
+  });
+
+  it("goes down when the connection is open and delivers nothing", async () => {
+    const { states } = listen();
+    await until(() => states.at(-1) === true);
+    const { rows } = await database.pool.query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark access listener'",
+    );
+    expect(rows).toHaveLength(1);
+    // A server process that is stopped keeps its socket open and answers nothing.
+    process.kill(rows[0]?.pid ?? 0, "SIGSTOP");
+    await until(() => states.includes(false));
+    process.kill(rows[0]?.pid ?? 0, "SIGCONT");
+    await until(() => states.at(-1) === true);
+  });
+});

@@ -1,0 +1,80 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { useEmptyDatabase } from "@waymark/testing";
+import pg from "pg";
+import { MigrationError, migrate, migrationsFolder } from "./migrate.js";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waymark-migrations-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function writeMigration(name: string, sql: string, inFolder: string) {
+  await mkdir(join(inFolder, name), { recursive: true });
+  await writeFile(join(inFolder, name, "migration.sql"), sql);
+}
+
+async function query(url: string, sql: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("migrate, on an empty database", () => {
+  const database = useEmptyDatabase();
+
+  it("applies everything once, however many instances start at once", async () => {
+    const results = await Promise.all([1, 2, 3, 4].map(() => migrate(database.url)));
+    const applied = results.flat();
+    expect(new Set(applied).size).toBe(applied.length);
+    expect(applied.length).toBeGreaterThan(0);
+    const rows = await query(database.url, "SELECT * FROM _prisma_migrations");
+    expect(rows).toHaveLength(applied.length);
+    expect(rows[0]).toMatchObject({ applied_steps_count: 1, rolled_back_at: null, logs: null });
+    expect(rows[0].checksum).toMatch(/^[0-9a-f]{64}$/);
+    expect(await migrate(database.url)).toEqual([]);
+  });
+
+  it("refuses a migration that was changed after it was applied", async () => {
+    const changed = join(folder, "changed");
+    await cp(migrationsFolder, changed, { recursive: true });
+    const [row] = await query(database.url, "SELECT migration_name FROM _prisma_migrations LIMIT 1");
+    await writeFile(join(changed, row.migration_name, "migration.sql"), "SELECT 1");
+    await expect(migrate(database.url, changed)).rejects.toThrow(/was changed after it was applied/);
+  });
+
+  it("refuses a database that is ahead of this version", async () => {
+    await expect(migrate(database.url, await mkdtemp(join(folder, "none-")))).rejects.toThrow(/does not know/);
+  });
+});
+
+describe("migrate, when a migration fails", () => {
+  const database = useEmptyDatabase();
+  let own: string;
+  beforeAll(async () => {
+    own = await mkdtemp(join(folder, "own-"));
+  });
+
+  it("rolls it back whole, and goes on from there once it is repaired", async () => {
+    await writeMigration("1_first", "CREATE TABLE first (id int)", own);
+    await writeMigration("2_second", "CREATE TABLE second (id int); SELECT 1/0", own);
+    await expect(migrate(database.url, own)).rejects.toThrow(MigrationError);
+    const tables = await query(database.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1");
+    expect(tables.map((row) => row.tablename)).toEqual(["_prisma_migrations", "first"]);
+    await writeMigration("2_second", "CREATE TABLE second (id int)", own);
+    expect(await migrate(database.url, own)).toEqual(["2_second"]);
+  });
+
+  it("refuses to go on over a migration that another tool left unfinished", async () => {
+    await query(database.url, "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = '1_first'");
+    await expect(migrate(database.url, own)).rejects.toThrow(/started and not finished/);
+  });
+});

@@ -1,0 +1,23 @@
+/**
+ * Every refusal a Waymark service can answer, with its status and the public text that the contracts fix.
+ * Sources: both contracts' "Errors" sections; design decisions for what they leave open.
+ */
+export const errorCodes = {
+  validation_failed: { status: 400, message: "Validation failed" },
+  invalid_api_key: { status: 401, message: "Invalid API key" },
+  agent_limit: { status: 403, message: "Free plan limited to 1 agent" },
+  plan_required: { status: 403, message: "The API requires a Pro plan. Upgrade to Pro to read statistics." },
+  not_found: { status: 404, message: "Not found" },
+  site_not_found: { status: 404, message: "Site not found" },
+  trace_not_found: { status: 404, message: "Trace not found" },
+  method_not_allowed: { status: 405, message: "Method not allowed" },
+  body_too_large: { status: 413, message: "Body too large" },
+  unsupported_media_type: { status: 415, message: "Unsupported content type" },
+  rate_limited: { status: 429, message: "Rate limit exceeded" },
+  trace_limit: { status: 429, message: "Monthly trace limit reached. Upgrade to Pro." },
+  internal: { status: 500, message: "Internal server error" },
+  unavailable: { status: 503, message: "Service temporarily unavailable" },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** A key of {@link errorCodes}. */
+export type ErrorCode = keyof typeof errorCodes;

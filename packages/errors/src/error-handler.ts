@@ -1,0 +1,68 @@
+import type { ErrorRequestHandler, RequestHandler, Response } from "express";
+import type { Logger } from "pino";
+import { AppError, validationError } from "./app-error.js";
+
+/** Seconds after which a client may try again when a store is down: one pool reconnect, with room. */
+const retryAfterSeconds = 2;
+
+export interface ErrorHandlerOptions {
+  /** Tells a store that cannot be reached (503) from a bug (500). */
+  isUnavailable(error: unknown): boolean;
+  /** Where failures of ours are logged, when the request has no logger of its own. */
+  log: Logger;
+}
+
+/** The one place where an error becomes an answer: every body is `{"error": string, …}`. */
+export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler {
+  return (thrown: unknown, _request, response, next) => {
+    const error = toAppError(thrown, options);
+    if (error.status >= 500) {
+      const log: Logger = response.locals["log"] ?? options.log;
+      log.error({ err: error.cause ?? error }, error.message);
+    }
+    if (response.headersSent) {
+      next(thrown);
+      return;
+    }
+    sendError(response, error);
+  };
+}
+
+/** Answers a path that no route has. */
+export const notFoundHandler: RequestHandler = () => {
+  throw new AppError("not_found");
+};
+
+function sendError(response: Response, error: AppError): void {
+  response.status(error.status).set(error.headers).json(error.body);
+}
+
+function toAppError(thrown: unknown, options: ErrorHandlerOptions): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const known = fromHttpError(thrown);
+  if (known) return known;
+  if (options.isUnavailable(thrown)) {
+    return new AppError("unavailable", { headers: { "Retry-After": String(retryAfterSeconds) }, cause: thrown });
+  }
+  return new AppError("internal", { cause: thrown });
+}
+
+/** Errors that Express and its body reader raise about the request itself carry `status` and, mostly, `type`. */
+function fromHttpError(thrown: unknown): AppError | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { status, type, limit } = thrown as { status?: unknown; type?: unknown; limit?: unknown };
+  if (type === "entity.too.large") return new AppError("body_too_large", { details: { limit_bytes: limit } });
+  if (type === "encoding.unsupported") {
+    return new AppError("unsupported_media_type", { details: { allowed: ["identity", "gzip", "deflate", "br"] } });
+  }
+  if (thrown instanceof URIError) {
+    return validationError({ path: "The path holds a percent sign that does not start a UTF-8 escape" }, thrown);
+  }
+  if (typeof status === "number" && status >= 400 && status < 500) {
+    return validationError(
+      { body: "The body could not be read: it is cut off or not in its Content-Encoding" },
+      thrown,
+    );
+  }
+  return undefined;
+}

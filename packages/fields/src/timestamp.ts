@@ -1,0 +1,52 @@
+import { z } from "zod";
+
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,20}))?)?(?:(Z)|([+-])(\d{2})(?::?(\d{2}))?)$/i;
+
+const form = "an ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
+
+/** A timestamp that was understood, or the sentence that says what is wrong with it. */
+export type TimestampResult = { ok: true; value: string } | { ok: false; problem: string };
+
+/**
+ * Reads an ISO 8601 timestamp with `Z` or an offset, years 0001 to 9999 (in UTC too), digits after the microsecond cut off.
+ * @returns the same instant as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts as text and which Postgres reads without rounding
+ */
+export function parseTimestamp(text: string): TimestampResult {
+  const match = pattern.exec(text);
+  if (!match) return { ok: false, problem: `Must be ${form}` };
+  const [, year = "", month = "", day = "", hour = "", minute = "", second = "0", fraction = ""] = match;
+  const [, , , , , , , , , sign, offsetHour = "0", offsetMinute = "0"] = match;
+  const local = utcMillis(+year, +month, +day, +hour, +minute, +second);
+  const offsetMinutes = (+offsetHour * 60 + +offsetMinute) * (sign === "-" ? -1 : 1);
+  if (local === undefined) return { ok: false, problem: `Must be a date and time that exist, as ${form}` };
+  if (+offsetHour > 23 || +offsetMinute > 59)
+    return { ok: false, problem: "Must have an offset from -23:59 to +23:59" };
+  const instant = new Date(local - offsetMinutes * 60_000);
+  const utcYear = instant.getUTCFullYear();
+  if (+year < 1 || utcYear < 1 || utcYear > 9999)
+    return { ok: false, problem: "Must lie in the years 0001 to 9999, in UTC" };
+  return { ok: true, value: `${instant.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z` };
+}
+
+/** Milliseconds since 1970 of a calendar date and time, or undefined where it does not exist (30 February, 24:00, second 60). */
+function utcMillis(year: number, month: number, day: number, hour: number, minute: number, second: number) {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
+  return date.setUTCHours(hour, minute, second, 0);
+}
+
+/** A timestamp field: see {@link parseTimestamp} for what goes in and comes out. */
+export function timestampField() {
+  return z
+    .string()
+    .transform((text, context) => {
+      const result = parseTimestamp(text);
+      if (result.ok) return result.value;
+      context.addIssue({ code: "custom", message: result.problem });
+      return z.NEVER;
+    })
+    .meta({ format: "date-time", description: "ISO 8601 with `Z` or an offset; microseconds are kept" });
+}

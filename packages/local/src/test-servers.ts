@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool, migrate } from "@waymark/database";
+import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { anyFreePort } from "./ports.js";
+
+/** Nothing in a test outlives it, so nothing needs to reach the disk. */
+const testSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" };
+
+/** The migrated database that test files clone; `@waymark/testing` knows the same name. */
+const templateDatabase = "waymark_template";
+
+/**
+ * Runs a command with `TEST_DATABASE_URL` and, where `redis-server` is on the PATH, `TEST_REDIS_URL` set to real
+ * servers made for it, and removes them afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error.
+ * @returns the command's exit code
+ */
+export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), "waymark-test-"));
+  const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres"), settings: testSettings });
+  let redis: ChildProcess | undefined;
+  try {
+    const server = new URL(postgres.connectionString);
+    await createTemplate(server);
+    const redisPort = await anyFreePort();
+    redis = startRedis(redisPort, folder);
+    if (!redis && env["REQUIRE_REDIS"])
+      throw new Error("REQUIRE_REDIS is set, and there is no redis-server on the PATH.");
+    server.pathname = "/postgres";
+    return await run(command, {
+      ...env,
+      TEST_DATABASE_URL: server.href,
+      ...(redis && { TEST_REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
+    });
+  } finally {
+    if (env["KEEP_DB"]) {
+      process.stderr.write(`KEEP_DB is set: Postgres goes on, its files are in ${folder}.\n`);
+    } else {
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+    redis?.kill();
+  }
+}
+
+async function createTemplate(server: URL): Promise<void> {
+  const template = new URL(server);
+  template.pathname = `/${templateDatabase}`;
+  const pool = createPool({
+    connectionString: server.href,
+    maxConnections: 1,
+    applicationName: "waymark tests",
+    statementTimeoutMs: 0,
+  });
+  try {
+    await pool.query(`CREATE DATABASE ${templateDatabase}`);
+  } finally {
+    await pool.end();
+  }
+  await migrate(template.href);
+}
+
+function startRedis(port: number, folder: string): ChildProcess | undefined {
+  if (spawnSync("redis-server", ["--version"]).status !== 0) return undefined;
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  return spawn("redis-server", args, { stdio: "ignore" });
+}
+
+/** Runs the command in the foreground; a signal to us reaches it too, and we go on to clean up. */
+function run([command = "", ...args]: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env, stdio: "inherit" });
+    const forward = (signal: NodeJS.Signals) => child.kill(signal);
+    process.on("SIGINT", forward).on("SIGTERM", forward);
+    child.on("error", reject);
+    child.on("exit", (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// Runs jest on the package in the working folder, with the shared preset and Node's ES modules.
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const jest = createRequire(import.meta.url).resolve("jest/bin/jest");
+const config = fileURLToPath(new URL("../jest.config.mjs", import.meta.url));
+const flags = ["--experimental-vm-modules", "--disable-warning=ExperimentalWarning"];
+const args = ["--config", config, "--rootDir", process.cwd(), "--maxWorkers=1", ...process.argv.slice(2)];
+const result = spawnSync(process.execPath, [...flags, jest, ...args], { stdio: "inherit" });
+process.exit(result.status ?? 1);

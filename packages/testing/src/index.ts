@@ -1,0 +1,2 @@
+export { type TestDatabase, templateDatabase, useDatabase, useEmptyDatabase } from "./database.js";
+export { describeWithRedis, testRedisUrl } from "./redis.js";
