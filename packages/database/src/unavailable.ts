@@ -1,3 +1,5 @@
+import { isNativeError } from "node:util/types";
+
 const networkCodes = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -18,12 +20,13 @@ const driverMessages =
  * failover), 55P03 and 57014 (lock and statement timeouts); Postgres documentation, appendix A.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
+  if (!isNativeError(error)) return false;
+  const { code, errors, cause } = error as { code?: unknown; errors?: unknown; cause?: unknown };
   if (typeof code === "string") {
     if (networkCodes.has(code)) return true;
     if (/^(08...|53...|57P..|25006|55P03|57014)$/.test(code)) return true;
   }
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
-  return driverMessages.test(error.message) || (error.cause !== undefined && isDatabaseUnavailable(error.cause));
+  // Node tries every address of a host and then throws one AggregateError.
+  if (Array.isArray(errors)) return errors.some(isDatabaseUnavailable);
+  return driverMessages.test(error.message) || (cause !== undefined && isDatabaseUnavailable(cause));
 }

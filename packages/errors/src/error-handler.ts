@@ -1,3 +1,4 @@
+import { isNativeError } from "node:util/types";
 import type { ErrorRequestHandler, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { AppError, validationError } from "./app-error.js";
@@ -49,13 +50,13 @@ function toAppError(thrown: unknown, options: ErrorHandlerOptions): AppError {
 
 /** Errors that Express and its body reader raise about the request itself carry `status` and, mostly, `type`. */
 function fromHttpError(thrown: unknown): AppError | undefined {
-  if (!(thrown instanceof Error)) return undefined;
+  if (!isNativeError(thrown)) return undefined;
   const { status, type, limit } = thrown as { status?: unknown; type?: unknown; limit?: unknown };
   if (type === "entity.too.large") return new AppError("body_too_large", { details: { limit_bytes: limit } });
   if (type === "encoding.unsupported") {
     return new AppError("unsupported_media_type", { details: { allowed: ["identity", "gzip", "deflate", "br"] } });
   }
-  if (thrown instanceof URIError) {
+  if (thrown.name === "URIError") {
     return validationError({ path: "The path holds a percent sign that does not start a UTF-8 escape" }, thrown);
   }
   if (typeof status === "number" && status >= 400 && status < 500) {

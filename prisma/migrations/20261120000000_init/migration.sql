@@ -27,17 +27,17 @@ CREATE UNIQUE INDEX "api_key_hash_key" ON "api_key" ("hash");
 CREATE INDEX "api_key_account_id_idx" ON "api_key" ("account_id");
 
 -- Every instance caches what a key may do. These triggers tell all of them at once when that changed, also when it was
--- changed by hand: the payload is the account, whose keys are then looked up anew.
+-- changed by hand: the payload is the account, whose keys are then looked up anew. The argument names its column.
 CREATE FUNCTION "notify_account_access"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_notify('waymark_access', CASE TG_TABLE_NAME WHEN 'account' THEN OLD.id ELSE OLD.account_id END::text);
+  PERFORM pg_notify('waymark_access', to_jsonb(OLD) ->> TG_ARGV[0]);
   RETURN NULL;
 END
 $$;
 CREATE TRIGGER "api_key_access_changed" AFTER DELETE OR UPDATE OF "revoked_at", "account_id", "service", "hash" ON "api_key"
-  FOR EACH ROW EXECUTE FUNCTION "notify_account_access"();
+  FOR EACH ROW EXECUTE FUNCTION "notify_account_access"('account_id');
 CREATE TRIGGER "account_access_changed" AFTER DELETE OR UPDATE OF "plan" ON "account"
-  FOR EACH ROW EXECUTE FUNCTION "notify_account_access"();
+  FOR EACH ROW EXECUTE FUNCTION "notify_account_access"('id');
 
 CREATE TABLE "agent" (
   "account_id" uuid NOT NULL,

@@ -1,0 +1,69 @@
+import { type ApiDescription, type DocumentedAnswer, errorSchema, type Route } from "@waymark/http";
+import { upgradePath } from "@waymark/plan";
+import { z } from "zod";
+
+const description = `
+Records what AI agents did: a trace is one run, its spans are the steps. Plain JSON from any language; no client library is needed.
+A 201 means that what was sent is committed to the database.
+
+Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. Bodies are \`application/json\` in UTF-8.
+Metadata, inputs and outputs are kept and given back exactly as they came. Every answer has an \`X-Request-Id\`; name it when you report a problem.
+
+Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
+413 for a body over the limit, 415 for another content type, 500 for a fault of ours and 503 with \`Retry-After\` while the
+database cannot be reached. 429, 500 and 503 are safe to retry.
+`;
+
+/** The description of the trace service for `/openapi.json` and `/docs`. */
+export function describeTraceApi(routes: readonly Route[]): ApiDescription {
+  return {
+    title: "Waymark trace API",
+    version: "1",
+    description,
+    basePath: "/api/v1",
+    keyForm: "wmk_trace_…",
+    routes,
+  };
+}
+
+/** The answers that several routes share. */
+export const validationFailed: DocumentedAnswer = {
+  description: "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
+  schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+  example: { error: "Validation failed", fields: { started_at: "Required" } },
+};
+
+export const invalidKey: DocumentedAnswer = {
+  description: "The key is missing, malformed, unknown or revoked",
+  schema: errorSchema(),
+  example: { error: "Invalid API key" },
+  headers: ["WWW-Authenticate"],
+};
+
+export const traceNotFound: DocumentedAnswer = {
+  description: "There is no such trace, or it belongs to another account",
+  schema: errorSchema(),
+  example: { error: "Trace not found" },
+};
+
+/** The headers of answers that spend a trace of the month. */
+export const monthHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+export const agentLimitReached: DocumentedAnswer = {
+  description: "A Free account has its one agent, and this trace names another",
+  schema: errorSchema({ upgrade_url: z.string() }),
+  example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
+  headers: monthHeaders,
+};
+
+export const traceLimitReached: DocumentedAnswer = {
+  description: "The month's traces are used up",
+  schema: errorSchema({ limit: z.number(), current: z.number(), upgrade_url: z.string() }),
+  example: {
+    error: "Monthly trace limit reached. Upgrade to Pro.",
+    limit: 1000,
+    current: 1000,
+    upgrade_url: upgradePath,
+  },
+  headers: [...monthHeaders, "Retry-After"],
+};

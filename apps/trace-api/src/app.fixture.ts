@@ -1,0 +1,112 @@
+import { afterAll, beforeAll } from "@jest/globals";
+import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
+import { createPrisma, createUuidV7 } from "@waymark/database";
+import type { PlanId } from "@waymark/plan";
+import { createLogger, createRegistry } from "@waymark/service";
+import { useDatabase } from "@waymark/testing";
+import type { Express } from "express";
+import request from "supertest";
+import { createApp } from "./app.js";
+
+/** What a test file works with: the real app on a database of its own, a clock, and what was queued. */
+export interface TestApp {
+  readonly app: Express;
+  readonly pool: ReturnType<typeof useDatabase>["pool"];
+  readonly databaseUrl: string;
+  /** Alerts queued by the app, in order. */
+  readonly queued: { accountId: string; alertId: string }[];
+  /** Sets the moment that monthly limits go by. */
+  setNow(moment: Date): void;
+  /** Makes an account with a key of the trace service. */
+  makeAccount(plan: PlanId): Promise<TestAccount>;
+}
+
+/** An account, and requests in its name. */
+export interface TestAccount {
+  id: string;
+  key: string;
+  post(path: string, body?: unknown): request.Test;
+  patch(path: string, body?: unknown): request.Test;
+  get(path: string): request.Test;
+  /** Creates a trace and returns its id. */
+  makeTrace(changes?: Record<string, unknown>): Promise<string>;
+}
+
+/** A body that creates a trace. */
+export function traceBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { agent_id: "agent", name: "A run", status: "running", started_at: "2026-06-01T12:00:00.000Z", ...changes };
+}
+
+/** A body that adds a span. */
+export function spanBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { name: "a step", status: "ok", started_at: "2026-06-01T12:00:01.000Z", ...changes };
+}
+
+/** The app under test, as production builds it. */
+export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
+  const database = useDatabase();
+  const queued: TestApp["queued"] = [];
+  const log = createLogger({ service: "trace-api", level: "silent" });
+  let current = () => new Date();
+  let app: Express | undefined;
+  let keys: KeyDirectory | undefined;
+  const prisma = createPrisma(database.pool);
+
+  beforeAll(() => {
+    keys = createKeyDirectory({ service: "trace", pool: database.pool, connectionString: database.url, log });
+    app = createApp({
+      pool: database.pool,
+      keys,
+      alerts: { add: async (alert) => void queued.push(alert) },
+      checks: { required: { database: () => database.pool.query("SELECT 1") } },
+      log,
+      registry: createRegistry("trace-api"),
+      bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
+      uuid: createUuidV7(),
+      now: () => current(),
+    });
+  });
+  afterAll(() => keys?.stop());
+
+  const running = (): Express => {
+    if (!app) throw new Error("The app starts in beforeAll");
+    return app;
+  };
+  let accounts = 0;
+  return {
+    get app() {
+      return running();
+    },
+    pool: database.pool,
+    databaseUrl: database.url,
+    queued,
+    setNow: (moment) => {
+      current = () => moment;
+    },
+    async makeAccount(plan) {
+      const account = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
+      const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+      return actAs(running(), account.id, key);
+    },
+  };
+}
+
+function withBody(test: request.Test, body: unknown): request.Test {
+  return body === undefined ? test : test.send(body as object);
+}
+
+function actAs(app: Express, id: string, key: string): TestAccount {
+  const authorized = (test: request.Test) => test.set("Authorization", `Bearer ${key}`);
+  const account: TestAccount = {
+    id,
+    key,
+    post: (path, body) => withBody(authorized(request(app).post(path)), body),
+    patch: (path, body) => withBody(authorized(request(app).patch(path)), body),
+    get: (path) => authorized(request(app).get(path)),
+    async makeTrace(changes = {}) {
+      const answer = await account.post("/api/v1/traces", traceBody(changes)).expect(201);
+      return answer.body.trace_id;
+    },
+  };
+  return account;
+}

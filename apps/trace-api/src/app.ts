@@ -1,0 +1,46 @@
+import { authenticate, type KeyDirectory } from "@waymark/auth";
+import { isDatabaseUnavailable } from "@waymark/database";
+import { errorHandler, notFoundHandler } from "@waymark/errors";
+import { createBodyReader, createRouter, publicRoutes, requestContext } from "@waymark/http";
+import type { ReadinessChecks } from "@waymark/service";
+import express, { type Express } from "express";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { describeTraceApi } from "./api.js";
+import { addSpanRoute } from "./spans/add-span.route.js";
+import { createTraceRoute } from "./traces/create-trace.route.js";
+import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
+import { getTraceRoute } from "./traces/get-trace.route.js";
+
+/** What the trace service works with. */
+export interface AppDeps {
+  pool: pg.Pool;
+  keys: Pick<KeyDirectory, "find">;
+  alerts: AlertQueue;
+  checks: ReadinessChecks;
+  log: Logger;
+  registry: Registry;
+  bodyLimitBytes: number;
+  /** Makes ids: UUIDv7, rising. */
+  uuid(): string;
+  /** The moment that monthly limits go by. */
+  now(): Date;
+}
+
+/** The trace service: its middleware in order, and every route. */
+export function createApp(deps: AppDeps): Express {
+  const routes = [createTraceRoute(deps), addSpanRoute(deps), finalizeTraceRoute(deps), getTraceRoute(deps)];
+  const api = describeTraceApi(routes);
+
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.use(requestContext(deps));
+  app.use(publicRoutes({ api, checks: deps.checks }));
+  app.use(api.basePath, authenticate(deps.keys));
+  app.use(api.basePath, createRouter(routes, api.basePath, createBodyReader(deps.bodyLimitBytes)));
+  app.use(notFoundHandler);
+  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
+  return app;
+}

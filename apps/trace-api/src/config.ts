@@ -1,0 +1,27 @@
+import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
+
+/** What the trace service is told by its environment; the README's table explains each variable. */
+export type Config = ReturnType<typeof loadConfig>;
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming every variable that is missing or wrong
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnv(env, {
+    ...commonVariables,
+    TRACE_API_PORT: portVariable(4100),
+    TRACE_API_METRICS_PORT: portVariable(4101),
+    BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
+  });
+  return {
+    http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.TRACE_API_METRICS_PORT,
+      isPortChosen: Boolean(env["TRACE_API_METRICS_PORT"]),
+    },
+    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    redisUrl: read.REDIS_URL,
+  };
+}

@@ -1,0 +1,19 @@
+import { jsonField, textField, timestampField } from "@waymark/fields";
+import { z } from "zod";
+
+/** The states of a span (trace contract, "States and transitions"). */
+export const spanStatuses = ["ok", "error"] as const;
+
+/** The body of `POST /traces/:trace_id/spans` (trace contract, "Span"). */
+export const newSpanSchema = z.object({
+  name: textField({ min: 1, max: 1_000 }).describe("A label: a model call, a tool, a retrieval"),
+  status: z.enum(spanStatuses),
+  started_at: timestampField(),
+  ended_at: timestampField().nullish(),
+  input: jsonField().optional(),
+  output: jsonField().optional(),
+  error: textField().nullish().describe("The error message, for status `error`"),
+  parent_span_id: textField().nullish().describe("The id of the span that this one is part of; kept as given"),
+});
+
+export type NewSpan = z.output<typeof newSpanSchema>;

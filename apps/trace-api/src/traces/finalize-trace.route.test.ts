@@ -1,0 +1,147 @@
+import { describe, expect, it } from "@jest/globals";
+import { type TestAccount, useApp } from "../app.fixture.js";
+
+describe("PATCH /api/v1/traces/:trace_id", () => {
+  const test = useApp();
+
+  const alertsOf = async (account: TestAccount) => {
+    const { rows } = await test.pool.query(
+      "SELECT id, status, trace_id FROM alert WHERE account_id = $1 ORDER BY created_at, id",
+      [account.id],
+    );
+    return rows;
+  };
+  const statusesOwed = async (account: TestAccount) => (await alertsOf(account)).map((alert) => alert.status);
+  const patch = (account: TestAccount, id: string, body: unknown) =>
+    account.patch(`/api/v1/traces/${id}`, body).expect(200, { ok: true });
+
+  describe("200", () => {
+    it("changes only what is given", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace({ metadata: { keep: true } });
+      const read = async () => (await account.get(`/api/v1/traces/${id}`)).body;
+      await patch(account, id, { status: "success" });
+      expect(await read()).toMatchObject({ status: "success", ended_at: null, metadata: { keep: true } });
+      await patch(account, id, { ended_at: "2026-06-01T12:00:09.5+02:00" });
+      expect(await read()).toMatchObject({ status: "success", ended_at: "2026-06-01T10:00:09.500Z" });
+      await patch(account, id, {});
+      await patch(account, id, { name: "other", metadata: {} });
+      expect(await read()).toMatchObject({
+        name: "A run",
+        ended_at: "2026-06-01T10:00:09.500Z",
+        metadata: { keep: true },
+      });
+      await patch(account, id, { ended_at: null });
+      expect(await read()).toMatchObject({ status: "success", ended_at: null });
+    });
+
+    it("moves from any status to any", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace({ status: "timeout" });
+      for (const status of ["running", "error", "success", "running", "timeout"]) {
+        await patch(account, id, { status });
+        expect((await account.get(`/api/v1/traces/${id}`)).body.status).toBe(status);
+      }
+    });
+  });
+
+  describe("the mail that a failed run owes", () => {
+    it.each(["error", "timeout"])("is owed for %s on a Pro account, and queued", async (status) => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await patch(account, id, { status, ended_at: "2026-06-01T12:01:00Z" });
+      const alerts = await alertsOf(account);
+      expect(alerts).toEqual([{ id: expect.any(String), status, trace_id: id }]);
+      expect(test.queued).toContainEqual({ accountId: account.id, alertId: alerts[0].id });
+    });
+
+    it("is owed once, however often the PATCH is repeated or repeated at the same time", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await Promise.all(Array.from({ length: 30 }, () => patch(account, id, { status: "error" })));
+      await patch(account, id, { status: "error", ended_at: "2026-06-01T12:01:00Z" });
+      await patch(account, id, { ended_at: null });
+      expect(await statusesOwed(account)).toEqual(["error"]);
+      expect(test.queued.filter((alert) => alert.accountId === account.id)).toHaveLength(1);
+    });
+
+    it("is owed again once another status was set in between", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      for (const status of ["error", "error", "success", "error", "timeout", "timeout", "error", "running"]) {
+        await patch(account, id, { status });
+      }
+      expect(await statusesOwed(account)).toEqual(["error", "error", "timeout", "error"]);
+    });
+
+    it("is owed for a trace that was created failed, when a PATCH finalizes it", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace({ status: "error" });
+      expect(await statusesOwed(account)).toEqual([]);
+      await patch(account, id, { status: "error" });
+      await patch(account, id, { status: "error" });
+      expect(await statusesOwed(account)).toEqual(["error"]);
+    });
+
+    it("is not owed for success or running, nor where the body has no status", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace({ status: "error" });
+      await patch(account, id, { ended_at: "2026-06-01T12:01:00Z" });
+      await patch(account, id, { status: "success" });
+      await patch(account, id, { status: "running" });
+      expect(await statusesOwed(account)).toEqual([]);
+    });
+
+    it("is not owed on a Free account", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace();
+      await patch(account, id, { status: "error" });
+      await patch(account, id, { status: "timeout" });
+      expect(await statusesOwed(account)).toEqual([]);
+    });
+
+    it("is owed each to its own trace", async () => {
+      const account = await test.makeAccount("pro");
+      const ids = await Promise.all([1, 2, 3, 4, 5].map(() => account.makeTrace()));
+      await Promise.all(ids.map((id) => patch(account, id, { status: "timeout" })));
+      expect((await alertsOf(account)).map((alert) => alert.trace_id).sort()).toEqual(ids.sort());
+    });
+  });
+
+  describe("400", () => {
+    it.each([
+      [{ status: "done" }, { status: "Must be one of: running, success, error, timeout" }],
+      [{ status: null }, { status: "Required" }],
+      [{ ended_at: "now" }, { ended_at: expect.stringMatching(/^Must be an ISO 8601 timestamp/) }],
+      [{ ended_at: 5 }, { ended_at: "Must be a string, not a number" }],
+    ])("refuses %j and changes nothing", async (body, fields) => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      const answer = await account.patch(`/api/v1/traces/${id}`, { status: "error", ...body }).expect(400);
+      expect(answer.body).toEqual({ error: "Validation failed", fields });
+      expect((await account.get(`/api/v1/traces/${id}`)).body.status).toBe("running");
+      expect(await statusesOwed(account)).toEqual([]);
+    });
+
+    it("comes before 404", async () => {
+      const account = await test.makeAccount("pro");
+      await account.patch("/api/v1/traces/unknown", { status: "done" }).expect(400);
+    });
+  });
+
+  describe("404", () => {
+    it.each(["unknown", "00000000-0000-7000-8000-000000000000", "%00"])("answers it for the trace %s", async (id) => {
+      const account = await test.makeAccount("pro");
+      const answer = await account.patch(`/api/v1/traces/${id}`, { status: "error" }).expect(404);
+      expect(answer.body).toEqual({ error: "Trace not found" });
+    });
+
+    it("answers it for another account's trace, and leaves that alone", async () => {
+      const [owner, other] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+      const id = await owner.makeTrace();
+      await other.patch(`/api/v1/traces/${id}`, { status: "error" }).expect(404, { error: "Trace not found" });
+      expect((await owner.get(`/api/v1/traces/${id}`)).body.status).toBe("running");
+      expect([...(await statusesOwed(owner)), ...(await statusesOwed(other))]).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,56 @@
+import { principalOf } from "@waymark/auth";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { requestLog, route } from "@waymark/http";
+import { planOf } from "@waymark/plan";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { invalidKey, traceNotFound, validationFailed } from "../api.js";
+import { finalizeTrace } from "./finalize-trace.query.js";
+import { finalTraceSchema, type TraceStatus } from "./trace.schema.js";
+
+/** Tells the worker that a mail is owed. The debt itself is in the database: what gets lost here is swept up there. */
+export interface AlertQueue {
+  add(alert: { accountId: string; alertId: string }): Promise<void>;
+}
+
+/** The states that owe a mail (trace contract, "Events"). */
+const failedStatuses: readonly (TraceStatus | undefined)[] = ["error", "timeout"];
+
+/** `PATCH /traces/:trace_id`: finalizes a trace (trace contract, "PATCH /api/v1/traces/:trace_id"). */
+export function finalizeTraceRoute(deps: { pool: pg.Pool; alerts: AlertQueue; uuid(): string; log: Logger }) {
+  return route({
+    method: "patch",
+    path: "/traces/:trace_id",
+    operationId: "finalizeTrace",
+    summary: "Finalize a trace",
+    description:
+      "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing.",
+    params: { trace_id: "The id that creating the trace answered" },
+    body: finalTraceSchema,
+    bodyExample: { status: "success", ended_at: "2026-01-31T12:00:04.250Z" },
+    answers: {
+      200: { description: "The trace is changed", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
+      400: validationFailed,
+      401: invalidKey,
+      404: traceNotFound,
+    },
+    async handle({ params, body, response }) {
+      const { accountId, plan } = principalOf(response);
+      const traceId = params["trace_id"] ?? "";
+      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const owesMail = planOf(plan).failureMails && failedStatuses.includes(body.status);
+      const alertId = owesMail ? deps.uuid() : null;
+      const { found, owed } = await finalizeTrace(deps.pool, { accountId, traceId, change: body, alertId });
+      if (!found) throw new AppError("trace_not_found");
+      if (owed && alertId !== null) {
+        // Not awaited: the change is committed, and a queue that is down must not keep the client waiting.
+        deps.alerts.add({ accountId, alertId }).catch((error: unknown) => {
+          requestLog(response, deps.log).warn({ err: error, alertId }, "alert is owed but not queued; the sweep will");
+        });
+      }
+      return { status: 200, body: { ok: true } };
+    },
+  });
+}

@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
+
+const fixtures = new URL("../../fixtures/", import.meta.url);
+
+interface Run {
+  trace: Record<string, unknown> & { started_at: string };
+  spans: (Record<string, unknown> & { started_at: string; ended_at: string | null; parent: number | null })[];
+  final: { status: string; ended_at: string };
+}
+
+/** The instant as the service writes it. */
+function utc(text: unknown): unknown {
+  return typeof text === "string" ? text.replace(/\+00:00$/, "Z").replace(/(\.\d{3})000Z$/, "$1Z") : text;
+}
+
+describe("GET /api/v1/traces/:trace_id", () => {
+  const test = useApp();
+
+  describe("200", () => {
+    it("shows times in UTC with Z, milliseconds always and microseconds where there are any", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace({
+        started_at: "2026-06-01T14:00:00+02:00",
+        ended_at: "0001-01-01T00:00:00.000001Z",
+      });
+      expect((await account.get(`/api/v1/traces/${id}`)).body).toMatchObject({
+        started_at: "2026-06-01T12:00:00.000Z",
+        ended_at: "0001-01-01T00:00:00.000001Z",
+      });
+      const late = await account.makeTrace({ started_at: "9999-12-31T23:59:59.999999999Z" });
+      expect((await account.get(`/api/v1/traces/${late}`)).body.started_at).toBe("9999-12-31T23:59:59.999999Z");
+    });
+
+    it("finds a trace by its id in upper case too, since both write the same UUID", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace();
+      await account.get(`/api/v1/traces/${id.toUpperCase()}`).expect(200);
+    });
+
+    it("sees each write that was answered", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      for (let n = 1; n <= 20; n++) {
+        await account.post(`/api/v1/traces/${id}/spans`, spanBody()).expect(201);
+        expect((await account.get(`/api/v1/traces/${id}`)).body.spans).toHaveLength(n);
+      }
+    });
+
+    it.each(readdirSync(fixtures).filter((name) => name.endsWith(".traces.ndjson")))(
+      "reads back the recorded runs of %s as they were sent",
+      async (file) => {
+        const account = await test.makeAccount("pro");
+        const lines = readFileSync(new URL(file, fixtures), "utf8").trim().split("\n");
+        for (const line of lines) await expectRoundTrip(account, JSON.parse(line));
+      },
+    );
+  });
+
+  describe("404", () => {
+    it.each(["unknown", "00000000-0000-7000-8000-000000000000", "..%2f..%2fetc", "%00"])(
+      "answers it for %s",
+      async (id) => {
+        const account = await test.makeAccount("free");
+        const answer = await account.get(`/api/v1/traces/${id}`).expect(404);
+        expect(answer.body).toEqual({ error: "Trace not found" });
+      },
+    );
+
+    it("answers it for another account's trace", async () => {
+      const [owner, other] = [await test.makeAccount("free"), await test.makeAccount("pro")];
+      const id = await owner.makeTrace();
+      await other.get(`/api/v1/traces/${id}`).expect(404, { error: "Trace not found" });
+      await owner.get(`/api/v1/traces/${id}`).expect(200);
+    });
+  });
+});
+
+/** Sends a run as an agent would, and compares what is read with what was sent. */
+async function expectRoundTrip(account: TestAccount, run: Run): Promise<void> {
+  const id = await account.makeTrace(run.trace);
+  const spanIds: string[] = [];
+  const expected = [];
+  for (const { parent, ...span } of run.spans) {
+    const body = { ...span, parent_span_id: parent === null ? null : spanIds[parent] };
+    const answer = await account.post(`/api/v1/traces/${id}/spans`, body).expect(201);
+    spanIds.push(answer.body.span_id);
+    expected.push({ ...body, id: answer.body.span_id, started_at: utc(span.started_at), ended_at: utc(span.ended_at) });
+  }
+  await account.patch(`/api/v1/traces/${id}`, run.final).expect(200);
+  const { body } = await account.get(`/api/v1/traces/${id}`).expect(200);
+  expect(body).toEqual({
+    ...run.trace,
+    id,
+    status: run.final.status,
+    started_at: utc(run.trace.started_at),
+    ended_at: utc(run.final.ended_at),
+    spans: expected,
+  });
+}

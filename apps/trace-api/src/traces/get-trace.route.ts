@@ -1,0 +1,84 @@
+import { principalOf } from "@waymark/auth";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { invalidKey, traceNotFound } from "../api.js";
+import { spanStatuses } from "../spans/span.schema.js";
+import { readTrace } from "./get-trace.query.js";
+import { traceStatuses } from "./trace.schema.js";
+
+const timestamp = z.string().meta({ format: "date-time" });
+
+const readSpanSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(spanStatuses),
+  started_at: timestamp,
+  ended_at: timestamp.nullable(),
+  input: z.unknown(),
+  output: z.unknown(),
+  error: z.string().nullable(),
+  parent_span_id: z.string().nullable(),
+});
+
+const readTraceSchema = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  name: z.string(),
+  status: z.enum(traceStatuses),
+  started_at: timestamp,
+  ended_at: timestamp.nullable(),
+  metadata: z.record(z.string(), z.unknown()).nullable(),
+  spans: z.array(readSpanSchema),
+});
+
+/** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
+export function getTraceRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/traces/:trace_id",
+    operationId: "getTrace",
+    summary: "Read a trace with all its spans",
+    description: "Spans come in the order in which they were received. Times are in UTC.",
+    params: { trace_id: "The id that creating the trace answered" },
+    answers: {
+      200: {
+        description: "The trace",
+        schema: readTraceSchema,
+        example: {
+          id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f",
+          agent_id: "billing-agent",
+          name: "Refund order 1042",
+          status: "success",
+          started_at: "2026-01-31T12:00:00.000Z",
+          ended_at: "2026-01-31T12:00:04.250Z",
+          metadata: { model: "gpt-4o" },
+          spans: [
+            {
+              id: "019c13f2-6ce1-7d57-8b1c-8a54dfd5b0a4",
+              name: "get_order",
+              status: "ok",
+              started_at: "2026-01-31T12:00:00.200Z",
+              ended_at: "2026-01-31T12:00:00.450Z",
+              input: { order: 1042 },
+              output: { state: "paid" },
+              error: null,
+              parent_span_id: null,
+            },
+          ],
+        },
+      },
+      401: invalidKey,
+      404: traceNotFound,
+    },
+    async handle({ params, response }) {
+      const { accountId } = principalOf(response);
+      const traceId = params["trace_id"] ?? "";
+      const json = isUuid(traceId) ? await readTrace(pool, accountId, traceId) : undefined;
+      if (json === undefined) throw new AppError("trace_not_found");
+      return { status: 200, body: json };
+    },
+  });
+}

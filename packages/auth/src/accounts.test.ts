@@ -1,0 +1,77 @@
+import { describe, expect, it } from "@jest/globals";
+import { createPrisma } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { AccountError, changePlan, createAccount, findAccount, listAccounts } from "./accounts.js";
+import { hashApiKey } from "./api-key.js";
+import { issueKey, listKeys, revokeKey } from "./issue-key.js";
+
+const database = useDatabase();
+const prisma = createPrisma(database.pool);
+const nobody = "00000000-0000-7000-8000-000000000000";
+
+describe("accounts", () => {
+  it("are created, listed and moved to another plan", async () => {
+    const account = await createAccount(prisma, { email: " Team@Example.com ", plan: "free" });
+    expect(account).toEqual({ id: expect.any(String), email: "team@example.com", plan: "free" });
+    expect(await changePlan(prisma, account.id, "pro")).toEqual({ ...account, plan: "pro" });
+    expect(await listAccounts(prisma)).toContainEqual({ ...account, plan: "pro" });
+  });
+
+  it("have one address each, however it is written", async () => {
+    await createAccount(prisma, { email: "once@example.com", plan: "free" });
+    await expect(createAccount(prisma, { email: "ONCE@example.com", plan: "pro" })).rejects.toThrow(/already/);
+  });
+
+  it.each([
+    "",
+    "nobody",
+    "@example.com",
+    "a@",
+    "a b@example.com",
+    "a@b@c",
+    "a@b\u0000",
+    `${"a".repeat(250)}@example.com`,
+  ])("are not created for the address %j", async (email) => {
+    await expect(createAccount(prisma, { email, plan: "free" })).rejects.toThrow(AccountError);
+  });
+
+  it.each(["not-an-id", nobody])("say so where there is none with the id %s", async (id) => {
+    await expect(findAccount(prisma, id)).rejects.toThrow(AccountError);
+    await expect(changePlan(prisma, id, "pro")).rejects.toThrow(AccountError);
+  });
+});
+
+describe("keys", () => {
+  it("are stored as SHA-256 alone, and shown once", async () => {
+    const { id: accountId } = await createAccount(prisma, { email: "keys@example.com", plan: "free" });
+    const issued = await issueKey(prisma, { accountId, service: "trace", name: "ci" });
+    const { rows } = await database.pool.query("SELECT *, api_key::text AS line FROM api_key WHERE id = $1", [
+      issued.id,
+    ]);
+    expect(rows[0].hash.equals(hashApiKey(issued.key))).toBe(true);
+    expect(rows[0].line).not.toContain(issued.key.slice(10, 40));
+    const listed = await listKeys(prisma, accountId);
+    expect(listed).toEqual([
+      expect.objectContaining({ id: issued.id, service: "trace", name: "ci", revoked_at: null }),
+    ]);
+    expect(JSON.stringify(listed)).not.toContain(issued.key);
+  });
+
+  it("are revoked for good, and keep the moment of the first revocation", async () => {
+    const { id: accountId } = await createAccount(prisma, { email: "revoke@example.com", plan: "free" });
+    const { id } = await issueKey(prisma, { accountId, service: "analytics", name: "old" });
+    const first = await revokeKey(prisma, id);
+    expect(await revokeKey(prisma, id)).toEqual(first);
+    expect((await listKeys(prisma, accountId))[0]?.revoked_at).toBe(first.revoked_at);
+  });
+
+  it("are not made for unknown accounts or without a name, and not revoked where unknown", async () => {
+    const { id: accountId } = await createAccount(prisma, { email: "names@example.com", plan: "free" });
+    await expect(issueKey(prisma, { accountId: nobody, service: "trace", name: "x" })).rejects.toThrow(/no account/);
+    for (const name of ["", "  ", "n".repeat(201), "a\u0000"]) {
+      await expect(issueKey(prisma, { accountId, service: "trace", name })).rejects.toThrow(/1 to 200/);
+    }
+    await expect(revokeKey(prisma, nobody)).rejects.toThrow(/no key/);
+    await expect(revokeKey(prisma, "x")).rejects.toThrow(/no key/);
+  });
+});

@@ -1,0 +1,30 @@
+import { AppError } from "@waymark/errors";
+import type { RequestHandler, Response } from "express";
+import type { Principal } from "./find-key.query.js";
+import type { KeyDirectory } from "./key-directory.js";
+
+/**
+ * Lets only requests with a good key pass, and notes who they act for. The same 401 for a missing, malformed, unknown,
+ * revoked or other-service key (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
+ */
+export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {
+  return async (request, response, next) => {
+    const key = bearerToken(request.get("authorization"));
+    const principal = key === undefined ? undefined : await directory.find(key);
+    if (!principal)
+      throw new AppError("invalid_api_key", { headers: { "WWW-Authenticate": 'Bearer realm="waymark"' } });
+    response.locals["principal"] = principal;
+    next();
+  };
+}
+
+/** Who a request acts for. Throws where {@link authenticate} did not run: that is a mistake in the routes. */
+export function principalOf(response: Response): Principal {
+  const principal: Principal | undefined = response.locals["principal"];
+  if (!principal) throw new Error("This route is not behind authenticate()");
+  return principal;
+}
+
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1];
+}

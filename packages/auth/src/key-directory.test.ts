@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createPrisma } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { pino } from "pino";
+import { changePlan, createAccount } from "./accounts.js";
+import { createApiKey } from "./api-key.js";
+import { issueKey, listKeys, revokeKey } from "./issue-key.js";
+import { createKeyDirectory, type KeyDirectory } from "./key-directory.js";
+
+const database = useDatabase();
+const prisma = createPrisma(database.pool);
+const log = pino({ level: "silent" });
+const directories: KeyDirectory[] = [];
+afterEach(() => Promise.all(directories.splice(0).map((directory) => directory.stop())));
+
+function openDirectory(now: () => number = Date.now) {
+  const asked: string[] = [];
+  const pool = new Proxy(database.pool, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (property !== "query") return value;
+      return (...args: [{ name?: string }]) => {
+        asked.push(args[0].name ?? "");
+        return target.query(...(args as unknown as [string]));
+      };
+    },
+  });
+  const directory = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log, now });
+  directories.push(directory);
+  return { directory, lookups: () => asked.filter((name) => name === "find-key").length };
+}
+
+let accounts = 0;
+async function makeKey(plan: "free" | "pro" = "free") {
+  const account = await createAccount(prisma, { email: `directory-${++accounts}@example.com`, plan });
+  const key = await issueKey(prisma, { accountId: account.id, service: "trace", name: "k" });
+  return { accountId: account.id, ...key };
+}
+
+/** The listener opens in the background; before that nothing is remembered for long. */
+const listening = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+async function until(condition: () => Promise<boolean>) {
+  const end = Date.now() + 1_000;
+  while (Date.now() < end && !(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await condition()).toBe(true);
+}
+
+describe("createKeyDirectory", () => {
+  it("finds whom a key acts for, and asks the database once", async () => {
+    const { directory, lookups } = openDirectory();
+    await listening();
+    const { key, id, accountId } = await makeKey("pro");
+    const found = await Promise.all(Array.from({ length: 50 }, () => directory.find(key)));
+    for (const principal of found) expect(principal).toEqual({ accountId, keyId: id, plan: "pro" });
+    await directory.find(key);
+    expect(lookups()).toBe(1);
+  });
+
+  it("refuses malformed keys without asking the database, and unknown ones after asking", async () => {
+    const { directory, lookups } = openDirectory();
+    expect(await directory.find("wmk_trace_nonsense")).toBeUndefined();
+    expect(await directory.find(createApiKey("analytics").key)).toBeUndefined();
+    expect(lookups()).toBe(0);
+    expect(await directory.find(createApiKey("trace").key)).toBeUndefined();
+    expect(lookups()).toBe(1);
+  });
+
+  it("refuses a revoked key within a second, on every instance", async () => {
+    const [one, other] = [openDirectory().directory, openDirectory().directory];
+    await listening();
+    const { key, id } = await makeKey();
+    expect(await one.find(key)).toBeDefined();
+    expect(await other.find(key)).toBeDefined();
+    await revokeKey(prisma, id);
+    await until(async () => (await one.find(key)) === undefined && (await other.find(key)) === undefined);
+  });
+
+  it("knows a changed plan within a second", async () => {
+    const { directory } = openDirectory();
+    await listening();
+    const { key, accountId } = await makeKey("free");
+    expect((await directory.find(key))?.plan).toBe("free");
+    await changePlan(prisma, accountId, "pro");
+    await until(async () => (await directory.find(key))?.plan === "pro");
+  });
+
+  it("trusts what it remembers for a few seconds only while changes are not heard", async () => {
+    let millis = 0;
+    const asked: string[] = [];
+    const directory = createKeyDirectory({
+      service: "trace",
+      pool: database.pool,
+      connectionString: "postgres://nobody@127.0.0.1:1/none",
+      log: pino({ level: "warn" }, { write: (line: string) => void asked.push(line) }),
+      now: () => millis,
+    });
+    directories.push(directory);
+    await listening();
+    const { key, id } = await makeKey();
+    expect(await directory.find(key)).toBeDefined();
+    await revokeKey(prisma, id);
+    millis = 3_001;
+    expect(await directory.find(key)).toBeUndefined();
+    expect(asked.length).toBeGreaterThan(0);
+  });
+
+  it("looks keys up again after a minute, whatever was heard", async () => {
+    let millis = 0;
+    const { directory, lookups } = openDirectory(() => millis);
+    await listening();
+    const { key } = await makeKey();
+    await directory.find(key);
+    millis = 60_000;
+    await directory.find(key);
+    expect(lookups()).toBe(1);
+    millis = 60_001;
+    await directory.find(key);
+    expect(lookups()).toBe(2);
+  });
+
+  it("writes down that a key was used when it stops", async () => {
+    const { directory } = openDirectory();
+    const { key, accountId } = await makeKey();
+    await directory.find(key);
+    expect((await listKeys(prisma, accountId))[0]?.last_used_at).toBeNull();
+    await directory.stop();
+    expect((await listKeys(prisma, accountId))[0]?.last_used_at).not.toBeNull();
+  });
+});

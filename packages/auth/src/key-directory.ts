@@ -1,0 +1,113 @@
+import { listenForAccessChanges } from "@waymark/database";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { hashApiKey, isApiKeyOf, type KeyService } from "./api-key.js";
+import { findKey, markKeysUsed, type Principal } from "./find-key.query.js";
+
+/** Principals remembered at most; the one looked up longest ago makes room. */
+const maxEntries = 10_000;
+/** How long an entry lives while changes are heard. A bound for what no notification covers, such as a restored backup. */
+const heardLifeMs = 60_000;
+/** How long an entry lives while the listener is down and a revocation would go unheard. */
+const unheardLifeMs = 3_000;
+/** How often the use of keys is written down. */
+const flushIntervalMs = 30_000;
+
+export interface KeyDirectoryOptions {
+  service: KeyService;
+  pool: pg.Pool;
+  /** For the connection that listens for changes. */
+  connectionString: string;
+  log: Logger;
+  now?: () => number;
+}
+
+/** Knows which keys of a service are good, and for whom. */
+export interface KeyDirectory {
+  /**
+   * Who a key acts for, or undefined when it is malformed, unknown, revoked or of another service. Rejects only when the
+   * database cannot be asked.
+   */
+  find(key: string): Promise<Principal | undefined>;
+  stop(): Promise<void>;
+}
+
+interface Entry {
+  principal: Principal;
+  loadedAt: number;
+}
+
+/**
+ * Looks keys up in the database and remembers them in memory. Revoking a key or changing a plan reaches every instance at
+ * once by `NOTIFY`; while that channel is down, entries live a few seconds only.
+ */
+export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
+  const { service, pool, log, now = Date.now } = options;
+  const entries = new Map<string, Entry>();
+  const loading = new Map<string, Promise<Principal | undefined>>();
+  let used = new Set<string>();
+  let isListening = false;
+  // Counts changes heard: what was read from the database before a change must not be remembered after it.
+  let changes = 0;
+
+  const listener = listenForAccessChanges({
+    connectionString: options.connectionString,
+    onChange: (accountId) => {
+      changes++;
+      for (const [hash, entry] of entries) if (entry.principal.accountId === accountId) entries.delete(hash);
+    },
+    onState: (listening) => {
+      changes++;
+      isListening = listening;
+      entries.clear();
+    },
+    onError: (error) => log.warn({ err: error }, "changes of keys and plans are not heard; looking keys up more often"),
+  });
+
+  async function load(hash: Buffer, id: string): Promise<Principal | undefined> {
+    const changesBefore = changes;
+    const loadedAt = now();
+    const principal = await findKey(pool, hash, service);
+    if (principal && changes === changesBefore) {
+      const oldest = entries.size >= maxEntries ? entries.keys().next().value : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+      entries.set(id, { principal, loadedAt });
+    }
+    return principal;
+  }
+
+  async function flush(): Promise<void> {
+    if (used.size === 0) return;
+    const keyIds = [...used];
+    used = new Set();
+    await markKeysUsed(pool, keyIds, new Date(now())).catch((error: unknown) => {
+      log.warn({ err: error }, "could not note when keys were used");
+    });
+  }
+
+  const timer = setInterval(() => void flush(), flushIntervalMs);
+  timer.unref();
+
+  return {
+    async find(key) {
+      if (!isApiKeyOf(service, key)) return undefined;
+      const hash = hashApiKey(key);
+      const id = hash.toString("latin1");
+      const entry = entries.get(id);
+      let principal = entry?.principal;
+      if (!entry || now() - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) {
+        entries.delete(id);
+        const pending = loading.get(id) ?? load(hash, id).finally(() => loading.delete(id));
+        loading.set(id, pending);
+        principal = await pending;
+      }
+      if (principal) used.add(principal.keyId);
+      return principal;
+    },
+    async stop() {
+      clearInterval(timer);
+      await listener.stop();
+      await flush();
+    },
+  };
+}

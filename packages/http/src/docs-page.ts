@@ -1,0 +1,115 @@
+import type { JsonSchema, OpenApiDocument, OpenApiOperation } from "./openapi.js";
+
+/** Where the page sends a reader's first request: the address that the page itself was read at. */
+interface PageAddress {
+  origin: string;
+}
+
+const style = `
+  :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
+  body { font: 16px/1.6 system-ui, sans-serif; max-width: 54rem; margin: 0 auto; padding: 1.5rem 1rem 6rem; }
+  h1 { line-height: 1.2; } h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.15rem; }
+  code, pre { font: 0.875em/1.5 ui-monospace, monospace; } pre { background: var(--soft); padding: 0.75rem; overflow-x: auto; border-radius: 6px; }
+  table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.75rem 0.35rem 0; border-bottom: 1px solid var(--line); }
+  .method { display: inline-block; min-width: 3.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
+`;
+
+/** A page that a person can read, made from the OpenAPI document alone; it needs no script and loads nothing. */
+export function docsPage(document: OpenApiDocument, address: PageAddress): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const links = operations.map(
+    ({ path, method, operation }) =>
+      `<a href="#${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code> <span class="soft">${escapeHtml(operation.summary)}</span></a>`,
+  );
+  const sections = operations.map(({ path, method, operation }) => section(path, method, operation, address.origin));
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(document.info.title)}</title><style>${style}</style></head>
+<body><h1>${escapeHtml(document.info.title)}</h1>
+${prose(document.info.description)}
+<p>The same in a form for tools: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<nav>${links.join("")}</nav>
+${sections.join("\n")}
+</body></html>`;
+}
+
+function section(path: string, method: string, operation: OpenApiOperation, origin: string): string {
+  const body = operation.requestBody?.content["application/json"];
+  const parts = [
+    `<h2 id="${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h2>`,
+    `<p>${inline(operation.summary)}.</p>`,
+    operation.description ? prose(operation.description) : "",
+    operation.parameters.length > 0 ? table("Parameters", operation.parameters.map(parameterRow)) : "",
+    body ? table("Body", fieldRows(body.schema)) : "",
+    `<h3>Request</h3><pre>${escapeHtml(curl(path, method, origin, body?.example))}</pre>`,
+    "<h3>Answers</h3>",
+    ...Object.entries(operation.responses).map(([status, answer]) => {
+      const example = answer.content["application/json"].example;
+      const headers = answer.headers
+        ? `<p class="soft">Headers: ${Object.keys(answer.headers).map(escapeHtml).join(", ")}</p>`
+        : "";
+      const shown = example === undefined ? "" : `<pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`;
+      return `<p><strong>${status}</strong> ${inline(answer.description)}</p>${headers}${shown}`;
+    }),
+  ];
+  return parts.join("\n");
+}
+
+type Row = [name: string, type: string, need: string, note: string];
+
+function table(title: string, rows: Row[]): string {
+  const lines = rows.map(
+    ([name, type, need, note]) =>
+      `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(type)}</td><td>${need}</td><td>${inline(note)}</td></tr>`,
+  );
+  return `<h3>${title}</h3><table><thead><tr><th>Name</th><th>Type</th><th></th><th></th></tr></thead><tbody>${lines.join("")}</tbody></table>`;
+}
+
+function parameterRow(parameter: OpenApiOperation["parameters"][number]): Row {
+  const need = parameter.required ? "required" : `in the ${parameter.in}`;
+  return [parameter.name, typeName(parameter.schema), need, parameter.description ?? ""];
+}
+
+function fieldRows(schema: JsonSchema): Row[] {
+  return Object.entries(schema.properties ?? {}).map(([name, field]) => [
+    name,
+    typeName(field),
+    schema.required?.includes(name) ? "required" : "",
+    field.description ?? field.anyOf?.find((option) => option.description)?.description ?? "",
+  ]);
+}
+
+function typeName(schema: JsonSchema): string {
+  if (schema.enum) return schema.enum.join(", ");
+  if (schema.anyOf) return schema.anyOf.map(typeName).join(" or ");
+  if (Array.isArray(schema.type)) return schema.type.join(" or ");
+  return schema.type ?? "any JSON";
+}
+
+function curl(path: string, method: string, origin: string, example: unknown): string {
+  const lines = [`curl -X ${method} ${origin}${path}`];
+  if (path !== "/health") lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  if (example !== undefined) {
+    lines.push(`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
+  }
+  return lines.join(" \\\n");
+}
+
+/** Paragraphs, with `code` and nothing else of Markdown. */
+function prose(text: string): string {
+  return text
+    .trim()
+    .split(/\n{2,}/)
+    .map((paragraph) => `<p>${inline(paragraph)}</p>`)
+    .join("\n");
+}
+
+function inline(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,81 @@
+import { AppError, validationError } from "@waymark/errors";
+import { JsonText, jsonDepth, jsonMembers } from "@waymark/fields";
+import express, { type Request, type RequestHandler, type Response } from "express";
+
+/** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
+const maxJsonDepth = 200;
+
+/** A body as it was read: an object whose opaque members are {@link JsonText}. */
+export type JsonBody = Record<string, unknown>;
+
+/** Reads JSON bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. */
+export function createBodyReader(limitBytes: number) {
+  const readBytes: RequestHandler = express.raw({ type: () => true, limit: limitBytes, inflate: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (bytes: Buffer) => decoder.decode(bytes);
+
+  /**
+   * @param opaqueKeys the members that are kept as the text they came in
+   * @throws AppError 413, 415, or 400 with `fields.body`
+   */
+  return async (request: Request, response: Response, opaqueKeys: readonly string[]): Promise<JsonBody> => {
+    checkContentType(request);
+    await new Promise<void>((resolve, reject) => {
+      void readBytes(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+    });
+    return parseJsonObject(readText(decode, request.body), opaqueKeys);
+  };
+}
+
+function checkContentType(request: Request): void {
+  const header = request.get("content-type");
+  const [type, ...parameters] = (header ?? "").toLowerCase().split(";");
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  if (type?.trim() === "application/json" && isUtf8) return;
+  throw new AppError("unsupported_media_type", {
+    details: { allowed: ["application/json"] },
+    headers: { Accept: "application/json" },
+  });
+}
+
+function readText(decode: (bytes: Buffer) => string, body: unknown): string {
+  if (!Buffer.isBuffer(body) || body.length === 0)
+    throw validationError({ body: "Must be a JSON object, and it is empty" });
+  try {
+    return decode(body);
+  } catch (error) {
+    throw validationError({ body: "Must be UTF-8" }, error);
+  }
+}
+
+function parseJsonObject(text: string, opaqueKeys: readonly string[]): JsonBody {
+  if (jsonDepth(text) > maxJsonDepth)
+    throw validationError({ body: `Must not nest deeper than ${maxJsonDepth} levels` });
+  const value = parse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw validationError({ body: "Must be a JSON object" });
+  }
+  const body = value as JsonBody;
+  const present = opaqueKeys.filter((key) => Object.hasOwn(body, key) && body[key] !== null);
+  if (present.length > 0) {
+    for (const [key, member] of jsonMembers(text, present)) body[key] = new JsonText(member, body[key]);
+  }
+  return body;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : "";
+    throw validationError({ body: `Must be JSON: ${describeJsonError(reason ?? "")}` }, error);
+  }
+}
+
+/** V8's message without the excerpt of the body, which may be long. */
+function describeJsonError(message: string): string {
+  const position = /position (\d+)/.exec(message)?.[1];
+  if (position !== undefined) return `it breaks off or goes wrong at character ${position}`;
+  return message.includes("end of JSON") ? "it ends too early" : "it is malformed";
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import type { RequestHandler, Response } from "express";
+import type { Logger } from "pino";
+import { Counter, Histogram, type Registry } from "prom-client";
+
+/** What every request carries in `response.locals`. */
+interface RequestLocals {
+  log?: Logger;
+  requestId?: string;
+  /** The route's path pattern, set where a route matched: a metric's label must not grow with what clients send. */
+  route?: string;
+}
+
+/** A request id is taken over from the client or proxy only in this form, since it goes into headers and logs. */
+const requestIdPattern = /^[\w.:-]{1,128}$/;
+
+/**
+ * Gives each request an id (`X-Request-Id`, taken over where the client sent one), a logger that carries it, one access
+ * log line when the answer is out, and its place in the metrics. Queries are not logged: they may hold what is private.
+ */
+export function requestContext(options: { log: Logger; registry: Registry }): RequestHandler {
+  const observe = createObserver(options.registry);
+  return (request, response, next) => {
+    const startedAt = process.hrtime.bigint();
+    const given = request.get("x-request-id");
+    const requestId = given !== undefined && requestIdPattern.test(given) ? given : randomUUID();
+    const log = options.log.child({ requestId });
+    const locals: RequestLocals = response.locals;
+    locals.log = log;
+    locals.requestId = requestId;
+    response.setHeader("X-Request-Id", requestId);
+    const path = request.path;
+    response.once("close", () => {
+      const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
+      const status = response.writableFinished ? response.statusCode : 499;
+      observe(request.method, locals.route ?? "(none)", status, seconds);
+      log.info({ method: request.method, path, status, ms: Math.round(seconds * 1e5) / 100 }, "request");
+    });
+    next();
+  };
+}
+
+/** The logger of a request, for what a handler has to say. */
+export function requestLog(response: Response, otherwise: Logger): Logger {
+  return (response.locals as RequestLocals).log ?? otherwise;
+}
+
+/** Names the route that a request matched, for the metrics. */
+export function markRoute(response: Response, route: string): void {
+  (response.locals as RequestLocals).route = route;
+}
+
+function createObserver(registry: Registry) {
+  const labelNames = ["method", "route", "status"] as const;
+  const requests = new Counter({
+    name: "waymark_http_requests_total",
+    help: "Requests answered; status 499 is a client that left before the answer",
+    labelNames,
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: "waymark_http_request_duration_seconds",
+    help: "Seconds from the request's head to the end of its answer",
+    labelNames: ["route"],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  return (method: string, route: string, status: number, seconds: number) => {
+    requests.inc({ method: knownMethods.has(method) ? method : "(other)", route, status });
+    durations.observe({ route }, seconds);
+  };
+}
+
+const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

@@ -1,0 +1,111 @@
+import { AppError } from "@waymark/errors";
+import type { Request, RequestHandler, Response } from "express";
+import { Router } from "express";
+import { z } from "zod";
+import type { JsonBody } from "./json-body.js";
+import { markRoute } from "./request-context.js";
+import { validate } from "./validate.js";
+
+/** What a handler answers: JSON to write, or JSON text that is already written. */
+export interface Answer {
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  body: object | string;
+}
+
+/** What a handler is given: input that was checked, and Express's own objects. */
+export interface RouteInput<Query, Body> {
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  request: Request;
+  response: Response;
+}
+
+/** One answer of a route as the API description shows it. */
+export interface DocumentedAnswer {
+  description: string;
+  schema: z.ZodType;
+  example?: unknown;
+  headers?: readonly string[];
+}
+
+/** A route: where it is, what it takes, what it answers. The same schemas check requests and describe the API. */
+export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> {
+  method: "get" | "post" | "patch" | "delete";
+  /** Express's form, such as `/traces/:trace_id`, below the router's own path. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  params?: Readonly<Record<string, string>>;
+  query?: Query;
+  body?: Body;
+  /** Members of the body that are kept as text; see `JsonText`. */
+  opaqueKeys?: readonly string[];
+  bodyExample?: unknown;
+  answers: Readonly<Record<number, DocumentedAnswer>>;
+  handle(input: RouteInput<z.output<Query>, z.output<Body>>): Promise<Answer>;
+}
+
+/** A route whose types are settled, ready to be mounted and described. */
+export type Route = RouteSpec<z.ZodType, z.ZodType>;
+
+/** Settles a route's types; nothing happens until it is mounted. */
+export function route<Query extends z.ZodType = z.ZodUnknown, Body extends z.ZodType = z.ZodUnknown>(
+  spec: RouteSpec<Query, Body>,
+): Route {
+  return spec as unknown as Route;
+}
+
+type ReadBody = (request: Request, response: Response, opaqueKeys: readonly string[]) => Promise<JsonBody>;
+
+/**
+ * A router of routes. A path that has routes but not for the method is answered 405 with `Allow`; a path that has none
+ * is left to what comes after.
+ */
+export function createRouter(routes: readonly Route[], basePath: string, readBody: ReadBody): Router {
+  const router = Router();
+  for (const path of new Set(routes.map((each) => each.path))) {
+    const atPath = routes.filter((each) => each.path === path);
+    const mounted = router.route(path);
+    mounted.all((_request, response, next) => {
+      markRoute(response, `${basePath}${path}`);
+      next();
+    });
+    for (const each of atPath) mounted[each.method](createHandler(each, readBody));
+    const allowed = atPath.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+    mounted.all(refuseMethod(allowed));
+  }
+  return router;
+}
+
+/** Answers 405 and names the methods that the path has. */
+export function refuseMethod(allowed: readonly string[]): RequestHandler {
+  return () => {
+    throw new AppError("method_not_allowed", { details: { allowed }, headers: { Allow: allowed.join(", ") } });
+  };
+}
+
+function createHandler(spec: Route, readBody: ReadBody): RequestHandler {
+  return async (request, response) => {
+    const query = spec.query ? validate(spec.query, request.query) : undefined;
+    const body = spec.body ? validate(spec.body, await readBody(request, response, spec.opaqueKeys ?? [])) : undefined;
+    const params = request.params as Record<string, string>;
+    const answer = await spec.handle({ params, query, body, request, response });
+    send(response, answer);
+  };
+}
+
+function send(response: Response, answer: Answer): void {
+  response.status(answer.status);
+  if (answer.headers) response.set(answer.headers);
+  response.setHeader("Cache-Control", "no-store");
+  if (typeof answer.body === "string") response.type("application/json").send(answer.body);
+  else response.json(answer.body);
+}
+
+/** The schema of an error answer with its further members. */
+export function errorSchema(details: z.ZodRawShape = {}): z.ZodType {
+  return z.object({ error: z.string(), ...details });
+}

@@ -1,0 +1,48 @@
+import { validationError } from "@waymark/errors";
+import type { z } from "zod";
+
+type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
+
+/**
+ * Parses client input.
+ * @throws AppError 400 with one message per field path: `Required` where a field is missing or null and may not be, else
+ * a sentence (design, "Common to both services")
+ */
+export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input, { error: describe });
+  if (result.success) return result.data;
+  const fields: Record<string, string> = {};
+  for (const issue of result.error.issues) {
+    const path = issue.path.join(".") || "body";
+    fields[path] ??= issue.message;
+  }
+  throw validationError(fields);
+}
+
+/** The sentence for an issue that the schema gave none. */
+function describe(issue: RawIssue): string | undefined {
+  if ((issue.input === undefined || issue.input === null) && issue.code !== "custom") return "Required";
+  switch (issue.code) {
+    case "invalid_type":
+      return `Must be ${withArticle(issue.expected)}, not ${kindOf(issue.input)}`;
+    case "invalid_value":
+      return `Must be one of: ${issue.values.join(", ")}`;
+    case "too_small":
+      return issue.origin === "string" ? "Must not be empty" : `Must be at least ${issue.minimum}`;
+    case "too_big":
+      return issue.origin === "string"
+        ? `Must be at most ${issue.maximum} characters`
+        : `Must be at most ${issue.maximum}`;
+    default:
+      return undefined;
+  }
+}
+
+function withArticle(type: string): string {
+  return type === "object" ? "a JSON object" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function kindOf(input: unknown): string {
+  if (Array.isArray(input)) return "an array";
+  return withArticle(typeof input);
+}

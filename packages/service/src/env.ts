@@ -1,0 +1,62 @@
+import { z } from "zod";
+
+/** The environment does not configure this process; `problems` has a line per variable, never its value. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is not right:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+  }
+}
+
+/**
+ * Reads variables from an environment, all problems at once. An empty variable counts as one that is not set.
+ * @param shape a field per variable, such as `{ TRACE_API_PORT: portVariable(4100) }`
+ * @throws ConfigError naming each variable that is missing or wrong
+ */
+export function readEnv<Shape extends z.ZodRawShape>(
+  env: NodeJS.ProcessEnv,
+  shape: Shape,
+): z.output<z.ZodObject<Shape>> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const result = z.object(shape).safeParse(set, {
+    error: (issue) => (issue.input === undefined ? "must be set" : undefined),
+  });
+  if (result.success) return result.data;
+  throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
+}
+
+/** A whole number within bounds. */
+export function integerVariable(bounds: { min: number; max: number }) {
+  const message = `must be a whole number from ${bounds.min} to ${bounds.max}`;
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= bounds.min && value <= bounds.max, message);
+}
+
+/** A TCP port; 0 lets the system choose one. */
+export function portVariable(fallback: number) {
+  return integerVariable({ min: 0, max: 65_535 }).default(fallback);
+}
+
+/** A URL with one of the given protocols, such as `["postgres:", "postgresql:"]`. */
+export function urlVariable(protocols: readonly string[]) {
+  const example = protocols.map((protocol) => `${protocol}//`).join(" or ");
+  return z.string().refine((text) => protocols.includes(protocolOf(text)), `must be a URL that starts with ${example}`);
+}
+
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : "";
+}
+
+/** Variables that every process of Waymark reads. */
+export const commonVariables = {
+  DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
+  REDIS_URL: urlVariable(["redis:", "rediss:"]).optional(),
+  HOST: z.string().default("127.0.0.1"),
+  METRICS_HOST: z.string().default("127.0.0.1"),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  DATABASE_POOL_SIZE: integerVariable({ min: 1, max: 200 }).default(10),
+};

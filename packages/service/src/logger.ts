@@ -1,0 +1,28 @@
+import { type DestinationStream, type Logger, levels, pino } from "pino";
+
+export interface LoggerOptions {
+  /** Names the process in every line. */
+  service: string;
+  /** A level of pino's or `silent`; anything else counts as `info`, since the configuration is checked after the log opens. */
+  level: string | undefined;
+  destination?: DestinationStream;
+}
+
+/** JSON lines on standard output, one object each, with ISO times. */
+export function createLogger(options: LoggerOptions): Logger {
+  const level = options.level ?? "";
+  return pino(
+    {
+      level: level === "silent" || Object.hasOwn(levels.values, level) ? level : "info",
+      base: { service: options.service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // A key never belongs into a log, whichever object brings it along.
+      redact: {
+        paths: ["*.headers.authorization", "headers.authorization", "*.authorization", "*.connectionString"],
+        censor: "(hidden)",
+      },
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: false, minLength: 0 }),
+  );
+}

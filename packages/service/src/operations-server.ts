@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Registry } from "prom-client";
+import { type Listening, listen } from "./listen.js";
+import { type ReadinessChecks, readiness } from "./readiness.js";
+
+export interface OperationsServerOptions {
+  registry: Registry;
+  checks: ReadinessChecks;
+  host: string;
+  port: number;
+  portVariable: string;
+  /** Whether the operator chose the port: then a taken one is an error, otherwise any free one will do. */
+  isPortChosen: boolean;
+}
+
+/** The server for operators, on a port that is not exposed: `/metrics` (Prometheus text), `/health` and `/ready`. */
+export function openOperationsServer(options: OperationsServerOptions): Promise<Listening> {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = (request.url ?? "/").split("?")[0];
+    if (path === "/metrics") return send(response, 200, options.registry.contentType, await options.registry.metrics());
+    if (path === "/health") return sendJson(response, 200, { status: "ok" });
+    if (path === "/ready") {
+      const { status, body } = await readiness(options.checks);
+      return sendJson(response, status, body);
+    }
+    return sendJson(response, 404, { error: "Not found" });
+  };
+  return listen({
+    handler: (request, response) => {
+      answer(request, response).catch(() => sendJson(response, 500, { error: "Internal server error" }));
+    },
+    host: options.host,
+    port: options.port,
+    portVariable: options.portVariable,
+    orAnyPort: !options.isPortChosen,
+  });
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, "application/json; charset=utf-8", JSON.stringify(body));
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { "Content-Type": type }).end(text);
+}

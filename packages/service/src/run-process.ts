@@ -1,0 +1,61 @@
+import type { Logger } from "pino";
+import { ConfigError } from "./env.js";
+import { ListenError } from "./listen.js";
+
+/** Something that was started and can be stopped in order. */
+export interface Running {
+  /** Finishes the work in hand, takes no more, and closes everything. */
+  stop(): Promise<void>;
+}
+
+/** The parts of Node's `process` that a run needs; `main.ts` hands it over. */
+export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { connected?: boolean };
+
+/** After a signal, how long an orderly stop may take before the process ends anyway. */
+const stopTimeoutMs = 25_000;
+
+/**
+ * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT or when the parent that holds its IPC
+ * channel is gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure,
+ * 2 when the configuration is wrong.
+ */
+export async function runProcess(node: ProcessLike, log: Logger, start: () => Promise<Running>): Promise<void> {
+  let running: Running | undefined;
+  let stopping = false;
+  const stop = async (reason: string, code: number) => {
+    if (stopping) return node.exit(code || 1);
+    stopping = true;
+    log.info({ reason }, "stopping");
+    setTimeout(() => node.exit(1), stopTimeoutMs).unref();
+    try {
+      await running?.stop();
+      log.info("stopped");
+      return end(node, log, code);
+    } catch (error) {
+      log.error({ err: error }, "could not stop in order");
+      return end(node, log, 1);
+    }
+  };
+  node.on("SIGTERM", () => void stop("SIGTERM", 0));
+  node.on("SIGINT", () => void stop("SIGINT", 0));
+  if (node.connected) node.on("disconnect", () => void stop("parent gone", 0));
+  node.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "uncaught exception");
+    void stop("uncaught exception", 1);
+  });
+  try {
+    running = await start();
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof ListenError) {
+      node.stderr.write(`${error.message}\n`);
+      return end(node, log, error instanceof ConfigError ? 2 : 1);
+    }
+    log.fatal({ err: error }, "could not start");
+    return end(node, log, 1);
+  }
+}
+
+/** Ends the process once the log is written. */
+function end(node: ProcessLike, log: Logger, code: number): void {
+  log.flush(() => node.exit(code));
+}
