@@ -81,8 +81,11 @@ function refuseClient(error: NodeJS.ErrnoException, socket: import("node:stream"
 function close(server: Server, drainTimeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+    // Connections that were busy when the stop began stay open for their clients' next request; it is not taken any more.
+    const sweep = setInterval(() => server.closeIdleConnections(), 20);
     server.close(() => {
       clearTimeout(cut);
+      clearInterval(sweep);
       resolve();
     });
   });

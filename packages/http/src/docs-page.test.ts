@@ -1,0 +1,62 @@
+import { describe, expect, it } from "@jest/globals";
+import { z } from "zod";
+import { docsPage } from "./docs-page.js";
+import { describeApi } from "./openapi.js";
+import { route } from "./route.js";
+
+const api = describeApi({
+  title: "An API <b>",
+  version: "1",
+  description: "Reads `things` & <script>alert(1)</script>.\n\nSecond paragraph.",
+  basePath: "/api/v1",
+  keyForm: "key_…",
+  routes: [
+    route({
+      method: "post",
+      path: "/things/:id",
+      operationId: "addThing",
+      summary: "Add a thing",
+      params: { id: "The thing" },
+      query: z.object({ dry: z.enum(["yes", "no"]).default("no").describe("Whether to only look") }),
+      body: z.object({ name: z.string().describe("Its name"), note: z.string().nullish() }),
+      bodyExample: { name: "it's" },
+      answers: { 201: { description: "Added", schema: z.object({ id: z.string() }), example: { id: "1" } } },
+      handle: async () => ({ status: 201, body: {} }),
+    }),
+  ],
+});
+
+describe("describeApi", () => {
+  it("writes paths, parameters and bodies in OpenAPI's form", () => {
+    const operation = api.paths["/api/v1/things/{id}"]?.["post"];
+    expect(operation?.parameters).toEqual([
+      { name: "id", in: "path", required: true, description: "The thing", schema: { type: "string" } },
+      {
+        name: "dry",
+        in: "query",
+        required: false,
+        description: "Whether to only look",
+        schema: expect.objectContaining({ enum: ["yes", "no"], default: "no" }),
+      },
+    ]);
+    expect(operation?.requestBody?.content["application/json"].schema.required).toEqual(["name"]);
+    expect(JSON.stringify(api)).not.toContain("$schema");
+  });
+});
+
+describe("docsPage", () => {
+  const page = docsPage(api, { origin: "https://api.example.com" });
+
+  it("shows each call with a command to paste, quoted for a shell", () => {
+    expect(page).toContain("curl -X POST https://api.example.com/api/v1/things/{id}");
+    expect(page).toContain("-d &#39;{&#34;name&#34;:&#34;it&#39;\\&#39;&#39;s&#34;}&#39;");
+    expect(page).toContain("<code>name</code>");
+    expect(page).toContain("required");
+  });
+
+  it("lets nothing through as markup", () => {
+    expect(page).not.toContain("<script");
+    expect(page).toContain("An API &#60;b&#62;");
+    expect(page).toContain("<code>things</code>");
+  });
+});

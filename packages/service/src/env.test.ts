@@ -1,0 +1,51 @@
+import { describe, expect, it } from "@jest/globals";
+import { z } from "zod";
+import { ConfigError, commonVariables, integerVariable, portVariable, readEnv } from "./env.js";
+
+const shape = { ...commonVariables, PORT: portVariable(4100), SIZE: integerVariable({ min: 1, max: 9 }).default(3) };
+const database = { DATABASE_URL: "postgres://localhost/waymark" };
+
+describe("readEnv", () => {
+  it("fills in defaults, and counts an empty variable as not set", () => {
+    const read = readEnv({ ...database, PORT: "", REDIS_URL: "" }, shape);
+    expect(read).toMatchObject({ PORT: 4100, SIZE: 3, HOST: "127.0.0.1", LOG_LEVEL: "info" });
+    expect(read.REDIS_URL).toBeUndefined();
+  });
+
+  it("names every variable that is wrong or missing, and never shows a value", () => {
+    const wrong = {
+      DATABASE_URL: "mysql://user:secret@host",
+      REDIS_URL: "secret",
+      PORT: "70000",
+      SIZE: "1.5",
+      LOG_LEVEL: "loud",
+    };
+    const error = readAndCatch(wrong);
+    expect(error.problems).toEqual([
+      "DATABASE_URL must be a URL that starts with postgres:// or postgresql://",
+      "REDIS_URL must be a URL that starts with redis:// or rediss://",
+      expect.stringMatching(/^LOG_LEVEL /),
+      "PORT must be a whole number from 0 to 65535",
+      "SIZE must be a whole number from 1 to 9",
+    ]);
+    expect(error.message).not.toContain("secret");
+    expect(readAndCatch({}).problems).toEqual(["DATABASE_URL must be set"]);
+  });
+
+  it("takes bounds themselves", () => {
+    const read = (text: string) => readEnv({ N: text }, { N: integerVariable({ min: 1, max: 9 }) }).N;
+    expect([read("1"), read("9")]).toEqual([1, 9]);
+    expect(() => read("0")).toThrow(ConfigError);
+    expect(() => read("10")).toThrow(ConfigError);
+    expect(readEnv({ NAME: "x" }, { NAME: z.string() })).toEqual({ NAME: "x" });
+  });
+});
+
+function readAndCatch(env: NodeJS.ProcessEnv): ConfigError {
+  try {
+    readEnv(env, shape);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+  }
+  throw new Error("no ConfigError");
+}

@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { findDeadPaths, findLongFiles, findSecondErrorShapes, readRepository } from "./house-rules.js";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const files = readRepository(root);
+const fixture = (path: string, text: string) => [{ path, text }];
+
+describe("the rules of the house", () => {
+  it("allow source files of 400 lines and no more", () => {
+    expect(findLongFiles(files)).toEqual([]);
+    expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(400)))).toEqual([]);
+    expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(401)))).toEqual(["apps/a/src/a.ts"]);
+  });
+
+  it("have one place that writes errors", () => {
+    expect(findSecondErrorShapes(files)).toEqual([]);
+    expect(
+      findSecondErrorShapes(fixture("apps/a/src/a.ts", "response.status(418).json({ message: 'no' })")),
+    ).toHaveLength(1);
+  });
+
+  it("let documents name only paths that exist", () => {
+    expect(findDeadPaths(files, (path) => existsSync(join(root, path)))).toEqual([]);
+    const dead = fixture("docs/a.md", "See `packages/gone/src`, `apps/*/src` and [this](../b.md).");
+    expect(findDeadPaths(dead, () => false)).toEqual(["docs/a.md: packages/gone/src", "docs/a.md: b.md"]);
+  });
+});
+
+describe("Biome's rules, each by a file that breaks it", () => {
+  it.each([
+    [
+      "complexity/noExcessiveLinesPerFunction",
+      `export function long() {\n${"  // a line\n  use();\n".repeat(71)}}\ndeclare function use(): void;\n`,
+    ],
+    ["suspicious/noExplicitAny", "export const a = (b: any) => b;\n"],
+    ["style/noNonNullAssertion", "export const a = (b?: string) => b!.length;\n"],
+    ["style/noProcessEnv", "export const a = process.env.HOME;\n"],
+    ["style/noDefaultExport", "export default 1;\n"],
+    ["suspicious/noImportCycles", 'import { b } from "./other.js";\nexport const a = () => b;\n'],
+  ])("%s", (rule, text) => {
+    const folder = mkdtempSync(join(root, "packages/testing/src/broken-"));
+    try {
+      mkdirSync(join(folder, "inner"));
+      writeFileSync(join(folder, "inner/broken.ts"), text);
+      writeFileSync(join(folder, "inner/other.ts"), 'import { a } from "./broken.js";\nexport const b = () => a;\n');
+      const biome = join(root, "node_modules/.bin/biome");
+      const run = spawnSync(biome, ["lint", "--max-diagnostics=50", join(folder, "inner")], {
+        cwd: root,
+        encoding: "utf8",
+      });
+      expect(run.stdout + run.stderr).toContain(`lint/${rule}`);
+      expect(run.status).not.toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

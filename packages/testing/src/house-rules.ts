@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** A source file may have this many lines; a longer one has two jobs. */
+const maxLines = 400;
+
+/** A file of the repository, with its path from the root. */
+export interface SourceFile {
+  path: string;
+  text: string;
+}
+
+/** The files that git tracks or would track below a folder. */
+export function readRepository(root: string): SourceFile[] {
+  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return list
+    .split("\n")
+    .filter((path) => /\.(ts|mjs|md|sql|sh)$/.test(path) && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+}
+
+/** Source files that are too long. */
+export function findLongFiles(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+    .filter(({ text }) => text.split("\n").length - 1 > maxLines)
+    .map(({ path }) => path);
+}
+
+/** Places that write an error answer by hand: the one shape is written by `packages/errors`. */
+export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => /^(apps|packages)\/.*\.ts$/.test(path) && !path.endsWith(".test.ts"))
+    .filter(({ path }) => !/^packages\/(errors|service|testing)\//.test(path))
+    .filter(({ text }) => /\.json\(\s*\{\s*"?(error|message|errors)"?\s*:/.test(text))
+    .map(({ path }) => path);
+}
+
+/** Paths of the repository that documents or comments name and that do not exist, as `file: path`. */
+export function findDeadPaths(files: readonly SourceFile[], exists: (path: string) => boolean): string[] {
+  return files
+    .filter(({ path }) => path.endsWith(".md"))
+    .flatMap(({ path, text }) =>
+      namedPaths(path, text)
+        .filter((named) => !exists(named))
+        .map((named) => `${path}: ${named}`),
+    );
+}
+
+/** Code spans that start with one of our folders, and relative links. Patterns and things made at run time are left out. */
+function namedPaths(file: string, text: string): string[] {
+  const spans = [...text.matchAll(/`((?:apps|packages|prisma|docker|\.ci)\/[^`\s]*)`/g)].map((match) => match[1] ?? "");
+  const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)\s#]+)/g)].map((match) =>
+    join(dirname(file), match[1] ?? ""),
+  );
+  return [...spans, ...links].filter((named) => !/[*<>{}…$]|\/(dist|node_modules|generated)(\/|$)/.test(named));
+}
