@@ -1,1 +1,14 @@
-export {};
+export { type Channel, channels } from "./channels.js";
+export {
+  type ImportOptions,
+  type ImportProgress,
+  type ImportResult,
+  importEvents,
+  maxLineBytes,
+} from "./import-events.js";
+export { recordEvents } from "./record-events.query.js";
+export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
+export { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
+export { type Classification, createSourceClassifier } from "./source.js";
+export { inTransaction } from "./transaction.js";
+export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";

@@ -1,1 +1,3 @@
-export {};
+export { CommandError } from "./command-error.js";
+export { dataFolderOf, type LocalSystem, localSystemFile, readLocalSystem } from "./local-system.js";
+export { createSite, findSite, listSites, type Site } from "./sites.query.js";

@@ -1,0 +1,76 @@
+#!/bin/sh
+# The steps that make the files of the images: docker/Dockerfile runs them in its stages, docker/check.sh in bare
+# folders, so that what is checked is what is built. They need node, pnpm and turbo on the PATH.
+set -eu
+
+# What runs in a container; `cli` is the command line, which shares its image with the migrations.
+apps="trace-api analytics-api worker cli"
+
+export CI=true
+export TURBO_TELEMETRY_DISABLED=1
+# The dependencies are installed by the steps below; running a script must not install anything behind their back.
+export npm_config_verify_deps_before_run=false
+
+# prune OUT: splits the repository in the working directory into OUT/all, which can be built, and OUT/<app>, which lists
+# the packages and locked dependencies that the app runs on.
+prune() {
+  out=$1
+  set --
+  for app in $apps; do
+    turbo prune "@waymark/$app" --docker --production --out-dir "$out/$app"
+    set -- "$@" "@waymark/$app"
+  done
+  turbo prune "$@" --docker --out-dir "$out/all"
+  # The build also reads these two, which belong to no package.
+  cp tsconfig.base.json "$out/all/full/"
+  mkdir -p "$out/all/full/prisma"
+  cp prisma/schema.prisma "$out/all/full/prisma/"
+}
+
+# install: everything that building needs, into the working directory, from the manifests and lockfile there.
+install() {
+  pnpm install --frozen-lockfile --ignore-scripts
+}
+
+# collect PRUNED OUT: puts what each app runs, out of the built working directory, into OUT/<app>.
+collect() {
+  pruned=$1
+  out=$2
+  for app in $apps; do
+    find "$pruned/$app/json" -mindepth 3 -name package.json | while read -r manifest; do
+      package=${manifest#"$pruned/$app/json/"}
+      package=${package%/package.json}
+      mkdir -p "$out/$app/$package"
+      for part in dist bin assets; do
+        [ ! -d "$package/$part" ] || cp -R "$package/$part" "$out/$app/$package/"
+      done
+    done
+    find "$out/$app" -type f \( -name '*.map' -o -name '*.d.ts' \) -delete
+  done
+}
+
+# modules: the production dependencies, into the working directory, from one app's manifests and lockfile there.
+# Optional dependencies stay out: to pnpm the Prisma command line and TypeScript are optional peers of the Prisma client,
+# 250 MB that run nothing; the real ones only speed up what has a fallback in JavaScript.
+modules() {
+  pnpm install --prod --no-optional --frozen-lockfile --ignore-scripts
+  # Nothing reads types and source maps here.
+  find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+  # The Prisma client brings a query compiler per database and module system; ours imports one of the twenty.
+  find node_modules/.pnpm/@prisma+client@*/node_modules/@prisma/client/runtime -type f \
+    -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*mjs' -delete
+  # What pnpm keeps for its next run: there is none, and a scanner would take the lockfile for what is installed.
+  rm -f pnpm-lock.yaml pnpm-workspace.yaml .npmrc node_modules/.modules.yaml node_modules/.pnpm-workspace-state-v1.json \
+    node_modules/.pnpm/lock.yaml
+}
+
+step=$1
+shift
+case $step in
+  prune | install | collect | modules) "$step" "$@" ;;
+  build) turbo run build --output-logs=errors-only ;;
+  *)
+    echo "There is no step '$step'." >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,49 @@
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { formatUuid } from "@waymark/database";
+import type { ImportLine } from "./import-line.schema.js";
+
+/**
+ * Names the events of an import by what their lines say, so that a line imported again is the same event.
+ *
+ * An id is kept for ever, and everything else it is made of stands in the event's row. A hash over the address would
+ * therefore give the address away to whoever tries them all. So of address and browser only eight bits go in: enough to
+ * tell most visitors apart, and shared by every 256th address on earth.
+ */
+export interface LineId {
+  /** The id of the line's first occurrence. */
+  readonly first: string;
+  /** The id of the nth occurrence of identical lines, from 1. */
+  nth(occurrence: number): string;
+}
+
+/** The id of a line's event. Lines that mean the same have the same one, however they are written. */
+export function lineId(line: ImportLine): LineId {
+  const digest = hash("sha256", contentOf(line), "buffer");
+  const millis = Date.parse(line.at);
+  const first = toUuid(millis, digest);
+  return {
+    first,
+    nth: (occurrence) =>
+      occurrence === 1
+        ? first
+        : toUuid(millis, hash("sha256", Buffer.concat([digest, Buffer.from(`#${occurrence}`)]), "buffer")),
+  };
+}
+
+/** A UUID version 8 (RFC 9562, 5.8): 48 bits of time as in version 7, then 74 bits of the hash. */
+function toUuid(millis: number, digest: Buffer): string {
+  const bytes = Buffer.allocUnsafe(16);
+  bytes.writeUIntBE(millis, 0, 6);
+  digest.copy(bytes, 6, 0, 10);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(6) & 0x0f), 6);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+  return formatUuid(bytes);
+}
+
+function contentOf(line: ImportLine): string {
+  const { at, type, path, query, referrer, country, visitor, ip, userAgent, name, props } = line;
+  const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xff);
+  const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([at, type, path, query, referrer, country, who, name, sortedProps]);
+}

@@ -1,0 +1,245 @@
+import { setImmediate } from "node:timers/promises";
+import { isbot } from "isbot";
+import type pg from "pg";
+import { lineId } from "./event-id.js";
+import { type ImportLine, readImportLine } from "./import-line.schema.js";
+import { readLines } from "./lines.js";
+import { createOccurrenceCounter, type OccurrenceCounter } from "./occurrences.query.js";
+import { recordEvents } from "./record-events.query.js";
+import { loadReferrers } from "./referrer-directory.js";
+import type { SiteEvent } from "./site-event.js";
+import { createSourceClassifier } from "./source.js";
+import { inTransaction } from "./transaction.js";
+import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts } from "./visitors.js";
+
+/** Bytes of a line at most; the longest real page views have a few thousand. */
+export const maxLineBytes = 65_536;
+
+/** Lines of one transaction: enough that its fixed cost does not count, few enough that memory stays small. */
+const batchLines = 4_000;
+/** A batch ends early at so many characters, so that long lines do not add up. */
+const batchLength = 4_000_000;
+/** Lines after which the database gets a turn: it works while we read, if its answers are heard soon. */
+const linesPerTurn = 100;
+/** User agents whose verdict is remembered. */
+const maxRememberedAgents = 10_000;
+
+/** What an import has done so far. */
+export interface ImportProgress {
+  /** Lines read, blank ones left out. */
+  lines: number;
+  /** Bytes read. */
+  bytes: number;
+  imported: number;
+  rejected: number;
+  /** Lines whose event was recorded already, by an earlier import or one that runs at the same time. */
+  duplicates: number;
+  /** Lines of bots that were left out. */
+  bots: number;
+}
+
+/** What an import has done. */
+export type ImportResult = Omit<ImportProgress, "lines" | "bytes">;
+
+export interface ImportOptions {
+  pool: pg.Pool;
+  site: { id: string; domain: string };
+  /** Newline-delimited JSON; see `import-line.schema.ts` for a line. */
+  input: AsyncIterable<Buffer>;
+  /** Leaves out lines whose user agent is a bot's. */
+  dropBots?: boolean;
+  /** Told after each batch that is recorded, and at the end. */
+  onProgress?(progress: Readonly<ImportProgress>): void;
+  /** Told of each line that is not recorded, with its number from 1 and a sentence that names the field. */
+  onReject?(rejection: { line: number; problem: string }): void;
+  /** Stops between batches; what is recorded stays. */
+  signal?: AbortSignal;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** A line that is ready to be written. */
+interface Candidate {
+  readonly line: ImportLine;
+  readonly id: ReturnType<typeof lineId>;
+}
+
+/**
+ * Records the events of a file or stream, in memory that does not grow with it. The same line is the same event: a file
+ * may be imported twice, interrupted and run again, or overlap with another, while identical lines inside one file are
+ * separate events. While one batch is written the next one is read.
+ * @throws what the input, the database or the signal throws; batches recorded until then stay
+ */
+export async function importEvents(options: ImportOptions): Promise<ImportResult> {
+  const { pool } = options;
+  const progress: ImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
+  const salts = createSaltStore({ pool, ...(options.now && { now: options.now }) });
+  const toEvent = createEventMaker(options.site);
+  const client = await pool.connect();
+  // A connection that breaks between two statements says so by an event; the next statement fails all the same.
+  client.on("error", ignore);
+  let writing: Promise<void> = Promise.resolve();
+  try {
+    const occurrences = await createOccurrenceCounter(client);
+    const write = async (candidates: readonly Candidate[]) => {
+      const daySalts = await saltsFor(salts, candidates);
+      const recorded = await writeBatch(client, options.site.id, occurrences, candidates, (each, n) =>
+        toEvent(each, n, daySalts),
+      );
+      progress.imported += recorded;
+      progress.duplicates += candidates.length - recorded;
+      options.onProgress?.({ ...progress });
+    };
+    for await (const candidates of readBatches(options, progress)) {
+      await writing;
+      writing = write(candidates);
+      // It is awaited one round later; until then its failure must not count as unhandled.
+      writing.catch(() => undefined);
+    }
+    await writing;
+  } finally {
+    await writing.catch(() => undefined);
+    await releaseWithoutTable(client);
+    client.off("error", ignore);
+  }
+  const { imported, rejected, duplicates, bots } = progress;
+  return { imported, rejected, duplicates, bots };
+}
+
+function ignore(): void {}
+
+/** The input, counted, and ended by the signal also while it waits for bytes that may never come. */
+async function* readInput(options: ImportOptions, progress: ImportProgress): AsyncGenerator<Buffer> {
+  const { input, signal } = options;
+  const iterator = input[Symbol.asyncIterator]();
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal?.reason);
+  });
+  aborted.catch(() => undefined);
+  signal?.addEventListener("abort", abort);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, value } = await Promise.race([iterator.next(), aborted]);
+      if (done) return;
+      progress.bytes += value.length;
+      yield value;
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    // Not awaited: an input that gives nothing may not end either.
+    iterator.return?.()?.catch(() => undefined);
+  }
+}
+
+/** Reads the input into batches of good lines. What is wrong is reported, what is a bot's is counted. */
+async function* readBatches(options: ImportOptions, progress: ImportProgress): AsyncGenerator<Candidate[]> {
+  const isBot = createBotCheck();
+  let batch: Candidate[] = [];
+  let length = 0;
+  for await (const lines of readLines(readInput(options, progress), maxLineBytes)) {
+    for (const each of lines) {
+      if (++progress.lines % linesPerTurn === 0) await setImmediate();
+      const result = "problem" in each ? ({ ok: false, problem: each.problem } as const) : readText(each.text);
+      if (!result.ok) {
+        progress.rejected++;
+        options.onReject?.({ line: each.number, problem: result.problem });
+        continue;
+      }
+      if (options.dropBots && isBot(result.line.userAgent)) {
+        progress.bots++;
+        continue;
+      }
+      batch.push({ line: result.line, id: lineId(result.line) });
+      length += "text" in each ? each.text.length : 0;
+      if (batch.length < batchLines && length < batchLength) continue;
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function readText(text: string): ReturnType<typeof readImportLine> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, problem: "The line must be a JSON object, and it is not valid JSON" };
+  }
+  return readImportLine(value);
+}
+
+function createBotCheck() {
+  const verdicts = new Map<string, boolean>();
+  return (userAgent: string | null): boolean => {
+    if (userAgent === null) return false;
+    const known = verdicts.get(userAgent);
+    if (known !== undefined) return known;
+    if (verdicts.size >= maxRememberedAgents) verdicts.clear();
+    const verdict = isbot(userAgent);
+    verdicts.set(userAgent, verdict);
+    return verdict;
+  };
+}
+
+function saltsFor(store: SaltStore, candidates: readonly Candidate[]): Promise<Salts> {
+  const salted = candidates.filter(
+    ({ line }) => line.visitor === null && (line.ip !== null || line.userAgent !== null),
+  );
+  return store.saltsOf(new Set(salted.map(({ line }) => dayOf(line))));
+}
+
+/** Makes the function that turns a line into the event that is recorded. */
+function createEventMaker(site: ImportOptions["site"]) {
+  const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
+  return ({ line, id }: Candidate, occurrence: number, salts: Salts): SiteEvent => {
+    const { at, type, path, country, name, props } = line;
+    const { source, channel, referrer } = classify(line.referrer, line.query);
+    const visitor = visitorOf(line, site.id, salts);
+    return { id: id.nth(occurrence), at, type, visitor, path, referrer, source, channel, country, name, props };
+  };
+}
+
+/** A line that names neither a visitor nor an address nor a browser has no visitor: it counts as a view alone. */
+function visitorOf(line: ImportLine, siteId: string, salts: Salts): bigint | null {
+  const { visitor, ip, userAgent } = line;
+  if (visitor !== null) return hashPseudonym(siteId, dayOf(line), visitor);
+  if (ip === null && userAgent === null) return null;
+  const salt = salts.get(dayOf(line));
+  if (!salt) throw new Error(`There is no salt for ${dayOf(line)}`);
+  return hashVisitor(salt, siteId, ip ?? "", userAgent ?? "");
+}
+
+function dayOf({ at }: ImportLine): string {
+  return at.slice(0, 10);
+}
+
+function writeBatch(
+  client: pg.ClientBase,
+  siteId: string,
+  occurrences: OccurrenceCounter,
+  candidates: readonly Candidate[],
+  toEvent: (candidate: Candidate, occurrence: number) => SiteEvent,
+): Promise<number> {
+  return inTransaction(client, async () => {
+    const count = await occurrences.count(candidates.map(({ id }) => id.first));
+    return recordEvents(
+      client,
+      siteId,
+      candidates.map((each) => toEvent(each, count(each.id.first))),
+    );
+  });
+}
+
+/** Gives the connection back to the pool; one that cannot drop its table is closed instead, which drops it too. */
+async function releaseWithoutTable(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query("DROP TABLE IF EXISTS pg_temp.import_line");
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}

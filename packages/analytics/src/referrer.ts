@@ -1,0 +1,60 @@
+import { Buffer } from "node:buffer";
+
+/** A referrer's address, taken apart. */
+export interface Referrer {
+  /** Lower case, without port and without `www.`; of an app its id, such as `com.twitter.android`. */
+  readonly host: string;
+  readonly path: string;
+  /** The form that is stored: no query, fragment or user name, at most {@link referrerMaxBytes}. */
+  readonly stored: string;
+}
+
+/** Bytes of UTF-8 that a stored referrer has at most. What is longer keeps its origin only. */
+export const referrerMaxBytes = 2_000;
+
+/** DNS allows no longer name (RFC 1035, 2.3.4). */
+const hostMaxLength = 253;
+
+const appAddress = /^(android-app|ios-app):\/\/([\w.-]+)(?:\/(https?)\/(.+))?/i;
+const bareAddress = /^(?:\/\/)?([a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]|$)/i;
+
+/**
+ * Reads a referrer as browsers, apps and access logs have it. An address without `http://` counts as one with it; an
+ * app's address that names a web page counts as that page.
+ * @returns undefined for what names no place: an empty text, `-`, `about:blank`, files, anything unreadable
+ */
+export function readReferrer(text: string): Referrer | undefined {
+  const trimmed = text.trim();
+  const app = appAddress.exec(trimmed);
+  if (app) {
+    const [, scheme = "", id = "", pageScheme, page] = app;
+    if (pageScheme && page) return readWebAddress(`${pageScheme}://${page}`);
+    const host = id.toLowerCase();
+    return host.length > hostMaxLength ? undefined : { host, path: "/", stored: `${scheme.toLowerCase()}://${host}` };
+  }
+  if (/^https?:/i.test(trimmed)) return readWebAddress(trimmed);
+  return bareAddress.test(trimmed) ? readWebAddress(`http://${trimmed.replace(/^\/\//, "")}`) : undefined;
+}
+
+function readWebAddress(text: string): Referrer | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const host = bareHost(url.hostname);
+  if (host === "" || host.length > hostMaxLength) return undefined;
+  const whole = url.origin + url.pathname;
+  const stored = Buffer.byteLength(whole) <= referrerMaxBytes ? whole : url.origin;
+  return { host, path: url.pathname, stored };
+}
+
+/** A host in lower case, without a final dot and without `www.`. */
+export function bareHost(host: string): string {
+  const lower = host.toLowerCase().replace(/\.+$/, "");
+  return /^www\..*\./.test(lower) ? lower.slice(4) : lower;
+}
+
+/** The bare host of a site's domain as people write it: `www.Example.com`, `https://example.com/`, `localhost:3000`. */
+export function siteHost(domain: string): string {
+  const withoutScheme = domain.trim().replace(/^[a-z]+:\/\//i, "");
+  const address = `http://${withoutScheme}`;
+  return bareHost(URL.canParse(address) ? new URL(address).hostname : withoutScheme);
+}

@@ -1,0 +1,107 @@
+import { type Channel, channelOf } from "./channels.js";
+import { bareHost, readReferrer, siteHost } from "./referrer.js";
+import type { ReferrerDirectory } from "./referrer-directory.js";
+import type { Source } from "./source-kind.js";
+import { readTags, type Tags } from "./tags.js";
+import { cutToBytes } from "./utf8.js";
+
+/** Where a visit came from, as it is recorded. */
+export interface Classification {
+  /** The known name, such as `Google`, or the bare host; null where none is known. At most {@link sourceMaxBytes}. */
+  readonly source: string | null;
+  readonly channel: Channel;
+  /** The referrer as it is stored; null where there is none or it is the site itself. */
+  readonly referrer: string | null;
+}
+
+/** Bytes of UTF-8 that a source has at most. */
+export const sourceMaxBytes = 255;
+
+/** Referrers whose reading is remembered; a site sees the same few again and again. */
+const maxRemembered = 10_000;
+
+interface Origin {
+  readonly text: string;
+  readonly source: Source;
+}
+
+interface KnownReferrer {
+  readonly origin: Origin | undefined;
+  readonly stored: string | null;
+}
+
+/**
+ * Makes the function that says where a visit to a site came from. Each event is classed by its own referrer and URL.
+ * The site's own host is no referrer: its domain, that with `www.`, and all subdomains (design, "Statistics").
+ * `utm_source` goes above the referrer, the referrer above what a click id tells of the network that made it.
+ */
+export function createSourceClassifier(options: { referrers: ReferrerDirectory; siteDomain: string }) {
+  const { referrers } = options;
+  const own = siteHost(options.siteDomain);
+  const remembered = new Map<string, KnownReferrer>();
+
+  const read = (text: string): KnownReferrer => {
+    const referrer = readReferrer(text);
+    if (!referrer || isWithin(referrer.host, own)) return { origin: undefined, stored: null };
+    const { host, path, stored } = referrer;
+    return { origin: { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } }, stored };
+  };
+
+  const recall = (text: string): KnownReferrer => {
+    const known = remembered.get(text);
+    if (known) return known;
+    const fresh = read(text);
+    if (remembered.size >= maxRemembered) remembered.clear();
+    remembered.set(text, fresh);
+    return fresh;
+  };
+
+  /**
+   * @param referrer as the client sent it, whatever it holds; null for none
+   * @param query of the visited URL, with or without `?`; null for none
+   */
+  return (referrer: string | null, query: string | null): Classification => {
+    const { origin: referred, stored } = referrer === null ? noReferrer : recall(referrer);
+    const tags = readTags(query);
+    if (tags === undefined) return classify(referred, noTags, stored);
+    if (tags.isDirect) return classify(undefined, tags, stored);
+    const tagged = tags.source === undefined ? undefined : readTaggedSource(tags.source, referrers);
+    return classify(tagged ?? referred ?? networkOf(tags, referrers), tags, stored);
+  };
+}
+
+const noReferrer: KnownReferrer = { origin: undefined, stored: null };
+const noTags: Tags = {
+  source: undefined,
+  medium: "",
+  campaign: "",
+  isDirect: false,
+  network: undefined,
+  isAdClick: false,
+};
+
+function classify(origin: Origin | undefined, tags: Tags, referrer: string | null): Classification {
+  const { medium, campaign, isAdClick } = tags;
+  const channel = channelOf({ source: origin?.text ?? "", kind: origin?.source.kind, medium, campaign, isAdClick });
+  return { source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null, channel, referrer };
+}
+
+/** A `utm_source`: a name that we know, a host, or what somebody made up, which is kept as it is. */
+function readTaggedSource(tagged: string, referrers: ReferrerDirectory): Origin {
+  const text = tagged.toLowerCase();
+  const named = referrers.byName(text);
+  if (named) return { text, source: named };
+  const address = text.includes(".") && !/\s/.test(text) ? readReferrer(text) : undefined;
+  if (!address) return { text, source: { name: tagged, kind: "other" } };
+  const { host, path } = address;
+  return { text: host, source: referrers.byHost(host, path) ?? { name: bareHost(host), kind: "other" } };
+}
+
+function networkOf({ network }: Tags, referrers: ReferrerDirectory): Origin | undefined {
+  const source = network === undefined ? undefined : referrers.byName(network);
+  return source && { text: source.name.toLowerCase(), source };
+}
+
+function isWithin(host: string, domain: string): boolean {
+  return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
+}

@@ -1,0 +1,94 @@
+import { hash, randomBytes } from "node:crypto";
+import type pg from "pg";
+
+/** How long a salt lives (design, "Statistics"): a day's visitors are told apart that day, and by nobody afterwards. */
+const saltLifeMs = 48 * 3_600_000;
+
+/** Salts remembered at most; an import that spans more days reads them again. */
+const maxRemembered = 2_000;
+
+/** Salts by UTC day, `YYYY-MM-DD`. */
+export type Salts = ReadonlyMap<string, Buffer>;
+
+/** Gives the random salt of each UTC day, the same to every instance. */
+export interface SaltStore {
+  /** @param days UTC days; salts that do not exist yet, or are past their life, are made */
+  saltsOf(days: Iterable<string>): Promise<Salts>;
+}
+
+/**
+ * Makes a missing salt, replaces one past its life that nobody purged yet, and leaves any other alone. Probes of the
+ * primary key. In the order of the days, so that two writers wait for each other instead of deadlocking.
+ */
+const createSaltsSql = `
+  INSERT INTO visitor_salt (day, salt, created_at)
+  SELECT day, salt, $3 FROM unnest($1::date[], $2::bytea[]) AS fresh (day, salt) ORDER BY day
+  ON CONFLICT (day) DO UPDATE SET salt = EXCLUDED.salt, created_at = EXCLUDED.created_at
+  WHERE visitor_salt.created_at <= $4`;
+
+/** The salts in force, ours or those another instance made first. Probes of the primary key. */
+const readSaltsSql = `
+  SELECT day::text AS day, salt, extract(epoch FROM created_at) * 1000 AS "createdAt"
+  FROM visitor_salt WHERE day = ANY($1::date[])`;
+
+/** A store of salts that remembers them in memory, no longer than they live. */
+export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SaltStore {
+  const remembered = new Map<string, { salt: Buffer; createdAt: number }>();
+
+  async function load(days: readonly string[]): Promise<void> {
+    const fresh = days.map(() => randomBytes(32));
+    const deadline = new Date(now() - saltLifeMs);
+    await pool.query(createSaltsSql, [days, fresh, new Date(now()), deadline]);
+    const { rows } = await pool.query<{ day: string; salt: Buffer; createdAt: string }>(readSaltsSql, [days]);
+    if (remembered.size + rows.length > maxRemembered) remembered.clear();
+    for (const { day, salt, createdAt } of rows) remembered.set(day, { salt, createdAt: Number(createdAt) });
+  }
+
+  return {
+    async saltsOf(days) {
+      const wanted = [...new Set(days)].sort();
+      const isFresh = (day: string) => (remembered.get(day)?.createdAt ?? 0) > now() - saltLifeMs;
+      const missing = wanted.filter((day) => !isFresh(day));
+      for (const [day, { createdAt }] of remembered) if (createdAt <= now() - saltLifeMs) remembered.delete(day);
+      const kept = wanted.flatMap((day) => [...entryOf(remembered, day)]);
+      if (missing.length === 0) return new Map(kept);
+      await load(missing);
+      return new Map([...kept, ...missing.flatMap((day) => [...entryOf(remembered, day)])]);
+    },
+  };
+}
+
+function entryOf(remembered: ReadonlyMap<string, { salt: Buffer }>, day: string): [string, Buffer][] {
+  const entry = remembered.get(day);
+  return entry ? [[day, entry.salt]] : [];
+}
+
+/**
+ * Destroys the salts made 48 hours ago or earlier. From then on nobody can tell which address a visitor had.
+ * @returns how many
+ */
+export async function purgeSalts(pool: pg.Pool, now: Date): Promise<number> {
+  // The table has a row for each of the last days, so that reading all of it is the quickest way.
+  const { rowCount } = await pool.query("DELETE FROM visitor_salt WHERE created_at <= $1", [
+    new Date(now.getTime() - saltLifeMs),
+  ]);
+  return rowCount ?? 0;
+}
+
+/** The visitor of a UTC day by address and browser: 64 bits of SHA-256 over the day's salt, the site and both. */
+export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent: string): bigint {
+  return hash64(Buffer.concat([salt, Buffer.from(`${siteId}\0${ip}\0${userAgent}`)]));
+}
+
+/**
+ * The visitor of a UTC day by a pseudonym that an importer chose. No salt: the same line must give the same visitor
+ * whenever an interrupted import is run again.
+ */
+export function hashPseudonym(siteId: string, day: string, pseudonym: string): bigint {
+  return hash64(`visitor\0${siteId}\0${day}\0${pseudonym}`);
+}
+
+/** The first 64 bits of SHA-256, as Postgres's bigint has them. */
+function hash64(data: Buffer | string): bigint {
+  return hash("sha256", data, "buffer").readBigInt64BE();
+}

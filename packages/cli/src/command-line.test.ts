@@ -1,0 +1,309 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { hashApiKey } from "@waymark/auth";
+import { useDatabase, useEmptyDatabase } from "@waymark/testing";
+import { createCommandLine } from "./command-line.fixture.js";
+import { localSystemFile } from "./local-system.js";
+
+const database = useDatabase();
+const { run, json, start } = createCommandLine({ DATABASE_URL: database.url });
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const newEmail = () => `${randomUUID()}@example.com`;
+const newAccount = (plan = "free") =>
+  json<{ id: string; email: string; plan: string }>("account", "create", "--email", newEmail(), "--plan", plan);
+
+describe("account", () => {
+  it("creates an account and prints one JSON object", async () => {
+    const email = newEmail();
+    const { code, stdout, stderr } = await run(["account", "create", "--email", email, "--plan", "pro", "--json"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+    expect(JSON.parse(stdout)).toEqual({ id: expect.stringMatching(uuid), email, plan: "pro" });
+  });
+
+  it("takes --json before, between and after the words of a command", async () => {
+    for (const args of [
+      ["--json", "account", "list"],
+      ["account", "--json", "list"],
+      ["account", "list", "--json"],
+    ]) {
+      const { stdout } = await run(args);
+      expect(Array.isArray(JSON.parse(stdout))).toBe(true);
+    }
+  });
+
+  it("lists accounts as aligned text without --json", async () => {
+    const account = await newAccount();
+    const { stdout } = await run(["account", "list"]);
+    expect(stdout).toMatch(/^ID {2,}EMAIL {2,}PLAN\n/);
+    expect(stdout).toContain(`${account.id}  ${account.email}  free`);
+  });
+
+  it("changes a plan", async () => {
+    const account = await newAccount();
+    expect(await json("account", "plan", account.id, "--plan", "pro")).toEqual({ ...account, plan: "pro" });
+    expect(await json("account", "list")).toContainEqual({ ...account, plan: "pro" });
+  });
+
+  it("fails with a sentence on standard error and nothing on standard output", async () => {
+    const account = await newAccount();
+    for (const [args, sentence] of [
+      [["create", "--email", account.email, "--plan", "pro"], `There is an account with the address ${account.email}`],
+      [["create", "--email", "nobody", "--plan", "pro"], "'nobody' is not an email address."],
+      [["plan", randomUUID(), "--plan", "pro"], "There is no account"],
+      [["plan", "1; DROP TABLE account", "--plan", "pro"], "There is no account"],
+    ] as const) {
+      const { code, stdout, stderr } = await run(["account", ...args, "--json"]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain(sentence);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    }
+  });
+});
+
+describe("key", () => {
+  it("creates a key whose hash alone is stored, lists it without it, and revokes it", async () => {
+    const { id: accountId } = await newAccount();
+    const key = await json<{ id: string; key: string }>(
+      ...["key", "create", "--account", accountId, "--service", "trace", "--name", "my laptop"],
+    );
+    expect(key).toEqual({
+      id: expect.stringMatching(uuid),
+      service: "trace",
+      name: "my laptop",
+      key: expect.stringMatching(/^wmk_trace_/),
+    });
+    const { rows } = await database.pool.query("SELECT hash, revoked_at FROM api_key WHERE id = $1", [key.id]);
+    expect(rows).toEqual([{ hash: hashApiKey(key.key), revoked_at: null }]);
+
+    const listed = await json<Record<string, unknown>[]>("key", "list", "--account", accountId);
+    expect(listed).toMatchObject([{ id: key.id, service: "trace", name: "my laptop", revoked_at: null }]);
+    expect(JSON.stringify(listed)).not.toContain(key.key);
+
+    const revoked = await json("key", "revoke", key.id);
+    expect(revoked).toEqual({ id: key.id, revoked_at: expect.any(String) });
+    expect(await json("key", "revoke", key.id)).toEqual(revoked);
+  });
+
+  it("fails for an unknown account, key or service", async () => {
+    expect(await run(["key", "list", "--account", randomUUID()])).toMatchObject({ code: 1, stdout: "" });
+    expect(await run(["key", "revoke", randomUUID()])).toMatchObject({ code: 1, stdout: "" });
+    const { id } = await newAccount();
+    expect(await run(["key", "create", "--account", id, "--service", "mail", "--name", "x"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Allowed choices are trace, analytics."),
+    });
+  });
+});
+
+describe("site", () => {
+  it("creates a site with its domain in normal form, and lists it", async () => {
+    const { id: accountId } = await newAccount();
+    const args = ["site", "create", "--account", accountId, "--domain", "https://Example.com/", "--name", "My site"];
+    const site = await json(...args);
+    expect(site).toEqual({ id: expect.stringMatching(uuid), domain: "example.com", name: "My site" });
+    expect(await json("site", "list", "--account", accountId)).toEqual([site]);
+  });
+
+  it("allows a domain twice, and says so when the account has it already", async () => {
+    const { id: accountId } = await newAccount();
+    const args = ["site", "create", "--account", accountId, "--domain", "example.com", "--name", "Again", "--json"];
+    expect((await run(args)).stderr).toBe("");
+    const second = await run(args);
+    expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining("has another site with the domain") });
+    expect(JSON.parse(second.stdout)).toMatchObject({ domain: "example.com" });
+  });
+
+  it("refuses domains and names that are none", async () => {
+    const { id: accountId } = await newAccount();
+    for (const [domain, name] of [
+      ["not a domain", "x"],
+      ["example.com", " "],
+      ["example.com", "x".repeat(201)],
+    ] as const) {
+      const result = await run(["site", "create", "--account", accountId, "--domain", domain, "--name", name]);
+      expect(result).toMatchObject({ code: 1, stdout: "" });
+    }
+  });
+});
+
+describe("usage", () => {
+  it("counts what the account used of its plan in this month", async () => {
+    const account = await newAccount("free");
+    const month = new Date().toISOString().slice(0, 7);
+    await database.pool.query("INSERT INTO trace_usage VALUES ($1, $2, 17), ($1, '2020-01-01', 900)", [
+      account.id,
+      `${month}-01`,
+    ]);
+    await database.pool.query("INSERT INTO agent (account_id, id) VALUES ($1, 'a')", [account.id]);
+    expect(await json("usage", "--account", account.id)).toMatchObject({
+      month,
+      plan: "free",
+      traces: { current: 17, limit: 1000 },
+      agents: { current: 1, limit: 1 },
+      resets_at: expect.stringMatching(/^\d{4}-\d{2}-01T00:00:00\.000Z$/),
+      resets_in_seconds: expect.any(Number),
+    });
+  });
+
+  it("has no limit of agents for Pro", async () => {
+    const { id } = await newAccount("pro");
+    expect(await json("usage", "--account", id)).toMatchObject({
+      traces: { current: 0, limit: 50_000 },
+      agents: { current: 0, limit: null },
+    });
+    expect((await run(["usage", "--account", id])).stdout).toMatch(/agents +0 of any number/);
+  });
+});
+
+describe("alert", () => {
+  it("lists alerts newest first, those that failed alone with --failed, and makes a failed one owed again", async () => {
+    const { id: accountId } = await newAccount("pro");
+    const [failed, sent] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"];
+    await database.pool.query(
+      `INSERT INTO alert (account_id, id, trace_id, status, queued_at, sent_at, failed_at, attempts, last_error) VALUES
+       ($1, $2, $4, 'error', now(), NULL, now(), 8, 'the address bounced'), ($1, $3, $4, 'timeout', now(), now(), NULL, 1, NULL)`,
+      [accountId, failed, sent, randomUUID()],
+    );
+    expect(await json("alert", "list", "--account", accountId)).toMatchObject([
+      { id: sent, state: "sent" },
+      { id: failed, state: "failed", attempts: 8, last_error: "the address bounced" },
+    ]);
+    expect(await json("alert", "list", "--account", accountId, "--failed")).toMatchObject([{ id: failed }]);
+    expect(await json("alert", "list", "--account", accountId, "--limit", "1")).toMatchObject([{ id: sent }]);
+
+    expect(await json("alert", "retry", failed)).toMatchObject({ id: failed, state: "owed", attempts: 0 });
+    const { rows } = await database.pool.query("SELECT failed_at, queued_at FROM alert WHERE id = $1", [failed]);
+    expect(rows).toEqual([{ failed_at: null, queued_at: null }]);
+
+    expect(await run(["alert", "retry", sent])).toMatchObject({ code: 1, stderr: expect.stringContaining("was sent") });
+    expect(await run(["alert", "retry", randomUUID()])).toMatchObject({ code: 1 });
+  });
+});
+
+describe("wrong usage", () => {
+  it.each([
+    [["acount"], "Unknown command 'acount'. Did you mean account?"],
+    [["account", "creat"], "Unknown command 'creat'. Did you mean create?"],
+    [["account", "list", "--jsn"], "Unknown option '--jsn'. Did you mean --json?"],
+    [["account", "create", "--emial=a@example.com", "--plan", "pro"], "Unknown option '--emial=a@example.com'."],
+    [["account", "create", "--plan", "pro"], "Required option '--email <address>' not specified."],
+    [["account", "plan", "a", "b", "--plan", "pro"], "Too many arguments"],
+    [["alert", "list", "--account", "a", "--limit", "x"], "It must be a whole number from 1 to 10000."],
+    [[], "Usage: waymark"],
+  ])("answers %j with a sentence and exit code 2", async (args, sentence) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(sentence);
+  });
+
+  it("shows help on standard output when it is asked for", async () => {
+    for (const args of [["--help"], ["help", "import"], ["site", "create", "-h"]]) {
+      expect(await run(args)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/\$ waymark/) });
+    }
+    expect(await run(["--version"])).toMatchObject({ code: 0, stdout: "1.2.3\n" });
+  });
+});
+
+describe("the built command", () => {
+  it("prints one JSON object and ends with 0", async () => {
+    const { code, stdout, stderr } = await start([
+      "account",
+      "create",
+      "--email",
+      newEmail(),
+      "--plan",
+      "pro",
+      "--json",
+    ]).result;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+    expect(JSON.parse(stdout)).toMatchObject({ plan: "pro" });
+  });
+
+  it("ends with 1 after a failure and with 2 after wrong usage", async () => {
+    const [failed, wrong] = await Promise.all([
+      start(["usage", "--account", "none", "--json"]).result,
+      start(["usage", "--acount", "none", "--json"]).result,
+    ]);
+    expect(failed).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^There is no account 'none'/) });
+    expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^Unknown option '--acount'/) });
+  });
+
+  it("knows its version and lets its reader go", async () => {
+    const [version, help] = [start(["--version"]), start(["--help"])];
+    // Reading what the other one says fails, since it says it to nobody.
+    help.result.catch(() => undefined);
+    help.child.stdout.destroy();
+    const ended = once(help.child, "exit");
+    expect(await version.result).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await ended).toEqual([0, null]);
+  });
+});
+
+describe("the database", () => {
+  const empty = useEmptyDatabase();
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "waymark-cli-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("is that of the running local system where DATABASE_URL is not set", async () => {
+    await writeFile(localSystemFile(folder), JSON.stringify({ pid: 1, processStart: "x", databaseUrl: database.url }));
+    const local = createCommandLine({ WAYMARK_DATA_DIR: folder });
+    expect(await local.json("account", "list")).toEqual(await json("account", "list"));
+  });
+
+  it("is missed with a sentence where no local system runs, or one was killed, or one is starting", async () => {
+    const local = createCommandLine({ WAYMARK_DATA_DIR: join(folder, "nothing here") });
+    expect(await local.run(["account", "list", "--json"])).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^No local system is running in .*nothing here\. Start it with .* DATABASE_URL/),
+    });
+    const stale = createCommandLine({ WAYMARK_DATA_DIR: folder });
+    const gone = "postgres://waymark:secret@127.0.0.1:1/waymark";
+    await writeFile(localSystemFile(folder), JSON.stringify({ pid: 1, processStart: "x", databaseUrl: gone }));
+    expect((await stale.run(["account", "list"])).stderr).toMatch(/^No local system is running/);
+    await writeFile(localSystemFile(folder), JSON.stringify({ pid: 1, processStart: "x" }));
+    expect((await stale.run(["account", "list"])).stderr).toMatch(/still starting/);
+    await writeFile(localSystemFile(folder), "{half");
+    expect((await stale.run(["account", "list"])).stderr).toMatch(/^No local system is running/);
+  });
+
+  it("that cannot be reached is named without its password", async () => {
+    const { code, stderr } = await createCommandLine({
+      DATABASE_URL: "postgres://waymark:secret@127.0.0.1:1/waymark",
+    }).run(["account", "list"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database at 127\.0\.0\.1:1\/waymark \(DATABASE_URL\) cannot be reached: .*\.\n$/);
+    expect(stderr).not.toContain("secret");
+  });
+
+  it("that refuses the user or does not exist is named", async () => {
+    const url = new URL(database.url);
+    url.pathname = "/nowhere";
+    const missing = await createCommandLine({ DATABASE_URL: url.href }).run(["account", "list"]);
+    expect(missing.stderr).toMatch(/refuses the connection: database "nowhere" does not exist\.\n$/);
+    url.password = "wrong";
+    const wrong = await createCommandLine({ DATABASE_URL: url.href }).run(["account", "list"]);
+    expect(wrong.stderr).toMatch(/refuses the connection: password authentication failed/);
+    const malformed = await createCommandLine({ DATABASE_URL: "localhost" }).run(["account", "list"]);
+    expect(malformed).toMatchObject({ code: 1, stderr: expect.stringContaining("must be a URL that starts with") });
+  });
+
+  it("that is not migrated says what to run, and that command migrates it once", async () => {
+    const fresh = createCommandLine({ DATABASE_URL: empty.url });
+    expect((await fresh.run(["account", "list"])).stderr).toMatch(/Run 'waymark migrate', then try again\.\n$/);
+    expect(await fresh.json("migrate")).toEqual({ applied: [expect.stringMatching(/_init$/)] });
+    expect(await fresh.json("migrate")).toEqual({ applied: [] });
+    expect(await fresh.json("account", "list")).toEqual([]);
+  });
+});

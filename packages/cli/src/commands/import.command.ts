@@ -1,0 +1,111 @@
+import { type ImportProgress, importEvents } from "@waymark/analytics";
+import type { Command } from "commander";
+import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import { openImportInput } from "../import-input.js";
+import { showProgress } from "../import-progress.js";
+import { openRejectionReport } from "../rejections.js";
+import { findSite } from "../sites.query.js";
+
+interface ImportCommandOptions {
+  site: string;
+  file: string;
+  dropBots?: true;
+  rejects?: string;
+}
+
+/** As a shell counts a program that Ctrl-C ended: 128 and the signal's number. */
+const interruptedExitCode = 130;
+
+const help = `
+A line is a JSON object:
+  ts          when, ISO 8601 with Z or an offset; required
+  type        pageview (default) or event
+  path, url   one of them is required for a page view; UTM and click ids are read from the url's query
+  referrer    the address that the visitor came from
+  country     a code of two letters, such as DE
+  visitor     your own name for the visitor, or else
+  ip, user_agent   from which the visitor is worked out; neither is stored
+  name, props      of an event: its name, and an object of properties
+
+A file that is imported twice counts once, identical lines inside one file are separate events, and an import that was
+stopped goes on when it is run again.
+
+Examples:
+  $ waymark import --site ID --file visits.ndjson --drop-bots
+  $ zcat visits.ndjson.gz | waymark import --site ID --file - --json`;
+
+/** `waymark import`. */
+export function addImportCommand(program: Command, act: Act): void {
+  program
+    .command("import")
+    .description("record a site's page views and events from a file, one JSON object a line")
+    .requiredOption("--site <id>", "the site that they belong to")
+    .requiredOption("--file <file>", "the file, or - for standard input")
+    .option("--drop-bots", "leave out lines whose user_agent is a bot's")
+    .option("--rejects <file>", "write every rejected line's number and problem to this file, as JSON lines")
+    .addHelpText("after", help)
+    .action(
+      act((context, options: ImportCommandOptions) =>
+        onDatabase(context, (database) => importFile(context, database, options)),
+      ),
+    );
+}
+
+async function importFile(
+  context: CommandContext,
+  { pool, prisma }: CommandDatabase,
+  options: ImportCommandOptions,
+): Promise<Outcome> {
+  const site = await findSite(prisma, options.site);
+  const input = await openImportInput(options.file, context.stdin);
+  const signal = context.catchInterrupts();
+  const rejections = await openRejectionReport(options.rejects);
+  if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
+  const display = showProgress(context.stderr, input.totalBytes);
+  let last: Readonly<ImportProgress> = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
+  let isComplete = false;
+  try {
+    await importEvents({
+      pool,
+      site,
+      input: input.bytes,
+      dropBots: options.dropBots === true,
+      signal,
+      onReject: rejections.add,
+      onProgress: (progress) => {
+        last = progress;
+        display.update(progress);
+      },
+    });
+    isComplete = true;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    display.close();
+    await rejections.finish(context.stderr);
+  }
+  return present(context, last, isComplete, options.dropBots === true);
+}
+
+function present(
+  context: CommandContext,
+  progress: Readonly<ImportProgress>,
+  isComplete: boolean,
+  showBots: boolean,
+): Outcome {
+  const { imported, rejected, duplicates, bots } = progress;
+  const value = { imported, rejected, duplicates, ...(showBots && { bots }) };
+  const counts = [
+    `${number(imported)} imported`,
+    `${number(rejected)} rejected`,
+    `${number(duplicates)} there already`,
+    ...(showBots ? [`${number(bots)} of bots left out`] : []),
+  ].join(", ");
+  if (isComplete) return { value, text: `Done: ${counts}.` };
+  context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
+  return { value, text: `Until then: ${counts}.`, exitCode: interruptedExitCode };
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,49 @@
+import { AccountError } from "@waymark/auth";
+import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
+import { CommandError } from "./command-error.js";
+import { type FoundDatabase, notRunning } from "./find-database.js";
+
+/** Undefined tables and columns, by SQLSTATE and by Prisma's codes. */
+const missingSchemaCodes = new Set(["42P01", "42703", "P2021", "P2022"]);
+
+/** Class 28 and 3D000: the server is there, but not for this user or database (Postgres documentation, appendix A). */
+const refusedCodes = /^(28...|3D000)$/;
+
+/**
+ * The sentence that a failure is told in, without a password in it.
+ * @param database the one in use, where the command came that far
+ */
+export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
+  if (error instanceof CommandError || error instanceof AccountError || error instanceof MigrationError) {
+    return error.message;
+  }
+  const code = codeOf(error);
+  const isRefused = refusedCodes.test(code);
+  if (database && (isRefused || isDatabaseUnavailable(error))) {
+    if (database.from === "local") return notRunning(dataFolder);
+    const reason = isRefused ? "refuses the connection" : "cannot be reached";
+    return `The database at ${placeOf(database.url)} (DATABASE_URL) ${reason}: ${reasonOf(error)}.`;
+  }
+  if (missingSchemaCodes.has(code)) {
+    return "The database lacks tables or columns of this version. Run 'waymark migrate', then try again.";
+  }
+  return `This failed unexpectedly: ${reasonOf(error)}. With LOG_LEVEL=debug the details are shown.`;
+}
+
+function codeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** The first line of what went wrong, without its full stop; several attempts at one connection count as one. */
+function reasonOf(error: unknown): string {
+  const single = error instanceof AggregateError ? error.errors[0] : error;
+  const message = single instanceof Error ? single.message : String(single);
+  const lines = message.split("\n").map((line) => line.trim());
+  return (lines.find((line) => line !== "") ?? "no reason given").replace(/\.$/, "");
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

@@ -1,0 +1,34 @@
+import { CommandError } from "./command-error.js";
+import { dataFolderOf, readLocalSystem } from "./local-system.js";
+
+/** Which database a command works on, and how it was found. */
+export interface FoundDatabase {
+  readonly url: string;
+  readonly from: "environment" | "local";
+}
+
+const howToStart = "Start it with 'npx --yes pnpm@10.34.9 start', or set DATABASE_URL to the database that you mean.";
+
+/**
+ * The database of `DATABASE_URL`, else that of the running local system.
+ * @throws CommandError when there is neither
+ */
+export async function findDatabase(env: NodeJS.ProcessEnv): Promise<FoundDatabase> {
+  const url = env["DATABASE_URL"];
+  if (url) {
+    if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+      throw new CommandError("DATABASE_URL must be a URL that starts with postgres:// or postgresql://.");
+    }
+    return { url, from: "environment" };
+  }
+  const folder = dataFolderOf(env);
+  const local = await readLocalSystem(folder);
+  if (!local) throw new CommandError(notRunning(folder));
+  if (!local.databaseUrl) throw new CommandError("The local system is still starting. Try again in a moment.");
+  return { url: local.databaseUrl, from: "local" };
+}
+
+/** The sentence for a local system that does not run. */
+export function notRunning(dataFolder: string): string {
+  return `No local system is running in ${dataFolder}. ${howToStart}`;
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { runCommandLine } from "./run-command-line.js";
+
+const packageFile = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+const { version } = JSON.parse(packageFile) as { version: string };
+
+for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
+const code = await runCommandLine(
+  {
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    catchInterrupts,
+    now: () => new Date(),
+  },
+  process.argv.slice(2),
+  version,
+);
+process.exit(code);
+
+/** Without this call a signal ends the process at once, which is right for every command that is short. */
+function catchInterrupts(): AbortSignal {
+  const stop = new AbortController();
+  const interrupt = (signal: NodeJS.Signals) => {
+    if (stop.signal.aborted) process.exit(signal === "SIGINT" ? 130 : 143);
+    stop.abort();
+  };
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+  return stop.signal;
+}
+
+/** `waymark account list | head -1`: the reader has what it wants. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+}

@@ -1,0 +1,91 @@
+import { Command } from "commander";
+import type { Act, CommandContext, Finish } from "./command-context.js";
+import { addAccountCommands } from "./commands/account.command.js";
+import { addAlertCommands } from "./commands/alert.command.js";
+import { addImportCommand } from "./commands/import.command.js";
+import { addKeyCommands } from "./commands/key.command.js";
+import { addMigrateCommand } from "./commands/migrate.command.js";
+import { addSiteCommands } from "./commands/site.command.js";
+import { addUsageCommand } from "./commands/usage.command.js";
+
+const about = `Accounts, keys, sites, imports and usage of Waymark, on the database that DATABASE_URL names or, where it is not set, on the running local system.`;
+
+const examples = `
+Examples:
+  $ waymark account create --email me@example.com --plan pro
+  $ waymark key create --account ID --service trace --name laptop
+  $ waymark site create --account ID --domain example.com --name "My site"
+  $ waymark import --site ID --file visits.ndjson
+  $ waymark usage --account ID --json
+
+Exit codes: 0 done, 1 failed, 2 called wrongly, 130 stopped by Ctrl-C. With --json standard output has exactly one JSON
+object or array, or nothing when the command failed; what went wrong is a sentence on standard error.`;
+
+export interface ProgramOptions {
+  context: CommandContext;
+  /** The arguments, without the program's name. */
+  args: readonly string[];
+  version: string;
+  finish: Finish;
+}
+
+/** The whole command line: the table of its commands. */
+export function createProgram({ context, args, version, finish }: ProgramOptions): Command {
+  const program = new Command("waymark");
+  program
+    .description(about)
+    .version(version, "--version", "show the version")
+    .option("--json", "print the result as JSON, for scripts")
+    .helpOption("-h, --help", "show how a command is used")
+    .helpCommand("help [command]", "show how a command is used")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => write(`${toSentence(text)}\n`),
+    })
+    .showHelpAfterError("Add --help to see how it is used.")
+    .addHelpText("after", examples)
+    .exitOverride();
+
+  const act: Act =
+    (work) =>
+    async (...args) => {
+      const outcome = await work(context, ...(args as never));
+      finish(outcome, program.opts<{ json?: boolean }>().json === true);
+    };
+  addAccountCommands(program, act);
+  addKeyCommands(program, act);
+  addSiteCommands(program, act);
+  addUsageCommand(program, act);
+  addImportCommand(program, act);
+  addAlertCommands(program, act);
+  addMigrateCommand(program, act);
+  for (const group of program.commands)
+    for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);
+  return program;
+}
+
+/** A mistyped required option counts as missing to Commander: this names the mistyped one too. */
+function nameUnknownOptions(command: Command, args: readonly string[]): void {
+  const known = new Set(["--help", "--json", "--version", ...command.options.map((option) => option.long)]);
+  const unknown = args.filter((arg) => /^--[a-z]/.test(arg) && !known.has(arg.replace(/=.*/s, "")));
+  command.configureOutput({
+    outputError: (text, write) => {
+      const first = text.includes("required option") ? unknown.map((arg) => `Unknown option '${arg}'. `).join("") : "";
+      write(`${first}${toSentence(text)}\n`);
+    },
+  });
+}
+
+/** Commander's `error: unknown command 'acount'` and its `(Did you mean account?)` as sentences. */
+function toSentence(text: string): string {
+  const lines = text
+    .trim()
+    .replace(/^error: /, "")
+    .split("\n");
+  const sentences = lines.map((line) => line.replace(/^\((.*)\)$/, "$1").trim()).filter((line) => line !== "");
+  return sentences
+    .map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}${/[.?!]$/.test(line) ? "" : "."}`)
+    .join(" ");
+}

@@ -1,0 +1,39 @@
+import type { Writable } from "node:stream";
+import { CommanderError } from "commander";
+import type { CommandContext, Finish, Outcome } from "./command-context.js";
+import { explainError } from "./explain-error.js";
+import { dataFolderOf } from "./local-system.js";
+import { createProgram } from "./program.js";
+
+/**
+ * Runs one command line: prints what the command ends with, or a sentence on standard error.
+ * @param args the arguments, without the program's name
+ * @returns the exit code: 0 done, 1 failed, 2 called wrongly, 130 stopped by the user
+ */
+export async function runCommandLine(
+  context: CommandContext,
+  args: readonly string[],
+  version: string,
+): Promise<number> {
+  let outcome: Outcome | undefined;
+  let isJson = false;
+  const finish: Finish = (result, asJson) => {
+    outcome = result;
+    isJson = asJson;
+  };
+  try {
+    await createProgram({ context, args, version, finish }).parseAsync(args, { from: "user" });
+  } catch (error) {
+    // Commander has written its sentence already; help and version end with 0, a group without a command shows its help.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
+    return 1;
+  }
+  if (outcome) await writeLine(context.stdout, isJson ? JSON.stringify(outcome.value) : outcome.text);
+  return outcome?.exitCode ?? 0;
+}
+
+/** Writes a line and waits until it is out, or nobody reads any more. */
+function writeLine(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+}

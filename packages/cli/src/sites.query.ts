@@ -1,0 +1,57 @@
+import { findAccount } from "@waymark/auth";
+import { createUuidV7, isUuid, type PrismaClient } from "@waymark/database";
+import { textProblem } from "@waymark/fields";
+import { CommandError } from "./command-error.js";
+import { normaliseDomain } from "./site-domain.js";
+
+/** A site as it is shown. */
+export interface Site {
+  id: string;
+  domain: string;
+  name: string;
+}
+
+const maxNameLength = 200;
+const uuid = createUuidV7();
+
+/**
+ * Creates a site. A domain may have several, also in one account.
+ * @returns the site, and how many the account had with the same domain before
+ * @throws CommandError when the domain is none or the name is empty, longer than 200 characters or not storable;
+ *   AccountError when there is no such account
+ */
+export async function createSite(
+  prisma: PrismaClient,
+  input: { accountId: string; domain: string; name: string },
+): Promise<{ site: Site; sameDomain: number }> {
+  const domain = normaliseDomain(input.domain);
+  const { name } = input;
+  if (name.trim() === "" || name.length > maxNameLength || textProblem(name)) {
+    throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
+  }
+  const { id: accountId } = await findAccount(prisma, input.accountId);
+  const sameDomain = await prisma.site.count({ where: { accountId, domain } });
+  const site = await prisma.site.create({ data: { id: uuid(), accountId, domain, name } });
+  return { site: present(site), sameDomain };
+}
+
+/**
+ * The account's sites, oldest first.
+ * @throws AccountError when there is no such account
+ */
+export async function listSites(prisma: PrismaClient, accountId: string): Promise<Site[]> {
+  const { id } = await findAccount(prisma, accountId);
+  const sites = await prisma.site.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
+  return sites.map(present);
+}
+
+/** @throws CommandError when there is no site with the id */
+export async function findSite(prisma: PrismaClient, id: string): Promise<Site> {
+  const site = isUuid(id) ? await prisma.site.findUnique({ where: { id } }) : null;
+  if (!site) throw new CommandError(`There is no site '${id}'. 'waymark site list --account ID' shows them.`);
+  return present(site);
+}
+
+function present({ id, domain, name }: Site): Site {
+  return { id, domain, name };
+}

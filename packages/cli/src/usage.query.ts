@@ -1,0 +1,43 @@
+import { findAccount } from "@waymark/auth";
+import type { PrismaClient } from "@waymark/database";
+import { planOf, utcMonth } from "@waymark/plan";
+
+/** What an account has used of its plan, and when it starts anew. */
+export interface Usage {
+  account_id: string;
+  email: string;
+  plan: string;
+  /** `YYYY-MM`, UTC. */
+  month: string;
+  traces: { current: number; limit: number };
+  /** `limit` is null for no limit. */
+  agents: { current: number; limit: number | null };
+  resets_at: string;
+  resets_in_seconds: number;
+}
+
+/**
+ * What an account has used in the UTC month of a moment.
+ * @throws AccountError when there is no such account
+ */
+export async function readUsage(prisma: PrismaClient, accountId: string, now: Date): Promise<Usage> {
+  const account = await findAccount(prisma, accountId);
+  const plan = planOf(account.plan);
+  const { label, firstDay, secondsLeft } = utcMonth(now);
+  const month = new Date(`${firstDay}T00:00:00Z`);
+  const usage = await prisma.traceUsage.findUnique({
+    where: { accountId_month: { accountId: account.id, month } },
+  });
+  const agents = await prisma.agent.count({ where: { accountId: account.id } });
+  const resetsAt = new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1));
+  return {
+    account_id: account.id,
+    email: account.email,
+    plan: account.plan,
+    month: label,
+    traces: { current: usage?.traces ?? 0, limit: plan.tracesPerMonth },
+    agents: { current: agents, limit: plan.agents },
+    resets_at: resetsAt.toISOString(),
+    resets_in_seconds: secondsLeft,
+  };
+}

@@ -1,0 +1,50 @@
+import type { Job, JobsOptions, Worker } from "bullmq";
+import type { ServerState } from "./server-state.js";
+import type { TraceFinalized } from "./trace-finalized.schema.js";
+
+/** A server that can carry the queue. */
+export interface QueueBackend {
+  /** Starts to connect, and goes on trying by itself. */
+  openProducer(state: ServerState): Producer;
+  /** Makes a worker that is connecting and does not run yet. */
+  openWorker(process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker;
+}
+
+/** The adding side. */
+export interface Producer {
+  /** The queue, once its server answered; rejects at once while the server is known to be down. */
+  queue(): Promise<ProducerQueue>;
+  close(): Promise<void>;
+}
+
+/** What we use of BullMQ's `Queue`. */
+export interface ProducerQueue {
+  add(name: string, payload: TraceFinalized, options: JobsOptions): Promise<unknown>;
+  getWaitingCount(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What a worker does with a job; `token` is its lock. */
+export type JobProcessor = (job: Job, token: string) => Promise<void>;
+
+export interface WorkerSettings {
+  concurrency: number;
+  lockDuration: number;
+  stalledInterval: number;
+  maxStalledCount: number;
+  /** How long the loop waits after an error of the connection, in milliseconds. */
+  runRetryDelay: number;
+  autorun: false;
+}
+
+/** A worker, and a way to cut its connections when it cannot close in order. */
+export interface OpenedWorker {
+  readonly worker: Pick<Worker, "waitUntilReady" | "run" | "close">;
+  cut(): void;
+}
+
+/**
+ * How a job is kept. Finished jobs leave nothing behind: the record of an alert is its row, and a remembered job would
+ * refuse the same alert when the sweep queues it again.
+ */
+export const jobOptions = { removeOnComplete: true, removeOnFail: true } as const satisfies JobsOptions;

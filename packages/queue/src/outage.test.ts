@@ -1,0 +1,257 @@
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import {
+  createGate,
+  createOwnRedis,
+  describeWithOwnRedis,
+  freePort,
+  type Gate,
+  type OwnRedis,
+} from "./own-redis.fixture.js";
+import { createTestLog, makePayload, until } from "./queue.fixture.js";
+import { createTraceFinalizedQueue, QueueUnavailableError } from "./trace-finalized-queue.js";
+import { createTraceFinalizedWorker } from "./trace-finalized-worker.js";
+
+const closers: (() => Promise<unknown>)[] = [];
+const warnings: string[] = [];
+const hearWarning = (warning: Error) => void warnings.push(String(warning));
+beforeEach(() => void process.on("warning", hearWarning));
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  process.off("warning", hearWarning);
+  expect(warnings.splice(0)).toEqual([]);
+});
+
+function open(server: { redisUrl?: string; databaseUrl: string }) {
+  const { log, lines } = createTestLog();
+  const queue = createTraceFinalizedQueue({ ...server, log });
+  closers.push(() => queue.close());
+  return { queue, lines };
+}
+
+function consume(server: { redisUrl?: string; databaseUrl: string }) {
+  const { log, lines } = createTestLog();
+  const seen: string[] = [];
+  const worker = createTraceFinalizedWorker({
+    ...server,
+    log,
+    concurrency: 2,
+    handler: async ({ alertId }) => {
+      seen.push(alertId);
+      return "done";
+    },
+  });
+  closers.push(() => worker.close(5_000));
+  return { worker, seen, lines };
+}
+
+/** Adds many at once, and tells how long that took and how they were refused. */
+async function addMany(queue: { add(payload: ReturnType<typeof makePayload>): Promise<void> }, count: number) {
+  const before = Date.now();
+  const results = await Promise.allSettled(Array.from({ length: count }, () => queue.add(makePayload())));
+  const refused = results.filter((it) => it.status === "rejected" && it.reason instanceof QueueUnavailableError);
+  return { tookMs: Date.now() - before, refused: refused.length };
+}
+
+describeWithOwnRedis("an outage of Redis", () => {
+  let redis: OwnRedis;
+  beforeEach(async () => {
+    redis = await createOwnRedis();
+    closers.push(() => redis.stop());
+  });
+  const server = () => ({ redisUrl: redis.url, databaseUrl: "postgres://127.0.0.1:1/none" });
+
+  it("makes adding fail at once, logs it once, and adding works again once Redis is back", async () => {
+    await redis.start();
+    const { queue, lines } = open(server());
+    await queue.add(makePayload());
+    await redis.stop();
+    await until(() => lines.length > 0);
+    const { tookMs, refused } = await addMany(queue, 500);
+    expect(refused).toBe(500);
+    expect(tookMs).toBeLessThan(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
+    await redis.start();
+    await until(
+      async () =>
+        queue.add(makePayload()).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+    expect(lines.slice(1)).toEqual(["info queue is up again"]);
+  });
+
+  it("at the start makes adding fail within two seconds, and the queue opens once Redis is there", async () => {
+    const { queue, lines } = open(server());
+    const { tookMs, refused } = await addMany(queue, 50);
+    expect(refused).toBe(50);
+    expect(tookMs).toBeLessThan(2_500);
+    await expect(queue.check()).rejects.toThrow(QueueUnavailableError);
+    await redis.start();
+    await until(
+      async () =>
+        queue.check().then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+    await queue.add(makePayload());
+    expect(lines).toHaveLength(2);
+  });
+
+  it("with open connections that answer nothing makes adding fail within two seconds", async () => {
+    await redis.start();
+    const { queue } = open(server());
+    await queue.check();
+    redis.freeze();
+    const { tookMs, refused } = await addMany(queue, 100);
+    redis.thaw();
+    expect(refused).toBe(100);
+    expect(tookMs).toBeLessThan(2_500);
+    await until(
+      async () =>
+        queue.add(makePayload()).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+  });
+
+  it("does not end a worker: it goes on when Redis is back with nothing in it", async () => {
+    await redis.start();
+    const { queue } = open(server());
+    const { seen, lines } = consume(server());
+    const [before, after] = [makePayload(), makePayload()];
+    await queue.add(before);
+    await until(() => seen.length === 1);
+    await redis.stop();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await redis.start();
+    await until(
+      async () =>
+        queue.add(after).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+    await until(() => seen.length === 2);
+    expect(seen).toEqual([before.alertId, after.alertId]);
+    expect(lines).toEqual([
+      "warn queue is down: alerts wait in the database, connecting goes on",
+      "info queue is up again",
+    ]);
+  });
+
+  it("at the start does not end a worker: it takes jobs once Redis is there", async () => {
+    const { seen } = consume(server());
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await redis.start();
+    const payload = makePayload();
+    await open(server()).queue.add(payload);
+    await until(() => seen.includes(payload.alertId));
+  });
+
+  it("does not keep a worker from closing", async () => {
+    await redis.start();
+    const { worker } = consume(server());
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await redis.stop();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const before = Date.now();
+    await worker.close(20_000);
+    expect(Date.now() - before).toBeLessThan(4_000);
+  });
+});
+
+describe("an outage of Postgres", () => {
+  const database = useDatabase();
+  let gate: Gate;
+  let databaseUrl: string;
+  beforeEach(async () => {
+    const url = new URL(database.url);
+    gate = await createGate({ host: url.hostname, port: Number(url.port) });
+    closers.push(() => gate.shut());
+    url.port = String(gate.port);
+    databaseUrl = url.href;
+  });
+
+  it("makes adding fail, logs it once, and adding works again once Postgres is back", async () => {
+    await gate.open();
+    const { queue, lines } = open({ databaseUrl });
+    await queue.add(makePayload());
+    await gate.shut();
+    const { tookMs, refused } = await addMany(queue, 200);
+    expect(refused).toBe(200);
+    expect(tookMs).toBeLessThan(2_500);
+    expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
+    await gate.open();
+    await until(
+      async () =>
+        queue.add(makePayload()).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+    expect(lines.slice(1)).toEqual(["info queue is up again"]);
+  });
+
+  it("at the start makes adding fail at once, and the queue opens once Postgres is there", async () => {
+    const { queue } = open({ databaseUrl });
+    const { tookMs, refused } = await addMany(queue, 50);
+    expect(refused).toBe(50);
+    expect(tookMs).toBeLessThan(2_500);
+    await gate.open();
+    await until(
+      async () =>
+        queue.add(makePayload()).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+  });
+
+  it("does not end a worker: it goes on when Postgres is back", async () => {
+    await gate.open();
+    const { queue } = open({ databaseUrl: database.url });
+    const { seen, lines } = consume({ databaseUrl });
+    const [before, after] = [makePayload(), makePayload()];
+    await queue.add(before);
+    await until(() => seen.length === 1);
+    await gate.shut();
+    await until(() => lines.length > 0);
+    await queue.add(after);
+    await gate.open();
+    await until(() => seen.length === 2, 15_000);
+    expect(seen).toEqual([before.alertId, after.alertId]);
+    await until(() => lines.includes("info queue is up again"));
+    expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
+  });
+
+  it("at the start does not end a worker: it takes jobs once Postgres is there", async () => {
+    const { seen } = consume({ databaseUrl });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await gate.open();
+    const payload = makePayload();
+    await open({ databaseUrl: database.url }).queue.add(payload);
+    await until(() => seen.includes(payload.alertId));
+  });
+
+  it("does not make an idle worker spin: it asks about once a second", async () => {
+    const url = new URL(database.url);
+    url.port = String(await freePort());
+    const before = process.cpuUsage();
+    const { seen } = consume({ databaseUrl: url.href });
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const { user, system } = process.cpuUsage(before);
+    expect(seen).toEqual([]);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { describe } from "@jest/globals";
+
+/** A Redis server of one test, which it can stop and start; its data is in memory only, so a stop loses it. */
+export interface OwnRedis {
+  readonly url: string;
+  start(): Promise<void>;
+  /** Stops the server; what it held is lost. */
+  stop(): Promise<void>;
+  /** Keeps the connections open and answers nothing until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+}
+
+/** A suite that starts a `redis-server` of its own, or is reported as skipped, by name, where there is none. */
+export function describeWithOwnRedis(name: string, suite: () => void): void {
+  const isThere = spawnSync("redis-server", ["--version"]).status === 0;
+  if (isThere) describe(name, suite);
+  else describe.skip(`${name} (needs redis-server on the PATH)`, suite);
+}
+
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+/** A server that is not started yet. */
+export async function createOwnRedis(): Promise<OwnRedis> {
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async start() {
+      const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", "/tmp"];
+      server = spawn("redis-server", args, { stdio: "ignore" });
+      for (let i = 0; i < 200 && !(await accepts(port)); i++) await new Promise((resolve) => setTimeout(resolve, 25));
+    },
+    async stop() {
+      if (!server || server.exitCode !== null) return;
+      const ended = once(server, "exit");
+      server.kill("SIGKILL");
+      await ended;
+    },
+    freeze: () => void server?.kill("SIGSTOP"),
+    thaw: () => void server?.kill("SIGCONT"),
+  };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const isOpen = await new Promise<boolean>((resolve) => {
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+  });
+  socket.destroy();
+  return isOpen;
+}
+
+/** A TCP way to a server that a test can cut and open again, as if the server went away and came back. */
+export interface Gate {
+  readonly port: number;
+  open(): Promise<void>;
+  /** Refuses new connections and ends those there are. */
+  shut(): Promise<void>;
+}
+
+/** A gate that is not open yet. */
+export async function createGate(target: { host: string; port: number }): Promise<Gate> {
+  const port = await freePort();
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  return {
+    port,
+    async open() {
+      server = createServer((client) => {
+        const upstream = connect(target.port, target.host);
+        for (const socket of [client, upstream]) {
+          sockets.add(socket);
+          socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
+        }
+        client.pipe(upstream).pipe(client);
+      }).listen(port, "127.0.0.1");
+      await once(server, "listening");
+    },
+    async shut() {
+      const closed = server && once(server, "close");
+      server?.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      server = undefined;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { createUuidV7 } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { queueAlert } from "./queue-alert.js";
+
+const uuid = createUuidV7();
+
+describe("queueAlert", () => {
+  const { pool } = useDatabase();
+  const queue = { add: async () => undefined };
+
+  async function oweAlert(columns: { sentAt?: Date } = {}) {
+    const alert = { accountId: uuid(), alertId: uuid() };
+    await pool.query("INSERT INTO alert (account_id, id, trace_id, status, sent_at) VALUES ($1, $2, $3, 'error', $4)", [
+      alert.accountId,
+      alert.alertId,
+      uuid(),
+      columns.sentAt,
+    ]);
+    return alert;
+  }
+  async function queuedAt(alert: { alertId: string }): Promise<Date | null> {
+    const { rows } = await pool.query("SELECT queued_at FROM alert WHERE id = $1", [alert.alertId]);
+    return rows[0].queued_at;
+  }
+
+  it("notes when an alert was queued, and touches no other", async () => {
+    const [alert, other] = [await oweAlert(), await oweAlert()];
+    await queueAlert({ pool, queue }, alert);
+    expect(await queuedAt(alert)).toBeInstanceOf(Date);
+    expect(await queuedAt(other)).toBeNull();
+  });
+
+  it("leaves an alert as it is that was sent meanwhile", async () => {
+    const alert = await oweAlert({ sentAt: new Date() });
+    await queueAlert({ pool, queue }, alert);
+    expect(await queuedAt(alert)).toBeNull();
+  });
+
+  it("rejects and notes nothing when the queue does not take the alert", async () => {
+    const alert = await oweAlert();
+    const down = { add: () => Promise.reject(new Error("down")) };
+    await expect(queueAlert({ pool, queue: down }, alert)).rejects.toThrow("down");
+    expect(await queuedAt(alert)).toBeNull();
+  });
+});

@@ -1,0 +1,28 @@
+import { expect } from "@jest/globals";
+import { createUuidV7 } from "@waymark/database";
+import { type Logger, pino } from "pino";
+import type { TraceFinalized } from "./trace-finalized.schema.js";
+
+const uuid = createUuidV7();
+
+/** A payload with ids of its own. */
+export function makePayload(): TraceFinalized {
+  return { accountId: uuid(), alertId: uuid() };
+}
+
+/** A log whose lines a test can look at, as `level message`. */
+export function createTestLog(): { log: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const write = (line: string) => {
+    const { level, msg } = JSON.parse(line) as { level: number; msg: string };
+    lines.push(`${pino.levels.labels[level]} ${msg}`);
+  };
+  return { log: pino({ level: "trace" }, { write }), lines };
+}
+
+/** Waits until a condition holds, ten seconds at most unless told otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await condition()) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await condition()).toBe(true);
+}

@@ -1,0 +1,120 @@
+import { DelayedError, type Job } from "bullmq";
+import type { Logger } from "pino";
+import type { OpenedWorker, WorkerSettings } from "./backend.js";
+import { chooseBackend, type QueueOptions } from "./choose-backend.js";
+import { pause, withDeadline } from "./deadline.js";
+import { createServerState } from "./server-state.js";
+import { type TraceFinalized, traceFinalizedSchema } from "./trace-finalized.schema.js";
+
+/** How a job ended: it is never run again, or it is run again after a time. */
+export type JobOutcome = "done" | { retryAfterMs: number };
+
+export interface TraceFinalizedWorkerOptions extends QueueOptions {
+  /** Does the work of one job. What it throws is logged, and the job is run again later, without end. */
+  handler(payload: TraceFinalized): Promise<JobOutcome>;
+  /** Jobs in hand at once. */
+  concurrency: number;
+}
+
+/** The working side of the queue. */
+export interface TraceFinalizedWorker {
+  /** Takes no further job, lets those in hand finish for as long as given, and closes the connections. */
+  close(drainTimeoutMs: number): Promise<void>;
+}
+
+/** A job whose worker died is taken over after one to three of these: its lock runs out, and the next check sees it. */
+const lockMs = 20_000;
+
+/** After the jobs in hand are finished, how long the rest of closing may take. */
+const closeTimeoutMs = 3_000;
+
+/** Between attempts to open a worker. */
+const reopenDelayMs = 1_000;
+
+/**
+ * Runs jobs until it is closed. It connects in the background, and goes on when its server went away and came back,
+ * also with all jobs lost: what is owed is queued again by the sweep.
+ */
+export function createTraceFinalizedWorker(options: TraceFinalizedWorkerOptions): TraceFinalizedWorker {
+  const { log } = options;
+  const backend = chooseBackend(options);
+  const closing = new AbortController();
+  const state = createServerState(log, closing.signal);
+  const inHand = new Set<Promise<void>>();
+  let opened: OpenedWorker | undefined;
+
+  const process = (job: Job, token: string) => {
+    const work = runJob(job, token, options.handler, log);
+    inHand.add(work);
+    const forget = () => inHand.delete(work);
+    work.then(forget, forget);
+    return work;
+  };
+  const settings: WorkerSettings = {
+    concurrency: options.concurrency,
+    lockDuration: lockMs,
+    stalledInterval: lockMs / 2,
+    // However often workers die on a job, it goes on: what ends an alert is counted in its row.
+    maxStalledCount: 1_000,
+    runRetryDelay: 1_000,
+    autorun: false,
+  };
+
+  const run = async () => {
+    while (!closing.signal.aborted) {
+      opened = backend.openWorker(process, settings, state);
+      try {
+        await opened.worker.waitUntilReady();
+        await opened.worker.run();
+        return;
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        state.down(error);
+        await withDeadline(opened.worker.close(), closeTimeoutMs, "").catch(() => opened?.cut());
+        await pause(reopenDelayMs, closing.signal);
+      }
+    }
+  };
+  void run();
+
+  return {
+    async close(drainTimeoutMs) {
+      closing.abort();
+      const isOver = new AbortController();
+      const closed = opened?.worker.close() ?? Promise.resolve();
+      const drained = Promise.allSettled(inHand).then(() => pause(closeTimeoutMs, isOver.signal));
+      await withDeadline(Promise.race([closed, drained]), drainTimeoutMs, "").catch(() => undefined);
+      isOver.abort();
+      opened?.cut();
+    },
+  };
+}
+
+async function runJob(
+  job: Job,
+  token: string,
+  handler: TraceFinalizedWorkerOptions["handler"],
+  log: Logger,
+): Promise<void> {
+  const payload = traceFinalizedSchema.safeParse(job.data);
+  if (!payload.success) {
+    log.error({ jobId: job.id, problem: payload.error.message }, "job dropped: its payload is not one of ours");
+    return;
+  }
+  let outcome: JobOutcome;
+  try {
+    outcome = await handler(payload.data);
+  } catch (error) {
+    const retryAfterMs = unexpectedDelayMs(job.attemptsStarted);
+    log.error({ err: error, alertId: payload.data.alertId, retryAfterMs }, "job failed unexpectedly");
+    outcome = { retryAfterMs };
+  }
+  if (outcome === "done") return;
+  await job.moveToDelayed(Date.now() + outcome.retryAfterMs, token);
+  throw new DelayedError();
+}
+
+/** One second after the first start, doubled with each, five minutes at most. */
+function unexpectedDelayMs(starts: number): number {
+  return Math.min(1_000 * 2 ** Math.min(Math.max(starts - 1, 0), 20), 300_000);
+}

@@ -1,0 +1,194 @@
+import { randomInt } from "node:crypto";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { Redis } from "ioredis";
+import { createTestLog, makePayload, until } from "./queue.fixture.js";
+import type { TraceFinalized } from "./trace-finalized.schema.js";
+import { createTraceFinalizedQueue } from "./trace-finalized-queue.js";
+import { createTraceFinalizedWorker, type JobOutcome } from "./trace-finalized-worker.js";
+
+describe("the queue on Postgres", () => behavesAsQueue(undefined));
+describeWithRedis("the queue on Redis", (redisUrl) => {
+  // A numbered database of its own keeps test files apart.
+  const url = new URL(redisUrl);
+  url.pathname = `/${randomInt(1, 15)}`;
+  afterEach(async () => {
+    const redis = new Redis(url.href);
+    await redis.flushdb();
+    redis.disconnect();
+  });
+  behavesAsQueue(url.href);
+});
+
+function behavesAsQueue(redisUrl: string | undefined) {
+  const database = useDatabase();
+  const closers: (() => Promise<void>)[] = [];
+  const { log, lines } = createTestLog();
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+    lines.length = 0;
+  });
+
+  const options = () => ({ redisUrl, databaseUrl: database.url, log });
+  function openQueue() {
+    const queue = createTraceFinalizedQueue(options());
+    closers.push(() => queue.close());
+    return queue;
+  }
+  function openWorker(handler: (payload: TraceFinalized) => Promise<JobOutcome>, concurrency = 2) {
+    const worker = createTraceFinalizedWorker({ ...options(), handler, concurrency });
+    closers.push(() => worker.close(5_000));
+    return worker;
+  }
+
+  it("hands a payload to the worker, as it was added", async () => {
+    const seen: TraceFinalized[] = [];
+    openWorker(async (payload) => {
+      seen.push(payload);
+      return "done";
+    });
+    const payload = makePayload();
+    await openQueue().add(payload);
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([payload]);
+  });
+
+  it("runs an alert that is added three times once", async () => {
+    const queue = openQueue();
+    const payload = makePayload();
+    const last = makePayload();
+    await Promise.all([queue.add(payload), queue.add(payload), queue.add(payload)]);
+    await queue.add(last);
+    const seen: string[] = [];
+    openWorker(async ({ alertId }) => {
+      seen.push(alertId);
+      return "done";
+    }, 1);
+    await until(() => seen.includes(last.alertId));
+    expect(seen).toEqual([payload.alertId, last.alertId]);
+  });
+
+  it("takes an alert again once its job is done, since finished jobs are not remembered", async () => {
+    const queue = openQueue();
+    const payload = makePayload();
+    let runs = 0;
+    openWorker(async () => {
+      runs++;
+      return "done";
+    });
+    await queue.add(payload);
+    await until(() => runs === 1);
+    await until(async () => {
+      await queue.add(payload);
+      return runs >= 2;
+    });
+  });
+
+  it("runs a job again after the time that its handler asked for", async () => {
+    const startedAt: number[] = [];
+    openWorker(async () => {
+      startedAt.push(Date.now());
+      return startedAt.length < 3 ? { retryAfterMs: 700 } : "done";
+    });
+    await openQueue().add(makePayload());
+    await until(() => startedAt.length === 3);
+    const [first = 0, second = 0, third = 0] = startedAt;
+    for (const waitedMs of [second - first, third - second]) {
+      expect(waitedMs).toBeGreaterThanOrEqual(690);
+      expect(waitedMs).toBeLessThan(2_500);
+    }
+  });
+
+  it("leaves an alert that waits to be tried again as it is, when it is added once more", async () => {
+    const queue = openQueue();
+    const payload = makePayload();
+    let runs = 0;
+    openWorker(async () => (++runs === 1 ? { retryAfterMs: 60_000 } : "done"));
+    await queue.add(payload);
+    await until(() => runs === 1);
+    await queue.add(payload);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(runs).toBe(1);
+  });
+
+  it("runs a job again whose handler threw, and logs what it threw", async () => {
+    let runs = 0;
+    openWorker(async () => {
+      if (++runs === 1) throw new Error("the database went away");
+      return "done";
+    });
+    await openQueue().add(makePayload());
+    await until(() => runs === 2);
+    expect(lines).toContain("error job failed unexpectedly");
+  });
+
+  it("runs as many jobs at once as its concurrency, and no more", async () => {
+    const queue = openQueue();
+    for (let i = 0; i < 9; i++) await queue.add(makePayload());
+    let inHand = 0;
+    let most = 0;
+    let done = 0;
+    openWorker(async () => {
+      most = Math.max(most, ++inHand);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      inHand--;
+      done++;
+      return "done";
+    }, 3);
+    await until(() => done === 9);
+    expect(most).toBe(3);
+  });
+
+  it("finishes the job in hand when it is closed, takes no other, and leaves that for the next worker", async () => {
+    const queue = openQueue();
+    const finished: string[] = [];
+    const started: string[] = [];
+    const slow = openWorker(async ({ alertId }) => {
+      started.push(alertId);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      finished.push(alertId);
+      return "done";
+    }, 1);
+    const [first, second] = [makePayload(), makePayload()];
+    await queue.add(first);
+    await until(() => started.length === 1);
+    await queue.add(second);
+    await slow.close(5_000);
+    expect(started).toEqual([first.alertId]);
+    expect(finished).toEqual([first.alertId]);
+    openWorker(async ({ alertId }) => {
+      finished.push(alertId);
+      return "done";
+    });
+    await until(() => finished.length === 2);
+    expect(finished).toEqual([first.alertId, second.alertId]);
+  });
+
+  it("gives up closing after the drain time", async () => {
+    const hands: (() => void)[] = [];
+    const worker = openWorker(async () => {
+      await new Promise<void>((resolve) => hands.push(resolve));
+      return "done";
+    });
+    await openQueue().add(makePayload());
+    await until(() => hands.length === 1);
+    const before = Date.now();
+    await worker.close(200);
+    expect(Date.now() - before).toBeLessThan(1_500);
+    hands[0]?.();
+  });
+
+  it("passes its check, and logs nothing while all is well", async () => {
+    const queue = openQueue();
+    await queue.check();
+    await queue.add(makePayload());
+    expect(lines).toEqual([]);
+  });
+
+  it("opens twenty at once on a fresh server", async () => {
+    const queues = Array.from({ length: 20 }, openQueue);
+    const payload = makePayload();
+    await Promise.all(queues.map((queue) => queue.check()));
+    await Promise.all(queues.map((queue) => queue.add(payload)));
+  });
+}
