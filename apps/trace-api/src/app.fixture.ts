@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "@jest/globals";
 import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
-import { createPrisma, createUuidV7 } from "@waymark/database";
+import { createPool, createPrisma, createUuidV7 } from "@waymark/database";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
@@ -11,7 +11,7 @@ import { createApp } from "./app.js";
 /** What a test file works with: the real app on a database of its own, a clock, and what was queued. */
 export interface TestApp {
   readonly app: Express;
-  readonly pool: ReturnType<typeof useDatabase>["pool"];
+  readonly pool: ReturnType<typeof createPool>;
   readonly databaseUrl: string;
   /** Alerts queued by the app, in order. */
   readonly queued: { accountId: string; alertId: string }[];
@@ -50,15 +50,21 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
   let current = () => new Date();
   let app: Express | undefined;
   let keys: KeyDirectory | undefined;
-  const prisma = createPrisma(database.pool);
+  const pool = createPool({
+    connectionString: database.url,
+    maxConnections: 10,
+    applicationName: "test",
+    statementTimeoutMs: 10_000,
+  });
+  const prisma = createPrisma(pool);
 
   beforeAll(() => {
-    keys = createKeyDirectory({ service: "trace", pool: database.pool, connectionString: database.url, log });
+    keys = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
     app = createApp({
-      pool: database.pool,
+      pool,
       keys,
       alerts: { add: async (alert) => void queued.push(alert) },
-      checks: { required: { database: () => database.pool.query("SELECT 1") } },
+      checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),
       bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
@@ -66,7 +72,10 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
       now: () => current(),
     });
   });
-  afterAll(() => keys?.stop());
+  afterAll(async () => {
+    await keys?.stop();
+    await pool.end();
+  });
 
   const running = (): Express => {
     if (!app) throw new Error("The app starts in beforeAll");
@@ -77,7 +86,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     get app() {
       return running();
     },
-    pool: database.pool,
+    pool,
     databaseUrl: database.url,
     queued,
     setNow: (moment) => {

@@ -7,8 +7,8 @@ import type { ImportLine } from "./import-line.schema.js";
  * Names the events of an import by what their lines say, so that a line imported again is the same event.
  *
  * An id is kept for ever, and everything else it is made of stands in the event's row. A hash over the address would
- * therefore give the address away to whoever tries them all. So of address and browser only eight bits go in: enough to
- * tell most visitors apart, and shared by every 256th address on earth.
+ * therefore give the address away to whoever tries them all. So of address and browser only 16 bits go in: enough to tell
+ * visitors apart who open the same page at the same moment, and shared by 65,536 addresses on earth for each browser.
  */
 export interface LineId {
   /** The id of the line's first occurrence. */
@@ -43,7 +43,7 @@ function toUuid(millis: number, digest: Buffer): string {
 
 function contentOf(line: ImportLine): string {
   const { at, type, path, query, referrer, country, visitor, ip, userAgent, name, props } = line;
-  const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xff);
+  const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xffff);
   const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([at, type, path, query, referrer, country, who, name, sortedProps]);
 }

@@ -20,7 +20,7 @@ const batchLines = 4_000;
 /** A batch ends early at so many characters, so that long lines do not add up. */
 const batchLength = 4_000_000;
 /** Lines after which the database gets a turn: it works while we read, if its answers are heard soon. */
-const linesPerTurn = 100;
+const linesPerTurn = 32;
 /** User agents whose verdict is remembered. */
 const maxRememberedAgents = 10_000;
 

@@ -63,8 +63,9 @@ type ReadBody = (request: Request, response: Response, opaqueKeys: readonly stri
 /**
  * A router of routes. A path that has routes but not for the method is answered 405 with `Allow`; a path that has none
  * is left to what comes after.
+ * @param readBody reads JSON bodies; a service without it has no route that takes one
  */
-export function createRouter(routes: readonly Route[], basePath: string, readBody: ReadBody): Router {
+export function createRouter(routes: readonly Route[], basePath: string, readBody?: ReadBody): Router {
   const router = Router();
   for (const path of new Set(routes.map((each) => each.path))) {
     const atPath = routes.filter((each) => each.path === path);
@@ -87,10 +88,12 @@ export function refuseMethod(allowed: readonly string[]): RequestHandler {
   };
 }
 
-function createHandler(spec: Route, readBody: ReadBody): RequestHandler {
+function createHandler(spec: Route, readBody: ReadBody | undefined): RequestHandler {
+  if (spec.body && !readBody) throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
   return async (request, response) => {
     const query = spec.query ? validate(spec.query, request.query) : undefined;
-    const body = spec.body ? validate(spec.body, await readBody(request, response, spec.opaqueKeys ?? [])) : undefined;
+    const json = spec.body && readBody ? await readBody(request, response, spec.opaqueKeys ?? []) : undefined;
+    const body = spec.body ? validate(spec.body, json) : undefined;
     const params = request.params as Record<string, string>;
     const answer = await spec.handle({ params, query, body, request, response });
     send(response, answer);

@@ -1,0 +1,103 @@
+import { Readable } from "node:stream";
+import { afterAll, beforeAll } from "@jest/globals";
+import { importEvents } from "@waymark/analytics";
+import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
+import { createPool, createPrisma, createUuidV7 } from "@waymark/database";
+import type { PlanId } from "@waymark/plan";
+import { createLogger, createRegistry } from "@waymark/service";
+import { useDatabase } from "@waymark/testing";
+import type { Express } from "express";
+import request from "supertest";
+import { createApp } from "./app.js";
+import { createLimiter, type Limiter } from "./rate-limit/create-limiter.js";
+
+/** A line of an import. */
+export type Line = Record<string, unknown> & { ts: string };
+
+/** What a test file works with: instances of the real app on a database of their own. */
+export interface TestApp {
+  readonly app: Express;
+  /** Another instance on the same stores. */
+  readonly secondApp: Express;
+  readonly pool: ReturnType<typeof createPool>;
+  /** Sets the moment whose UTC day is "today". */
+  setNow(moment: Date): void;
+  makeAccount(plan?: PlanId): Promise<TestAccount>;
+}
+
+/** An account with a key of the statistics service. */
+export interface TestAccount {
+  readonly id: string;
+  readonly key: string;
+  get(path: string, app?: Express): request.Test;
+  /** Makes a site with the events of an import, and returns its id. */
+  makeSite(lines?: Line[], domain?: string): Promise<string>;
+}
+
+/** The app under test, as production builds it; the minute's counters are in Postgres or, with a URL, in Redis. */
+export function useApp(redisUrl?: string): TestApp {
+  const database = useDatabase();
+  const log = createLogger({ service: "analytics-api", level: "silent" });
+  const pool = createPool({
+    connectionString: database.url,
+    maxConnections: 10,
+    applicationName: "test",
+    statementTimeoutMs: 10_000,
+  });
+  const prisma = createPrisma(pool);
+  const uuid = createUuidV7();
+  const instances: { app: Express; keys: KeyDirectory; limiter: Limiter }[] = [];
+  let current = () => new Date();
+
+  const start = () => {
+    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
+    const limiter = createLimiter({ redisUrl, pool, log });
+    const checks = {
+      required: { database: () => pool.query("SELECT 1") },
+      bridged: { limiter: () => limiter.check() },
+    };
+    const registry = createRegistry("analytics-api");
+    return { app: createApp({ pool, keys, limiter, checks, log, registry, now: () => current() }), keys, limiter };
+  };
+  beforeAll(() => void instances.push(start(), start()));
+  afterAll(async () => {
+    await Promise.all(instances.flatMap(({ keys, limiter }) => [keys.stop(), limiter.close()]));
+    await pool.end();
+  });
+
+  const instance = (index: number): Express => {
+    const app = instances[index]?.app;
+    if (!app) throw new Error("The app starts in beforeAll");
+    return app;
+  };
+  let accounts = 0;
+  return {
+    get app() {
+      return instance(0);
+    },
+    get secondApp() {
+      return instance(1);
+    },
+    pool,
+    setNow: (moment) => {
+      current = () => moment;
+    },
+    async makeAccount(plan = "pro") {
+      const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
+      const { key } = await issueKey(prisma, { accountId: id, service: "analytics", name: "test" });
+      return {
+        id,
+        key,
+        get: (path, app = instance(0)) => request(app).get(path).set("Authorization", `Bearer ${key}`),
+        async makeSite(lines = [], domain = "example.com") {
+          const siteId = uuid();
+          await prisma.site.create({ data: { id: siteId, accountId: id, domain, name: `The ${domain}` } });
+          const input = Readable.from(lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)));
+          const result = await importEvents({ pool, site: { id: siteId, domain }, input });
+          if (result.imported !== lines.length) throw new Error(`imported ${JSON.stringify(result)}`);
+          return siteId;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "@jest/globals";
+import { createApiKey } from "@waymark/auth";
+import request from "supertest";
+import { useApp } from "./app.fixture.js";
+
+const nowhere = "00000000-0000-7000-8000-000000000000";
+
+describe("the statistics service", () => {
+  const test = useApp();
+  const limitHeaders = {
+    "ratelimit-limit": "60",
+    "ratelimit-remaining": expect.stringMatching(/^\d+$/),
+    "ratelimit-reset": expect.stringMatching(/^\d+$/),
+  };
+
+  describe("without a key", () => {
+    it("answers /health, /ready, /openapi.json and /docs", async () => {
+      await request(test.app).get("/health").expect(200, { status: "ok" });
+      await request(test.app)
+        .get("/ready")
+        .expect(200, { status: "ok", checks: { database: "ok", limiter: "ok" } });
+      const { body } = await request(test.app).get("/openapi.json").expect(200);
+      expect(Object.keys(body.paths)).toEqual([
+        "/api/v1/sites",
+        "/api/v1/sites/{id}/stats",
+        "/api/v1/sites/{id}/events",
+        "/health",
+      ]);
+      const { parameters, responses } = body.paths["/api/v1/sites/{id}/stats"].get;
+      expect(parameters[1]).toMatchObject({
+        name: "range",
+        in: "query",
+        schema: { enum: ["today", "7d", "30d"], default: "7d" },
+      });
+      expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "404", "429"]);
+      await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
+    });
+
+    it("answers 401 to everything below /api/v1, for missing, malformed, unknown, revoked and other-service keys", async () => {
+      const revoked = await test.makeAccount();
+      await test.pool.query("UPDATE api_key SET revoked_at = now() WHERE account_id = $1", [revoked.id]);
+      const keys = [
+        undefined,
+        "",
+        "x",
+        revoked.key,
+        `${revoked.key}x`,
+        createApiKey("analytics").key,
+        createApiKey("trace").key,
+      ];
+      for (const key of keys) {
+        const ask = request(test.app).get("/api/v1/sites");
+        if (key !== undefined) ask.set("Authorization", `Bearer ${key}`);
+        const answer = await ask.expect(401, { error: "Invalid API key" });
+        expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
+        expect(answer.headers["ratelimit-limit"]).toBeUndefined();
+      }
+      await request(test.app).get("/api/v1/nothing").expect(401);
+      await request(test.app).post("/api/v1/sites").expect(401);
+    });
+  });
+
+  describe("403", () => {
+    it("refuses Free accounts with upgrade guidance, before anything is looked at", async () => {
+      const account = await test.makeAccount("free");
+      const siteId = await account.makeSite();
+      for (const path of [
+        "/api/v1/sites",
+        `/api/v1/sites/${siteId}/stats`,
+        "/api/v1/sites/x/events?range=bad",
+        "/api/v1/none",
+      ]) {
+        const answer = await account.get(path).expect(403);
+        expect(answer.body).toEqual({
+          error: expect.stringMatching(/^The API requires a Pro plan/),
+          upgrade_url: "/dashboard/billing",
+        });
+        expect(answer.headers).toMatchObject(limitHeaders);
+      }
+    });
+
+    it("ends within a second of an upgrade, and begins within a second of a downgrade", async () => {
+      const account = await test.makeAccount("free");
+      await account.get("/api/v1/sites").expect(403);
+      await test.pool.query("UPDATE account SET plan = 'pro' WHERE id = $1", [account.id]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await account.get("/api/v1/sites").expect(200);
+      await test.pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [account.id]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await account.get("/api/v1/sites").expect(403);
+    });
+  });
+
+  describe("400 and 404", () => {
+    it.each(["stats", "events"])("of %s: the range first, then the site", async (what) => {
+      const account = await test.makeAccount();
+      const siteId = await account.makeSite();
+      for (const query of [
+        "range=1d",
+        "range=",
+        "range=TODAY",
+        "range=7d&range=30d",
+        "range[]=7d&range=x",
+        "range=30d%20",
+      ]) {
+        for (const site of [siteId, "unknown"]) {
+          const answer = await account.get(`/api/v1/sites/${site}/${what}?${query}`).expect(400);
+          expect(answer.body).toEqual({
+            error: "Validation failed",
+            fields: { range: "Must be one of: today, 7d, 30d" },
+          });
+          expect(answer.headers).toMatchObject(limitHeaders);
+        }
+      }
+    });
+
+    it.each(["stats", "events"])(
+      "of %s: unknown sites, malformed ids and other accounts' sites are the same 404",
+      async (what) => {
+        const [account, other] = [await test.makeAccount(), await test.makeAccount()];
+        const foreign = await other.makeSite();
+        for (const site of ["unknown", nowhere, foreign, "%00"]) {
+          const answer = await account.get(`/api/v1/sites/${site}/${what}`).expect(404);
+          expect(answer.body).toEqual({ error: "Site not found" });
+          expect(answer.headers).toMatchObject(limitHeaders);
+        }
+        await other.get(`/api/v1/sites/${foreign}/${what}`).expect(200);
+      },
+    );
+
+    it("answers unknown paths and wrong methods with JSON", async () => {
+      const account = await test.makeAccount();
+      const unknown = await account.get("/api/v1/sites/x").expect(404, { error: "Not found" });
+      expect(unknown.headers).toMatchObject(limitHeaders);
+      const wrong = await request(test.app)
+        .delete("/api/v1/sites")
+        .set("Authorization", `Bearer ${account.key}`)
+        .expect(405);
+      expect(wrong.headers).toMatchObject({ allow: "GET, HEAD", ...limitHeaders });
+      await request(test.app).get("/").expect(404, { error: "Not found" });
+    });
+  });
+
+  describe("GET /api/v1/sites", () => {
+    it("lists the account's sites with id, domain and name, and nobody else's", async () => {
+      const [account, other] = [await test.makeAccount(), await test.makeAccount()];
+      await other.makeSite();
+      await account.get("/api/v1/sites").expect(200, { sites: [] });
+      const first = await account.makeSite([], "a.example");
+      const second = await account.makeSite([], "b.example");
+      const answer = await account.get("/api/v1/sites").expect(200);
+      expect(answer.body).toEqual({
+        sites: [
+          { id: first, domain: "a.example", name: "The a.example" },
+          { id: second, domain: "b.example", name: "The b.example" },
+        ],
+      });
+      expect(answer.headers).toMatchObject(limitHeaders);
+    });
+  });
+});

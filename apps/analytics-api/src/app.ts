@@ -1,0 +1,47 @@
+import { authenticate, type KeyDirectory } from "@waymark/auth";
+import { isDatabaseUnavailable } from "@waymark/database";
+import { errorHandler, notFoundHandler } from "@waymark/errors";
+import { createRouter, publicRoutes, requestContext } from "@waymark/http";
+import type { ReadinessChecks } from "@waymark/service";
+import express, { type Express } from "express";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { describeAnalyticsApi } from "./api.js";
+import { getEventsRoute } from "./events/get-events.route.js";
+import type { Limiter } from "./rate-limit/create-limiter.js";
+import { rateLimit } from "./rate-limit/rate-limit.js";
+import { requireStatisticsPlan } from "./require-plan.js";
+import { listSitesRoute } from "./sites/list-sites.route.js";
+import { getStatsRoute } from "./stats/get-stats.route.js";
+
+/** What the statistics service works with. */
+export interface AppDeps {
+  pool: pg.Pool;
+  keys: Pick<KeyDirectory, "find">;
+  limiter: Limiter;
+  checks: ReadinessChecks;
+  log: Logger;
+  registry: Registry;
+  /** The moment whose UTC day is "today". */
+  now(): Date;
+}
+
+/** The statistics service: its middleware in order, and every route. */
+export function createApp(deps: AppDeps): Express {
+  const routes = [listSitesRoute(deps), getStatsRoute(deps), getEventsRoute(deps)];
+  const api = describeAnalyticsApi(routes);
+
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.use(requestContext(deps));
+  app.use(publicRoutes({ api, checks: deps.checks }));
+  app.use(api.basePath, authenticate(deps.keys));
+  app.use(api.basePath, rateLimit(deps.limiter));
+  app.use(api.basePath, requireStatisticsPlan);
+  app.use(api.basePath, createRouter(routes, api.basePath));
+  app.use(notFoundHandler);
+  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
+  return app;
+}

@@ -1,0 +1,26 @@
+import { commonVariables, portVariable, readEnv } from "@waymark/service";
+
+/** What the statistics service is told by its environment; the README's table explains each variable. */
+export type Config = ReturnType<typeof loadConfig>;
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming every variable that is missing or wrong
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnv(env, {
+    ...commonVariables,
+    ANALYTICS_API_PORT: portVariable(4200),
+    ANALYTICS_API_METRICS_PORT: portVariable(4201),
+  });
+  return {
+    http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.ANALYTICS_API_METRICS_PORT,
+      isPortChosen: Boolean(env["ANALYTICS_API_METRICS_PORT"]),
+    },
+    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    redisUrl: read.REDIS_URL,
+  };
+}

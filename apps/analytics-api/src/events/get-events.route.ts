@@ -1,0 +1,66 @@
+import { principalOf } from "@waymark/auth";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
+import { daysOf, rangeParameter } from "../range.js";
+import { requireSite } from "../sites/find-site.query.js";
+import { type EventRow, readEvents } from "./read-events.query.js";
+
+const properties = z.record(z.string(), z.record(z.string(), z.number()));
+const eventsSchema = z.object({
+  range: z.string(),
+  events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
+});
+
+/** `GET /sites/:id/events`: custom events (statistics contract, "GET /api/v1/sites/:id/events"). */
+export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+  return route({
+    method: "get",
+    path: "/sites/:id/events",
+    operationId: "getEvents",
+    summary: "Read a site's custom events with their properties",
+    description:
+      "The most frequent event comes first. Property values are the keys of an object, their counts its values.",
+    params: { id: "The site's id" },
+    query: z.object({ range: rangeParameter }),
+    answers: {
+      200: {
+        description: "The site's custom events in the range",
+        schema: eventsSchema,
+        example: { range: "7d", events: [{ name: "signup", count: 12, properties: { plan: { pro: 8, free: 4 } } }] },
+        headers: limitHeaders,
+      },
+      400: invalidQuery,
+      ...commonAnswers,
+      404: siteNotFound,
+    },
+    async handle({ params, query, response }) {
+      const siteId = params["id"] ?? "";
+      await requireSite(pool, principalOf(response).accountId, siteId);
+      const rows = await readEvents(pool, { siteId, ...daysOf(query.range, now()) });
+      return { status: 200, body: { range: query.range, events: present(rows) } };
+    },
+  });
+}
+
+/** One pass over rows that come event by event, each event's total first. */
+function present(rows: readonly EventRow[]): z.output<typeof eventsSchema>["events"] {
+  const events: { name: string; count: number; properties: Map<string, [string, number][]> }[] = [];
+  for (const { name, property, value, count } of rows) {
+    if (property === "") {
+      events.push({ name, count, properties: new Map() });
+      continue;
+    }
+    const properties = events.at(-1)?.properties;
+    const counts = properties?.get(property);
+    if (counts) counts.push([value, count]);
+    else properties?.set(property, [[value, count]]);
+  }
+  // From entries, since an assignment per name would lose a property called `__proto__`.
+  return events.map(({ name, count, properties }) => ({
+    name,
+    count,
+    properties: Object.fromEntries([...properties].map(([property, counts]) => [property, Object.fromEntries(counts)])),
+  }));
+}

@@ -1,0 +1,25 @@
+import { principalOf } from "@waymark/auth";
+import { AppError } from "@waymark/errors";
+import { statisticsRequestsPerMinute } from "@waymark/plan";
+import type { RequestHandler } from "express";
+import type { Limiter } from "./create-limiter.js";
+
+/**
+ * Lets each key make 60 requests a minute and shows on every answer what is left (statistics contract, "Limits").
+ * Stands behind `authenticate`; what is refused or wrong later on has spent its request too.
+ */
+export function rateLimit(limiter: Limiter): RequestHandler {
+  return async (_request, response, next) => {
+    const { isAllowed, remaining, resetSeconds } = await limiter.spend(principalOf(response).keyId);
+    response.set({
+      "RateLimit-Limit": String(statisticsRequestsPerMinute),
+      "RateLimit-Remaining": String(remaining),
+      "RateLimit-Reset": String(resetSeconds),
+    });
+    if (isAllowed) return next();
+    throw new AppError("rate_limited", {
+      details: { limit: statisticsRequestsPerMinute, retry_after: resetSeconds },
+      headers: { "Retry-After": String(resetSeconds) },
+    });
+  };
+}

@@ -1,0 +1,29 @@
+import { principalOf } from "@waymark/auth";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { commonAnswers, limitHeaders } from "../api.js";
+import { listSites } from "./find-site.query.js";
+
+/** `GET /sites`: the account's sites (statistics contract, "GET /api/v1/sites"). */
+export function listSitesRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/sites",
+    operationId: "listSites",
+    summary: "List your sites",
+    answers: {
+      200: {
+        description: "All sites of the account, oldest first",
+        schema: z.object({ sites: z.array(z.object({ id: z.string(), domain: z.string(), name: z.string() })) }),
+        example: { sites: [{ id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", domain: "example.com", name: "Example" }] },
+        headers: limitHeaders,
+      },
+      ...commonAnswers,
+    },
+    async handle({ response }) {
+      const sites = await listSites(pool, principalOf(response).accountId);
+      return { status: 200, body: { sites: sites.map(({ id, domain, name }) => ({ id, domain, name })) } };
+    },
+  });
+}
