@@ -6,12 +6,9 @@ export {
   importEvents,
   maxLineBytes,
 } from "./import-events.js";
-export { type CustomEvents, customEventBounds, readCustomEvents } from "./read-custom-events.query.js";
-export { readStats, type SiteStats } from "./read-stats.query.js";
 export { recordEvents } from "./record-events.query.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
 export { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
 export { type Classification, createSourceClassifier } from "./source.js";
 export { inTransaction } from "./transaction.js";
-export { type Range, rangeIds, type UtcDays, utcDaysOf } from "./utc-range.js";
 export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";

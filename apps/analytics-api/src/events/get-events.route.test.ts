@@ -44,6 +44,22 @@ describe("GET /api/v1/sites/:id/events", () => {
     expect((await account.get(`/api/v1/sites/${siteId}/events?range=30d`)).body.events[0].count).toBe(4);
   });
 
+  it("holds the thousand most frequent events and values, with every total whole", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const siteId = await account.makeSite([
+      ...Array.from({ length: 1_001 }, (_, n) => event("2026-03-15T01:00:00Z", "visit", { id: `v${n}` })),
+      event("2026-03-15T02:00:00Z", "visit", { id: "v1000" }),
+      ...Array.from({ length: 1_000 }, (_, n) => event("2026-03-15T01:00:00Z", `e${String(n).padStart(3, "0")}`)),
+    ]);
+    const { events } = (await account.get(`/api/v1/sites/${siteId}/events`).expect(200)).body;
+    expect(events).toHaveLength(1_000);
+    expect(events[0].count).toBe(1_002);
+    expect(Object.entries(events[0].properties.id)).toHaveLength(1_000);
+    expect(Object.entries(events[0].properties.id)[0]).toEqual(["v1000", 2]);
+    expect([events[1].name, events[999].name]).toEqual(["e000", "e998"]);
+  });
+
   it("survives names that mean something to JavaScript", async () => {
     test.setNow(now);
     const account = await test.makeAccount();

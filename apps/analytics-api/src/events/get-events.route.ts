@@ -5,7 +5,7 @@ import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
 import { daysOf, rangeParameter } from "../range.js";
 import { requireSite } from "../sites/find-site.query.js";
-import { type EventRow, readEvents } from "./read-events.query.js";
+import { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = z.object({
@@ -20,8 +20,7 @@ export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description:
-      "The most frequent event comes first. Property values are the keys of an object, their counts its values.",
+    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, and of each property the ${eventBounds.valuesPerProperty} most frequent values.`,
     params: { id: "The site's id" },
     query: z.object({ range: rangeParameter }),
     answers: {

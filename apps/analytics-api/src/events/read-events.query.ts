@@ -8,26 +8,34 @@ export interface EventRow {
   count: number;
 }
 
+/** What an answer holds at most: a property may have another value in each of millions of events. */
+export const eventBounds = { names: 1_000, valuesPerProperty: 1_000 } as const;
+
 /**
  * The range's custom events: the most frequent first, and in each the total before its properties by name and
- * frequency. One range of `daily_event_pkey`, as many rows as the days have values.
+ * frequency, as far as the bounds go. One range of `daily_event_pkey`, as many rows as the days have values.
  */
 const readEventsSql = `
   WITH event AS (
     SELECT name, property, value, sum(count) AS count
     FROM daily_event WHERE site_id = $1 AND day BETWEEN $2 AND $3
     GROUP BY name, property, value
+  ), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY name, property ORDER BY count DESC, value) AS position FROM event
+  ), whole AS (
+    SELECT name, count AS total FROM event WHERE property = '' ORDER BY count DESC, name LIMIT $4
   )
   SELECT name, property, value, count
-  FROM event JOIN (SELECT name, count AS total FROM event WHERE property = '') AS whole USING (name)
-  ORDER BY total DESC, name, property, count DESC, value`;
+  FROM ranked JOIN whole USING (name)
+  WHERE position <= $5
+  ORDER BY total DESC, name, property, position`;
 
 /** Reads a site's custom events from the rollups, both days included. */
 export async function readEvents(
   pool: pg.Pool,
   query: { siteId: string; first: string; last: string },
 ): Promise<EventRow[]> {
-  const values = [query.siteId, query.first, query.last];
+  const values = [query.siteId, query.first, query.last, eventBounds.names, eventBounds.valuesPerProperty];
   const { rows } = await pool.query<EventRow>({ name: "read-events", text: readEventsSql, values });
   return rows;
 }
