@@ -1,0 +1,40 @@
+import { describe, expect, it } from "@jest/globals";
+import { loadConfig } from "./config.js";
+
+const DATABASE_URL = "postgres://waymark@127.0.0.1/waymark";
+
+describe("loadConfig", () => {
+  it("needs the database alone, and writes mails as files then", () => {
+    expect(loadConfig({ DATABASE_URL, WAYMARK_DATA_DIR: "/data" })).toEqual({
+      metrics: { host: "127.0.0.1", port: 4401, isPortChosen: false },
+      database: { url: DATABASE_URL, maxConnections: 10 },
+      redisUrl: undefined,
+      mail: {
+        from: "Waymark <alerts@localhost>",
+        dashboardUrl: "http://localhost:4100",
+        resend: undefined,
+        folder: "/data/mails",
+      },
+      sweepIntervalMs: 15_000,
+    });
+  });
+
+  it("needs a sender with a Resend key", () => {
+    expect(() => loadConfig({ DATABASE_URL, RESEND_API_KEY: "re_1" })).toThrow(/ALERT_FROM must be set/);
+    const config = loadConfig({ DATABASE_URL, RESEND_API_KEY: "re_1", ALERT_FROM: "a@example.com" });
+    expect(config.mail).toMatchObject({
+      from: "a@example.com",
+      resend: { apiKey: "re_1", baseUrl: "https://api.resend.com" },
+    });
+  });
+
+  it.each(["nobody", "A <a@example.com>\nBcc: b@example.com", "A <>"])("refuses %j as a sender", (ALERT_FROM) => {
+    expect(() => loadConfig({ DATABASE_URL, ALERT_FROM })).toThrow(/ALERT_FROM must be like/);
+  });
+
+  it("takes slashes off the ends of base URLs", () => {
+    const env = { DATABASE_URL, DASHBOARD_URL: "https://w.example/", RESEND_BASE_URL: "http://127.0.0.1:1/" };
+    const { mail } = loadConfig({ ...env, RESEND_API_KEY: "re_1", ALERT_FROM: "a@example.com" });
+    expect([mail.dashboardUrl, mail.resend?.baseUrl]).toEqual(["https://w.example", "http://127.0.0.1:1"]);
+  });
+});

@@ -1,0 +1,48 @@
+import { resolve } from "node:path";
+import { commonVariables, integerVariable, portVariable, readEnv, urlVariable } from "@waymark/service";
+import { z } from "zod";
+
+/** What the worker is told by its environment; the README's table explains each variable. */
+export type Config = ReturnType<typeof loadConfig>;
+
+/** `name@host` or `Name <name@host>`, on one line: Resend knows better what else it takes. */
+const sender = z
+  .string()
+  .max(320)
+  .regex(/^(?:[^<>\r\n]*<[^@\s<>]+@[^@\s<>]+>|[^@\s<>]+@[^@\s<>]+)$/, "must be like 'Waymark <alerts@example.com>'");
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming every variable that is missing or wrong
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnv(env, {
+    ...commonVariables,
+    WORKER_METRICS_PORT: portVariable(4401),
+    RESEND_API_KEY: z.string().optional(),
+    RESEND_BASE_URL: urlVariable(["https:", "http:"]).default("https://api.resend.com"),
+    // Resend sends from verified domains only, so that with its key there is no default that could work.
+    ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
+    DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
+    SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
+    WAYMARK_DATA_DIR: z.string().default(".waymark"),
+  });
+  return {
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.WORKER_METRICS_PORT,
+      isPortChosen: Boolean(env["WORKER_METRICS_PORT"]),
+    },
+    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    redisUrl: read.REDIS_URL,
+    mail: {
+      from: read.ALERT_FROM,
+      dashboardUrl: read.DASHBOARD_URL.replace(/\/+$/, ""),
+      resend: read.RESEND_API_KEY
+        ? { apiKey: read.RESEND_API_KEY, baseUrl: read.RESEND_BASE_URL.replace(/\/+$/, "") }
+        : undefined,
+      folder: resolve(read.WAYMARK_DATA_DIR, "mails"),
+    },
+    sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,
+  };
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "@jest/globals";
+import { composeMail, formatDuration } from "./compose-mail.js";
+
+const trace = {
+  id: "0190a7e0-0000-7000-8000-000000000000",
+  agentId: "support-bot",
+  name: "answer ticket 7",
+  durationMs: 83_000,
+  failedSpan: { name: "call the model", error: "connection refused" },
+};
+const compose = (change: Partial<typeof trace> | { failedSpan: null } | { durationMs: null } = {}) =>
+  composeMail({
+    alert: { status: "error", trace: { ...trace, ...change } },
+    dashboardUrl: "https://waymark.example",
+  });
+
+describe("the failure mail", () => {
+  it("says agent, trace, status, duration, the first failing span with its error, and where to look", () => {
+    const { subject, text, html } = compose();
+    expect(subject).toBe("support-bot: “answer ticket 7” ended in error");
+    for (const body of [text, html]) {
+      for (const fact of ["support-bot", "answer ticket 7", "error", "1 min 23 s", "call the model"]) {
+        expect(body).toContain(fact);
+      }
+      expect(body).toContain("connection refused");
+      expect(body).toContain(`https://waymark.example/dashboard/traces/${trace.id}`);
+    }
+  });
+
+  it("says timed out for a timeout", () => {
+    const { subject, text } = composeMail({ alert: { status: "timeout", trace }, dashboardUrl: "" });
+    expect(subject).toMatch(/timed out$/);
+    expect(text).toMatch(/Status: +timeout/);
+  });
+
+  it("leaves out what is not known", () => {
+    expect(compose({ failedSpan: null }).text).not.toContain("Failed span");
+    expect(compose({ durationMs: null }).text).toMatch(/Duration: +not given/);
+    const { text, html } = compose({ failedSpan: { name: "s", error: "" } });
+    expect(text).toContain("Failed span");
+    expect(html).not.toContain("<pre");
+  });
+
+  it("shows markup as text", () => {
+    const { html } = compose({ name: `<img src=x onerror="alert('1')">&amp;`, agentId: "<b>" });
+    expect(html).not.toMatch(/<img|<b>/);
+    expect(html).toContain("&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;amp;");
+  });
+
+  it("keeps line breaks and control characters out of the subject and of single lines", () => {
+    const { subject, text } = compose({ name: "a\r\nBcc: someone@example.com\u0000\u202e" });
+    expect(subject).not.toMatch(/[\r\n\0]/);
+    expect(subject).toContain("a Bcc: someone@example.com");
+    expect(text).not.toMatch(/^Bcc/m);
+    expect(text).not.toContain("\u202e");
+  });
+
+  it("cuts long texts between characters, and marks the cut", () => {
+    const { subject, text } = compose({
+      name: "\u{1f680}".repeat(1_000),
+      failedSpan: { name: "s", error: "x".repeat(4_000) },
+    });
+    expect([...subject].length).toBeLessThanOrEqual(120);
+    expect(subject.isWellFormed()).toBe(true);
+    expect(subject).toMatch(/…$/);
+    expect(text.length).toBeLessThan(4_000);
+    expect(text.isWellFormed()).toBe(true);
+  });
+
+  it("keeps the lines of an error, each indented", () => {
+    const { text } = compose({ failedSpan: { name: "s", error: "Error: no\r\n  at line 1" } });
+    expect(text).toContain("\n    Error: no\n      at line 1\n");
+  });
+});
+
+describe("formatDuration", () => {
+  it.each([
+    [0, "0 ms"],
+    [999, "999 ms"],
+    [1_000, "1 s"],
+    [1_250, "1.3 s"],
+    [59_900, "59.9 s"],
+    [60_000, "1 min 0 s"],
+    [3_599_000, "59 min 59 s"],
+    [3_600_000, "1 h 0 min"],
+    [90_000_000, "1 d 1 h"],
+    [-5, "not known: it ended before it started"],
+  ])("writes %i ms as %s", (durationMs, text) => {
+    expect(formatDuration(durationMs)).toBe(text);
+  });
+});

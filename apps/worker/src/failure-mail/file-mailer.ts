@@ -1,0 +1,32 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import type { Logger } from "pino";
+import type { Mailer } from "./mailer.js";
+
+export interface FileMailerOptions {
+  /** Where the files go; made where missing. */
+  folder: string;
+  from: string;
+  log: Logger;
+}
+
+/**
+ * Writes each mail as a file that mail programs open (RFC 5322, `.eml`), for where there is no Resend key. The file is named
+ * by the idempotency key, so that a second attempt replaces the first.
+ */
+export function createFileMailer({ folder, from, log }: FileMailerOptions): Mailer {
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
+  return {
+    async send({ idempotencyKey, ...mail }) {
+      const { message } = await composer.sendMail({ from, ...mail, messageId: `<${idempotencyKey}@waymark>` });
+      const path = join(folder, `${idempotencyKey}.eml`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // Whole or not at all, and readable by its owner alone: it holds what an agent's error said.
+      await writeFile(`${path}.new`, message as Buffer, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+      log.info({ path, to: mail.to, subject: mail.subject }, "mail written");
+      return { outcome: "sent" };
+    },
+  };
+}

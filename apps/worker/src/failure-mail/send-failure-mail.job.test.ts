@@ -1,0 +1,115 @@
+import { describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import { createTestLog, makeFailedRun, readAlert } from "../worker.fixture.js";
+import type { Delivery, Mail } from "./mailer.js";
+import { createSendFailureMail } from "./send-failure-mail.job.js";
+
+const database = useDatabase();
+
+function setUp(deliveries: Delivery[] = []) {
+  const mails: Mail[] = [];
+  const counts: string[] = [];
+  const { log, lines } = createTestLog();
+  const send = createSendFailureMail({
+    pool: database.pool,
+    mailer: {
+      send: async (mail) => {
+        mails.push(mail);
+        return deliveries.shift() ?? { outcome: "sent" };
+      },
+    },
+    log,
+    dashboardUrl: "https://waymark.example",
+    count: (outcome) => void counts.push(outcome),
+  });
+  return { send, mails, counts, lines };
+}
+
+describe("sending a failure mail", () => {
+  it("sends one mail to the account, with the first failing span, and settles the alert", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { send, mails, counts } = setUp();
+    expect(await send(run)).toBe("done");
+    expect(mails).toHaveLength(1);
+    expect(mails[0]).toMatchObject({ to: run.email, idempotencyKey: run.alertId });
+    expect(mails[0]?.text).toMatch(/Failed span: +call the model/);
+    expect(mails[0]?.text).toContain("connection refused");
+    expect(mails[0]?.text).toMatch(/Duration: +1 min 23 s/);
+    expect(mails[0]?.text).toContain(`https://waymark.example/dashboard/traces/${run.traceId}`);
+    expect(await readAlert(database.pool, run)).toMatchObject({ isSent: true, attempts: 1, last_error: null });
+    expect(counts).toEqual(["sent"]);
+  });
+
+  it("sends nothing for an alert that is settled, and nothing for one that does not exist", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { send, mails } = setUp();
+    await send(run);
+    expect(await send(run)).toBe("done");
+    expect(await send({ accountId: run.accountId, alertId: run.traceId })).toBe("done");
+    expect(mails).toHaveLength(1);
+  });
+
+  it("does not find another account's alert", async () => {
+    const [mine, other] = [await makeFailedRun(database.pool), await makeFailedRun(database.pool)];
+    const { send, mails } = setUp();
+    await send({ accountId: mine.accountId, alertId: other.alertId });
+    expect(mails).toEqual([]);
+  });
+
+  it("waits longer after each attempt, and says why in the row", async () => {
+    const run = await makeFailedRun(database.pool, { hasSpan: false });
+    const deferred: Delivery = { outcome: "deferred", reason: "Resend answered 500" };
+    const { send, counts } = setUp([deferred, deferred, { ...deferred, retryAfterMs: 60_000 }]);
+    expect(await send(run)).toEqual({ retryAfterMs: 2_000 });
+    expect(await send(run)).toEqual({ retryAfterMs: 4_000 });
+    expect(await send(run)).toEqual({ retryAfterMs: 60_000 });
+    expect(await readAlert(database.pool, run)).toMatchObject({
+      isSent: false,
+      hasFailed: false,
+      attempts: 3,
+      last_error: "Resend answered 500",
+    });
+    expect(await send(run)).toBe("done");
+    expect(await readAlert(database.pool, run)).toMatchObject({ isSent: true, attempts: 4, last_error: null });
+    expect(counts).toEqual(["deferred", "deferred", "deferred", "sent"]);
+  });
+
+  it("gives up after twenty attempts within a day, keeps the reason and logs an error", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { send, lines } = setUp(Array.from({ length: 20 }, () => ({ outcome: "deferred", reason: "no" }) as const));
+    let totalMs = 0;
+    for (let attempt = 1; attempt < 20; attempt++) {
+      const outcome = await send(run);
+      if (outcome !== "done") totalMs += outcome.retryAfterMs;
+    }
+    expect(totalMs / 3_600_000).toBeGreaterThan(12);
+    expect(totalMs / 3_600_000).toBeLessThan(24);
+    expect(await send(run)).toBe("done");
+    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true, attempts: 20, last_error: "no" });
+    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "failure mail given up", alertId: run.alertId, reason: "no" });
+  });
+
+  it("gives up at once on a mail that is refused", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { send, counts } = setUp([{ outcome: "refused", reason: "Resend answered 422" }]);
+    expect(await send(run)).toBe("done");
+    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true, last_error: "Resend answered 422" });
+    expect(counts).toEqual(["failed"]);
+  });
+
+  it("waits as long as a rate limit says, without counting that as an attempt", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { send } = setUp([{ outcome: "rate-limited", reason: "429", retryAfterMs: 1_234 }]);
+    expect(await send(run)).toEqual({ retryAfterMs: 1_234 });
+    expect(await readAlert(database.pool, run)).toMatchObject({ attempts: 0, last_error: "429", hasFailed: false });
+  });
+
+  it("gives up on a trace that retention removed", async () => {
+    const run = await makeFailedRun(database.pool);
+    await database.pool.query("DELETE FROM trace WHERE id = $1", [run.traceId]);
+    const { send, mails } = setUp();
+    expect(await send(run)).toBe("done");
+    expect(mails).toEqual([]);
+    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true });
+  });
+});

@@ -1,0 +1,55 @@
+import type { TraceFinalized, TraceFinalizedQueue } from "@waymark/queue";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Mailer } from "./failure-mail/mailer.js";
+import { createSendFailureMail } from "./failure-mail/send-failure-mail.job.js";
+import type { WorkerMetrics } from "./metrics.js";
+import { createPurgeExpired } from "./retention/purge-expired.job.js";
+import type { PeriodicJob } from "./run-periodically.js";
+import { createSweepAlerts } from "./sweep/sweep-alerts.job.js";
+
+export interface JobDeps {
+  pool: pg.Pool;
+  queue: Pick<TraceFinalizedQueue, "add">;
+  mailer: Mailer;
+  metrics: WorkerMetrics;
+  log: Logger;
+  dashboardUrl: string;
+  sweepIntervalMs: number;
+  now(): Date;
+  isStopping(): boolean;
+}
+
+/** Everything that the worker does: jobs that come through the queue, and jobs that come with time. */
+export function createJobs(deps: JobDeps) {
+  const { pool, queue, mailer, metrics, log, dashboardUrl, now, isStopping } = deps;
+  const periodic: PeriodicJob[] = [
+    {
+      name: "sweep-alerts",
+      what: "queues alerts that are owed and not in the queue",
+      everyMs: deps.sweepIntervalMs,
+      run: createSweepAlerts({ pool, queue, log }),
+    },
+    {
+      name: "purge-expired",
+      what: "removes traces past their plan's retention, old salts and counters",
+      everyMs: 3_600_000,
+      run: createPurgeExpired({ pool, log, now, isStopping }),
+    },
+  ];
+  const queued = {
+    traceFinalized: {
+      what: "sends the mail that a failed run owes",
+      // Resend takes two mails a second; more in hand would only wait.
+      concurrency: 4,
+      run: createSendFailureMail({ pool, mailer, log, dashboardUrl, count: metrics.countMail }),
+    },
+  } satisfies Record<string, QueuedJob>;
+  return { periodic, queued };
+}
+
+interface QueuedJob {
+  what: string;
+  concurrency: number;
+  run(payload: TraceFinalized): Promise<unknown>;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import { createTestLog, makeFailedRun, makeOldTrace } from "../worker.fixture.js";
+import { createPurgeExpired } from "./purge-expired.job.js";
+
+const database = useDatabase();
+const dayMs = 24 * 3_600_000;
+
+const purge = (isStopping = () => false) =>
+  createPurgeExpired({ pool: database.pool, log: createTestLog().log, now: () => new Date(), isStopping })();
+
+async function countOf(accountId: string) {
+  const { rows } = await database.pool.query(
+    `SELECT (SELECT count(*) FROM trace WHERE account_id = $1)::int AS trace,
+       (SELECT count(*) FROM span WHERE account_id = $1)::int AS span,
+       (SELECT count(*) FROM alert WHERE account_id = $1)::int AS alert`,
+    [accountId],
+  );
+  return rows[0];
+}
+
+describe("retention", () => {
+  it.each([
+    ["free", 30],
+    ["pro", 90],
+  ] as const)(
+    "removes a %s account's traces, spans and settled alerts after %i days, and no sooner",
+    async (plan, days) => {
+      const { accountId } = await makeFailedRun(database.pool, { plan });
+      await makeOldTrace(database.pool, { accountId, ageMs: days * dayMs + 60_000 });
+      await makeOldTrace(database.pool, { accountId, ageMs: days * dayMs - 60_000 });
+      expect(await countOf(accountId)).toEqual({ trace: 3, span: 5, alert: 3 });
+      await purge();
+      expect(await countOf(accountId)).toEqual({ trace: 2, span: 4, alert: 2 });
+    },
+  );
+
+  it("removes many more than one batch", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    await database.pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
+       SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 2500)`,
+      [accountId],
+    );
+    expect((await purge()).span).toBeGreaterThanOrEqual(2_500);
+    expect(await countOf(accountId)).toMatchObject({ span: 3 });
+  });
+
+  it("keeps an alert whose mail is owed, however old", async () => {
+    const run = await makeFailedRun(database.pool, { plan: "free" });
+    await database.pool.query(
+      `INSERT INTO alert (account_id, id, trace_id, status)
+       VALUES ($1, '01000000-0000-7000-8000-000000000000', '01000000-0000-7000-8000-000000000000', 'error')`,
+      [run.accountId],
+    );
+    await purge();
+    expect(await countOf(run.accountId)).toMatchObject({ alert: 2 });
+  });
+
+  it("stops between batches when the worker stops", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
+    await purge(() => true);
+    expect(await countOf(accountId)).toMatchObject({ trace: 2 });
+  });
+
+  it("lets two workers purge at once", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    for (let i = 0; i < 20; i++) await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
+    await Promise.all([purge(), purge(), purge()]);
+    await purge();
+    expect(await countOf(accountId)).toEqual({ trace: 1, span: 3, alert: 1 });
+  });
+
+  it("destroys salts after 48 hours and clears counters of requests whose minute is over", async () => {
+    await database.pool.query(
+      `INSERT INTO visitor_salt (day, salt, created_at) VALUES
+       ('2026-01-01', decode(repeat('00', 32), 'hex'), now() - interval '49 hours'),
+       ('2026-01-03', decode(repeat('00', 32), 'hex'), now() - interval '47 hours')`,
+    );
+    await database.pool.query(
+      `INSERT INTO rate_limit (key, points, expire) VALUES ('over', 1, $1), ('running', 1, $2)`,
+      [Date.now() - 1, Date.now() + 60_000],
+    );
+    await purge();
+    const { rows: salts } = await database.pool.query("SELECT day::text FROM visitor_salt");
+    expect(salts).toEqual([{ day: "2026-01-03" }]);
+    const { rows: counters } = await database.pool.query("SELECT key FROM rate_limit");
+    expect(counters).toEqual([{ key: "running" }]);
+  });
+});

@@ -1,0 +1,72 @@
+import type pg from "pg";
+
+/**
+ * Rows removed by one statement at most: small enough to hold no lock for long and to let replicas follow. Rows that another
+ * worker is removing are skipped, so that two workers never wait for each other.
+ */
+const batchRows = 1_000;
+
+const owners = ["trace", "span", "alert"] as const;
+
+/**
+ * One batch per table, each one range of the primary key, which starts with the account and goes on with the time of the id.
+ * Traces go first: what is half removed is not found rather than found incomplete. Spans go by their trace's age. Alerts
+ * stay as long as their mail is owed.
+ */
+const purgeSql = {
+  trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
+    SELECT id FROM trace WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  span: `DELETE FROM span WHERE account_id = $1 AND (trace_id, id) IN (
+    SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+    FOR UPDATE SKIP LOCKED)`,
+  alert: `DELETE FROM alert WHERE account_id = $1 AND id IN (
+    SELECT id FROM alert WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
+    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+} as const satisfies Record<(typeof owners)[number], string>;
+
+/** Rows removed, by table. */
+export type Purged = Record<(typeof owners)[number], number>;
+
+/**
+ * Removes an account's traces whose id is below the bound, with their spans and settled alerts.
+ * @param isStopping asked between batches: a stop does not wait for the rest
+ */
+export async function purgeAccount(
+  pool: pg.Pool,
+  { accountId, idBound, isStopping }: { accountId: string; idBound: string; isStopping: () => boolean },
+): Promise<Purged> {
+  const purged: Purged = { trace: 0, span: 0, alert: 0 };
+  for (const table of owners) {
+    let removed = batchRows;
+    while (removed === batchRows && !isStopping()) {
+      const values = [accountId, idBound, batchRows];
+      const { rowCount } = await pool.query({ name: `purge-${table}`, text: purgeSql[table], values });
+      removed = rowCount ?? 0;
+      purged[table] += removed;
+    }
+  }
+  return purged;
+}
+
+/** Accounts after the given one, in the order of their ids. A range of `account_pkey`. */
+const listAccountsSql = "SELECT id, plan FROM account WHERE id > $1 ORDER BY id LIMIT 500";
+
+const smallestId = "00000000-0000-0000-0000-000000000000";
+
+/** Every account with its plan, in pages, so that memory does not grow with their number. */
+export async function* listAccounts(pool: pg.Pool): AsyncGenerator<{ id: string; plan: string }> {
+  let after = smallestId;
+  while (true) {
+    const { rows } = await pool.query<{ id: string; plan: string }>(listAccountsSql, [after]);
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+/** Removes counters of requests whose minute is over. A read of all of the table, which has a row per active key. */
+export async function purgeRateLimits(pool: pg.Pool, now: Date): Promise<number> {
+  const { rowCount } = await pool.query("DELETE FROM rate_limit WHERE expire < $1", [now.getTime()]);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createTraceFinalizedQueue, queueAlert, type TraceFinalized } from "@waymark/queue";
+import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { loadConfig } from "./config.js";
+import { startWorker } from "./start-worker.js";
+import { createTestLog, makeFailedRun, readAlert, startResendStub, until } from "./worker.fixture.js";
+
+const database = useDatabase();
+const closers: (() => Promise<unknown>)[] = [];
+let stub: Awaited<ReturnType<typeof startResendStub>>;
+beforeEach(async () => {
+  stub = await startResendStub();
+  closers.push(() => stub.close());
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A worker as production runs it, that sends to the stub and sweeps every second. */
+async function start(redisUrl?: string) {
+  const { log, lines } = createTestLog();
+  const config = loadConfig({
+    DATABASE_URL: database.url,
+    REDIS_URL: redisUrl,
+    WORKER_METRICS_PORT: "0",
+    RESEND_API_KEY: "re_test",
+    RESEND_BASE_URL: stub.baseUrl,
+    ALERT_FROM: "alerts@example.com",
+    SWEEP_INTERVAL_SECONDS: "1",
+  });
+  const worker = await startWorker(config, log);
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= worker.stop();
+    return stopped;
+  };
+  closers.push(stop);
+  return { stop, lines, operations: `http://127.0.0.1:${worker.metricsPort}` };
+}
+
+async function queue(alert: TraceFinalized, redisUrl?: string) {
+  const adding = createTraceFinalizedQueue({ databaseUrl: database.url, redisUrl, log: createTestLog().log });
+  await queueAlert({ pool: database.pool, queue: adding }, alert);
+  await adding.close();
+}
+
+const isSent = async (alert: TraceFinalized) => (await readAlert(database.pool, alert))?.isSent === true;
+const mailsOf = ({ alertId }: TraceFinalized) => stub.mails.filter((it) => it.headers["idempotency-key"] === alertId);
+
+function suite(redisUrl?: string) {
+  it("sends the mail of a queued alert, once", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { operations } = await start(redisUrl);
+    await queue(run, redisUrl);
+    await until(() => isSent(run));
+    await queue(run, redisUrl);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(mailsOf(run)).toHaveLength(1);
+    expect(mailsOf(run)[0]?.body.to).toBe(run.email);
+    const metrics = await (await fetch(`${operations}/metrics`)).text();
+    expect(metrics).toMatch(/waymark_failure_mails_total\{outcome="sent",service="worker"\} 1/);
+  });
+
+  it("sends an alert that never reached the queue", async () => {
+    const run = await makeFailedRun(database.pool, { ageSeconds: 6 });
+    await start(redisUrl);
+    await until(() => isSent(run));
+    expect(mailsOf(run)).toHaveLength(1);
+  });
+
+  it("tries again after a failure of Resend, and after the wait of a 429", async () => {
+    const run = await makeFailedRun(database.pool);
+    stub.answers.push(
+      { status: 500, body: { statusCode: 500, name: "internal_server_error", message: "m" } },
+      {
+        status: 429,
+        body: { statusCode: 429, name: "rate_limit_exceeded", message: "m" },
+        headers: { "retry-after": "1" },
+      },
+    );
+    await start(redisUrl);
+    await queue(run, redisUrl);
+    await until(() => isSent(run));
+    expect(mailsOf(run)).toHaveLength(3);
+    expect(await readAlert(database.pool, run)).toMatchObject({ attempts: 2 });
+  });
+
+  it("finishes the mail in hand when it is stopped, and takes no other", async () => {
+    const [inHand, next] = [await makeFailedRun(database.pool), await makeFailedRun(database.pool)];
+    stub.answers.push({ status: 200, delayMs: 1_500 });
+    const { stop } = await start(redisUrl);
+    await queue(inHand, redisUrl);
+    await until(() => mailsOf(inHand).length === 1);
+    const stopped = stop();
+    await queue(next, redisUrl);
+    await stopped;
+    expect(await isSent(inHand)).toBe(true);
+    expect(mailsOf(next)).toEqual([]);
+    await start(redisUrl);
+    await until(() => isSent(next));
+    expect([mailsOf(inHand).length, mailsOf(next).length]).toEqual([1, 1]);
+  });
+
+  it("works beside a second worker without sending twice", async () => {
+    const runs = await Promise.all(Array.from({ length: 20 }, () => makeFailedRun(database.pool, { ageSeconds: 6 })));
+    await Promise.all([start(redisUrl), start(redisUrl)]);
+    for (const run of runs) await until(() => isSent(run));
+    expect(runs.map((run) => mailsOf(run).length)).toEqual(runs.map(() => 1));
+  });
+}
+
+describe("the worker with its queue in Postgres", () => suite());
+describeWithRedis("the worker with its queue in Redis", (redisUrl) => suite(redisUrl));
+
+describe("the worker's operations port", () => {
+  it("answers health, readiness by store, and metrics", async () => {
+    const { operations } = await start();
+    expect(await (await fetch(`${operations}/health`)).json()).toEqual({ status: "ok" });
+    await until(async () => (await (await fetch(`${operations}/ready`)).text()).includes('"queue":"ok"'));
+    const ready = await fetch(`${operations}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: "ok", checks: { database: "ok", queue: "ok" } },
+    ]);
+    expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
+      /^waymark_alerts_owed\{service="worker"\} \d+$/m,
+    );
+  });
+});

@@ -1,0 +1,76 @@
+import { createPool } from "@waymark/database";
+import { createTraceFinalizedQueue, createTraceFinalizedWorker } from "@waymark/queue";
+import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
+import type { Logger } from "pino";
+import type { Config } from "./config.js";
+import type { Mailer } from "./failure-mail/mailer.js";
+import { createJobs } from "./jobs.js";
+import { createWorkerMetrics } from "./metrics.js";
+import { runPeriodically } from "./run-periodically.js";
+
+/** Mails in hand get this long after a stop was asked for. */
+const drainTimeoutMs = 18_000;
+/** A batch of the retention is the longest statement. */
+const statementTimeoutMs = 60_000;
+
+/** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
+export async function startWorker(config: Config, log: Logger): Promise<Running & { metricsPort: number }> {
+  const pool = createPool({
+    connectionString: config.database.url,
+    maxConnections: config.database.maxConnections,
+    applicationName: "waymark worker",
+    statementTimeoutMs,
+    onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
+  });
+  const registry = createRegistry("worker");
+  observePool(registry, pool);
+  const server = { redisUrl: config.redisUrl, databaseUrl: config.database.url, log };
+  const queue = createTraceFinalizedQueue(server);
+  const operations = await openOperationsServer({
+    ...config.metrics,
+    registry,
+    checks: { required: { database: () => pool.query("SELECT 1") }, bridged: { queue: () => queue.check() } },
+    portVariable: "WORKER_METRICS_PORT",
+  });
+  let isStopping = false;
+  const { periodic, queued } = createJobs({
+    pool,
+    queue,
+    mailer: await openMailer(config, log),
+    metrics: createWorkerMetrics(registry, pool),
+    log,
+    dashboardUrl: config.mail.dashboardUrl,
+    sweepIntervalMs: config.sweepIntervalMs,
+    now: () => new Date(),
+    isStopping: () => isStopping,
+  });
+  const { concurrency, run } = queued.traceFinalized;
+  const worker = createTraceFinalizedWorker({ ...server, concurrency, handler: run });
+  const rounds = runPeriodically(periodic, log);
+  const mails = config.mail.resend ? "resend" : config.mail.folder;
+  log.info(
+    { metricsPort: operations.port, jobs: ["trace-finalized", ...periodic.map((it) => it.name)], mails },
+    "working",
+  );
+  return {
+    metricsPort: operations.port,
+    async stop() {
+      isStopping = true;
+      await Promise.all([worker.close(drainTimeoutMs), rounds.stop()]);
+      await queue.close();
+      await pool.end();
+      await operations.stop(0);
+    },
+  };
+}
+
+/** Loads only the one that is used: each brings a library along. */
+async function openMailer({ mail }: Config, log: Logger): Promise<Mailer> {
+  const { from, folder, resend } = mail;
+  if (resend) {
+    const { createResendMailer } = await import("./failure-mail/resend-mailer.js");
+    return createResendMailer({ ...resend, from });
+  }
+  const { createFileMailer } = await import("./failure-mail/file-mailer.js");
+  return createFileMailer({ folder, from, log });
+}

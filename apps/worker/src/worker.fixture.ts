@@ -1,0 +1,155 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "@jest/globals";
+import { createUuidV7, uuidV7Floor } from "@waymark/database";
+import type { TraceFinalized } from "@waymark/queue";
+import type pg from "pg";
+import { type Logger, pino } from "pino";
+
+const uuid = createUuidV7();
+
+/** An account with a failed run whose mail is owed. */
+export interface FailedRun extends TraceFinalized {
+  email: string;
+  traceId: string;
+}
+
+/** What a run is made of where a test does not say otherwise. */
+export interface RunSettings {
+  plan?: "free" | "pro";
+  name?: string;
+  error?: string | null;
+  /** Seconds since the alert came to be. */
+  ageSeconds?: number;
+  queuedSecondsAgo?: number;
+  hasSpan?: boolean;
+}
+
+export async function makeFailedRun(pool: pg.Pool, settings: RunSettings = {}): Promise<FailedRun> {
+  const {
+    plan = "pro",
+    name = "answer a ticket",
+    error = "connection refused",
+    ageSeconds = 0,
+    hasSpan = true,
+  } = settings;
+  const accountId = uuid();
+  const traceId = uuid();
+  const alertId = uuid();
+  const email = `${accountId}@example.com`;
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, $3)", [accountId, email, plan]);
+  await pool.query(
+    `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, alert_id)
+     VALUES ($1, $2, 'support-bot', $3, 'error', '2026-01-02T03:04:05Z', '2026-01-02T03:05:28Z', $4)`,
+    [accountId, traceId, name, alertId],
+  );
+  if (hasSpan) {
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, error) VALUES
+       ($1, $2, $3, 'read', 'ok', '2026-01-02T03:04:05Z', NULL),
+       ($1, $2, $4, 'later failure', 'error', '2026-01-02T03:04:08Z', 'second'),
+       ($1, $2, $5, 'call the model', 'error', '2026-01-02T03:04:06Z', $6)`,
+      [accountId, traceId, uuid(), uuid(), uuid(), error],
+    );
+  }
+  const queued = settings.queuedSecondsAgo ?? null;
+  await pool.query(
+    `INSERT INTO alert (account_id, id, trace_id, status, created_at, queued_at)
+     VALUES ($1, $2, $3, 'error', now() - make_interval(secs => $4), now() - make_interval(secs => $5))`,
+    [accountId, alertId, traceId, ageSeconds, queued],
+  );
+  return { accountId, alertId, traceId, email };
+}
+
+/** A trace of a given age with one span and a settled alert, as retention finds it. */
+export async function makeOldTrace(pool: pg.Pool, { accountId, ageMs }: { accountId: string; ageMs: number }) {
+  const suffix = uuid().slice(-12);
+  const id = `${uuidV7Floor(Date.now() - ageMs).slice(0, -12)}${suffix}`;
+  await pool.query(
+    `INSERT INTO trace (account_id, id, agent_id, name, status, started_at) VALUES ($1, $2, 'a', 'n', 'error', now())`,
+    [accountId, id],
+  );
+  await pool.query(
+    `INSERT INTO span (account_id, trace_id, id, name, status, started_at) VALUES ($1, $2, $3, 's', 'ok', now())`,
+    [accountId, id, uuid()],
+  );
+  await pool.query(
+    `INSERT INTO alert (account_id, id, trace_id, status, sent_at) VALUES ($1, $2, $2, 'error', now())`,
+    [accountId, id],
+  );
+  return id;
+}
+
+export interface AlertState {
+  attempts: number;
+  last_error: string | null;
+  isSent: boolean;
+  hasFailed: boolean;
+  isQueued: boolean;
+}
+
+export async function readAlert(pool: pg.Pool, { alertId }: { alertId: string }): Promise<AlertState | undefined> {
+  const { rows } = await pool.query<AlertState>(
+    `SELECT attempts, last_error, sent_at IS NOT NULL AS "isSent", failed_at IS NOT NULL AS "hasFailed",
+       queued_at IS NOT NULL AS "isQueued" FROM alert WHERE id = $1`,
+    [alertId],
+  );
+  return rows[0];
+}
+
+/** A log whose lines a test can look at. */
+export function createTestLog(): { log: Logger; lines: { level: number; msg: string; [field: string]: unknown }[] } {
+  const lines: { level: number; msg: string }[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  return { log: pino({ level: "trace" }, { write }), lines };
+}
+
+/** What the stub of Resend was sent. */
+export interface SentMail {
+  headers: IncomingHttpHeaders;
+  body: { from: string; to: string; subject: string; text: string; html: string };
+}
+
+export interface StubAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+  delayMs?: number;
+}
+
+/** A server that speaks Resend's `POST /emails`, answering what the test says and 200 otherwise. */
+export async function startResendStub() {
+  const mails: SentMail[] = [];
+  const answers: StubAnswer[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    mails.push({ headers: request.headers, body: JSON.parse(text) });
+    const answer = request.url === "/emails" ? answers.shift() : { status: 404, body: {} };
+    await new Promise((resolve) => setTimeout(resolve, answer?.delayMs ?? 0));
+    response.writeHead(answer?.status ?? 200, { "Content-Type": "application/json", ...answer?.headers });
+    const body = answer?.body ?? { id: "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794" };
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    mails,
+    /** Answers to come, in order. */
+    answers,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Waits until a condition holds, 15 seconds at most unless told otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await condition()) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await condition()).toBe(true);
+}
