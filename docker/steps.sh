@@ -32,6 +32,15 @@ install() {
   pnpm install --frozen-lockfile --ignore-scripts
 }
 
+# build: the apps and what they are made of, in the working directory; not the packages that only development needs.
+build() {
+  set --
+  for app in $apps; do
+    set -- "$@" "--filter=@waymark/$app"
+  done
+  turbo run build "$@" --output-logs=errors-only
+}
+
 # collect PRUNED OUT: puts what each app runs, out of the built working directory, into OUT/<app>.
 collect() {
   pruned=$1
@@ -67,8 +76,7 @@ modules() {
 step=$1
 shift
 case $step in
-  prune | install | collect | modules) "$step" "$@" ;;
-  build) turbo run build --output-logs=errors-only ;;
+  prune | install | build | collect | modules) "$step" "$@" ;;
   *)
     echo "There is no step '$step'." >&2
     exit 2

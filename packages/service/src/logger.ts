@@ -23,6 +23,17 @@ export function createLogger(options: LoggerOptions): Logger {
         censor: "(hidden)",
       },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: false, minLength: 0 }),
+    options.destination ?? standardOutput(),
   );
+}
+
+/**
+ * Standard output, written to without waiting. What pino does with the rest of the log while the process ends is switched
+ * off: where the reader of our output is gone it tries to write for ever, and the process would never end. `runProcess`
+ * writes the rest before it ends.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: false, minLength: 0 });
+  output.flushSync = () => undefined;
+  return output;
 }

@@ -14,6 +14,9 @@ export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { con
 /** After a signal, how long an orderly stop may take before the process ends anyway. */
 const stopTimeoutMs = 25_000;
 
+/** The last lines of the log take no time where somebody reads them. */
+const flushTimeoutMs = 1_000;
+
 /**
  * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT or when the parent that holds its IPC
  * channel is gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure,
@@ -38,7 +41,11 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
   };
   node.on("SIGTERM", () => void stop("SIGTERM", 0));
   node.on("SIGINT", () => void stop("SIGINT", 0));
-  if (node.connected) node.on("disconnect", () => void stop("parent gone", 0));
+  if (node.connected) {
+    node.on("disconnect", () => {
+      if (!stopping) void stop("parent gone", 0);
+    });
+  }
   node.on("uncaughtException", (error) => {
     log.fatal({ err: error }, "uncaught exception");
     void stop("uncaught exception", 1);
@@ -55,7 +62,11 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
   }
 }
 
-/** Ends the process once the log is written. */
+/** Ends the process once the log is written, or soon anyway where nobody reads it. */
 function end(node: ProcessLike, log: Logger, code: number): void {
-  log.flush(() => node.exit(code));
+  const timer = setTimeout(() => node.exit(code), flushTimeoutMs);
+  log.flush(() => {
+    clearTimeout(timer);
+    node.exit(code);
+  });
 }

@@ -1,0 +1,74 @@
+import type { DemoAccounts } from "./demo/demo-accounts.js";
+
+/** What runs, for the person who started it. */
+export interface RunningSystem {
+  traceUrl: string;
+  analyticsUrl: string;
+  /** The database, without its password. */
+  database: string;
+  queue: string;
+  dataFolder: string;
+  /** Where mails go. */
+  mails: string;
+  accounts: DemoAccounts | undefined;
+}
+
+/** What runs where, the demo's keys, and lines that work when pasted, in this order. */
+export function describeSystem(system: RunningSystem): string {
+  const { traceUrl, analyticsUrl, accounts } = system;
+  const parts = [
+    [
+      "Waymark runs.",
+      "",
+      `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
+      `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
+      `  worker         mails failed runs: ${system.mails}`,
+      `  database       ${system.database}`,
+      `  queue          ${system.queue}`,
+      `  data, logs     ${system.dataFolder}`,
+    ],
+  ];
+  if (accounts) parts.push(describeKeys(accounts), describeCalls(system, accounts));
+  parts.push(["The command line works beside it: npx --yes pnpm@10.34.9 waymark --help", "Ctrl-C stops all of it."]);
+  return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+function describeKeys({ free, pro }: DemoAccounts): string[] {
+  const lines = [["pro", pro] as const, ["free", free] as const].flatMap(([plan, { id, keys }]) => [
+    `  ${plan.padEnd(5)} account ${id}`,
+    `        trace      ${keys.trace}`,
+    `        analytics  ${keys.analytics}`,
+  ]);
+  return ["Demo keys:", "", ...lines];
+}
+
+function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoAccounts): string[] {
+  const stats = `-H 'Authorization: Bearer ${pro.keys.analytics}'`;
+  const trace = `-H 'Authorization: Bearer ${pro.keys.trace}'`;
+  const json = "-H 'Content-Type: application/json'";
+  const body = JSON.stringify({
+    agent_id: "support-bot",
+    name: "Answer ticket 7",
+    status: "running",
+    started_at: new Date().toISOString(),
+  });
+  const span = JSON.stringify({
+    name: "call the model",
+    status: "error",
+    started_at: new Date().toISOString(),
+    error: "connection refused",
+  });
+  return [
+    "Paste these:",
+    "",
+    "  # the Pro site's last 30 days, and its custom events",
+    `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/stats?range=30d'`,
+    `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/events?range=30d'`,
+    "",
+    "  # a run that fails: the worker writes a mail",
+    `  TRACE=$(curl -s ${trace} ${json} -d '${body}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
+    `  curl -s ${trace} ${json} -d '${span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
+    `  curl -s ${trace} ${json} -X PATCH -d '{"status":"error"}' ${traceUrl}/api/v1/traces/$TRACE`,
+    `  curl -s ${trace} ${traceUrl}/api/v1/traces/$TRACE`,
+  ];
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream, type WriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { type ProcessIdentity, processStartOf } from "./processes.js";
+
+export interface AppOptions {
+  name: string;
+  /** The compiled main file. */
+  entry: string;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Takes everything that the app says. */
+  logFile: string;
+  /** Told of what a person at the terminal should see. */
+  say(line: string): void;
+}
+
+/** One of the apps, as a process of its own. */
+export interface AppProcess {
+  readonly name: string;
+  readonly identity: ProcessIdentity;
+  /** The port that it listens on, once it does; rejects with a sentence when it ends before. */
+  readonly ready: Promise<number>;
+  /** Resolves with a sentence when it ends by itself. */
+  readonly ended: Promise<string>;
+  /** Asks it to stop in order, and ends it by force when it takes too long. */
+  stop(): Promise<void>;
+}
+
+/** An app's line in its log, as its logger writes it. */
+interface LogLine {
+  level?: string;
+  msg?: string;
+  port?: number;
+  metricsPort?: number;
+  path?: string;
+  to?: string;
+  subject?: string;
+  reason?: string;
+  err?: { message?: string };
+}
+
+/** Longer than the apps' own limit for an orderly stop, 25 seconds. */
+const stopTimeoutMs = 28_000;
+
+/**
+ * Starts an app in a process group of its own, so that Ctrl-C reaches only us and the order of stopping is ours. It holds an
+ * IPC channel, by whose end it knows that we are gone, however that came about.
+ */
+export function startApp(options: AppOptions): AppProcess {
+  const { name, entry, env, cwd, logFile, say } = options;
+  const log = createWriteStream(logFile, { flags: "a", mode: 0o600 });
+  const child = spawn(process.execPath, [entry], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let isStopping = false;
+  const lastWords: string[] = [];
+  const exit = waitForExit(child);
+  const ready = new Promise<number>((resolve, reject) => {
+    readLines(child.stdout, log, (line) => {
+      const entryLine = parse(line);
+      if (entryLine?.msg === "listening") resolve(entryLine.port ?? 0);
+      else if (entryLine?.msg === "working") resolve(entryLine.metricsPort ?? 0);
+      const seen = entryLine && describeLine(entryLine);
+      if (seen && !isStopping) say(`${name}: ${seen}`);
+    });
+    readLines(child.stderr, log, (line) => {
+      if (lastWords.push(line) > 20) lastWords.shift();
+    });
+    exit.then((how) => reject(new Error(describeEnd(name, how, lastWords, logFile))));
+  });
+  ready.catch(() => undefined);
+  const ended = new Promise<string>((resolve) => {
+    exit.then((how) => {
+      if (!isStopping) resolve(describeEnd(name, how, lastWords, logFile));
+    });
+  });
+  const pid = child.pid ?? 0;
+  return {
+    name,
+    identity: { pid, processStart: processStartOf(pid) ?? "" },
+    ready,
+    ended,
+    async stop() {
+      isStopping = true;
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+      await exit;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function waitForExit(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+  });
+}
+
+function readLines(stream: NodeJS.ReadableStream | null, log: WriteStream, onLine: (line: string) => void): void {
+  if (!stream) return;
+  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
+    log.write(`${line}\n`);
+    onLine(line);
+  });
+}
+
+function parse(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Mails, and what went wrong; everything else is in the log. */
+function describeLine({ level, msg, path, to, subject, reason, err }: LogLine): string | undefined {
+  if (msg === "mail written") return `mail to ${to}: ${subject}\n  ${path}`;
+  if (level !== "warn" && level !== "error" && level !== "fatal") return undefined;
+  const cause = reason ?? err?.message;
+  return `${level}: ${msg}${cause ? ` (${cause})` : ""}`;
+}
+
+function describeEnd(name: string, how: string, lastWords: readonly string[], logFile: string): string {
+  const said = lastWords.length > 0 ? `\n${lastWords.join("\n")}` : "";
+  return `The ${name} ended (${how}).${said}\nIts log: ${logFile}`;
+}

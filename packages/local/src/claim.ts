@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { type LocalSystem, localSystemFile, readLocalSystem } from "@waymark/cli";
+import { isRunning, processStartOf } from "./processes.js";
+
+/** This process's claim on a data folder, which other runs and the command line see. */
+export interface Claim {
+  /** Tells the command line more about the running system. */
+  publish(more: Partial<LocalSystem>): Promise<void>;
+  /** Gives the folder free; works while the process ends. */
+  release(): void;
+}
+
+/** The data folder belongs to a system that runs. */
+export class AlreadyRunningError extends Error {
+  override name = "AlreadyRunningError";
+}
+
+/**
+ * Claims a data folder for this process. What a killed run left is cleared: its file, and apps that outlived it.
+ * @throws AlreadyRunningError when another run holds it
+ */
+export async function claimDataFolder(dataFolder: string): Promise<Claim> {
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  const file = localSystemFile(dataFolder);
+  let system: LocalSystem = { pid: process.pid, processStart: processStartOf(process.pid) ?? "" };
+  const mine = `${file}.${randomUUID()}`;
+  const write = () => writeFile(mine, JSON.stringify(system), { mode: 0o600 });
+  await write();
+  try {
+    while (!(await isMade(mine, file))) await clearStale(dataFolder);
+  } finally {
+    await rm(mine);
+  }
+  return {
+    async publish(more) {
+      system = { ...system, ...more };
+      await write();
+      await rename(mine, file);
+    },
+    release: () => rmSync(file, { force: true }),
+  };
+}
+
+/** Gives the file its name, whole, unless there is one of that name: of several runs that try, one succeeds. */
+async function isMade(mine: string, file: string): Promise<boolean> {
+  try {
+    await link(mine, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Clears what a killed run left.
+ * @throws AlreadyRunningError when that run goes on
+ */
+async function clearStale(dataFolder: string): Promise<void> {
+  const earlier = await readLocalSystem(dataFolder);
+  if (earlier && isRunning(earlier)) throw new AlreadyRunningError(describe(dataFolder, earlier));
+  for (const app of earlier?.apps ?? []) if (isRunning(app)) process.kill(app.pid, "SIGTERM");
+  // Another run may have cleared it, and made its own, since we read it: that one stays.
+  const now = await readLocalSystem(dataFolder);
+  if (JSON.stringify(now) === JSON.stringify(earlier)) await rm(localSystemFile(dataFolder), { force: true });
+}
+
+function describe(dataFolder: string, system: LocalSystem | undefined): string {
+  const where = system?.urls ? `, at ${system.urls.join(" and ")}` : "";
+  const who = system ? `process ${system.pid}` : "another process";
+  return `Waymark is running already (${who}${where}), on the data in ${dataFolder}. Stop it with Ctrl-C where it was started, or set WAYMARK_DATA_DIR to another folder.`;
+}

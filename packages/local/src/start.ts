@@ -1,0 +1,148 @@
+import { chmod, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { dataFolderOf } from "@waymark/cli";
+import { migrate } from "@waymark/database";
+import { describeSystem } from "./announce.js";
+import { type AppProcess, startApp } from "./app-process.js";
+import { type Claim, claimDataFolder } from "./claim.js";
+import { loadDemo } from "./demo/load-demo.js";
+import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { OptionsError, type StartOptions } from "./options.js";
+import { isPortFree } from "./ports.js";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+const apps = ["trace-api", "analytics-api", "worker"] as const;
+
+export interface StartDeps {
+  options: StartOptions;
+  env: NodeJS.ProcessEnv;
+  /** Writes a line for the person at the terminal. */
+  say(text: string): void;
+  /** Aborted when all of it is to stop. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs all of Waymark until the signal is aborted, and leaves nothing running.
+ * @throws Error with a sentence, when something does not start or one of the apps ends
+ */
+export async function runLocalSystem(deps: StartDeps): Promise<void> {
+  const { env, signal } = deps;
+  const dataFolder = dataFolderOf(env);
+  const claim = await claimDataFolder(dataFolder);
+  // Undone in reverse order, however far the start came.
+  const undo: (() => unknown)[] = [() => claim.release()];
+  try {
+    const running = await startAll(deps, { dataFolder, claim, undo });
+    const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
+    if (failure) throw new Error(failure);
+  } catch (error) {
+    // What fails because it was stopped is no failure.
+    if (!signal.aborted) throw error;
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+interface Context {
+  dataFolder: string;
+  claim: Claim;
+  undo: (() => unknown)[];
+}
+
+/** Starts everything, says what runs where, and returns the apps. */
+async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]> {
+  const { options, say, signal, env } = deps;
+  const { dataFolder, claim, undo } = context;
+  await requireFreePorts(options.ports);
+  const databaseUrl = options.databaseUrl ?? (await openDatabase(context, say));
+  signal.throwIfAborted();
+  await migrate(databaseUrl);
+  await claim.publish({ databaseUrl });
+  const running = await openApps(deps, { ...context, databaseUrl });
+  undo.push(() => Promise.all(running.map((app) => app.stop())));
+  await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
+  const demo = options.isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
+  const ports = await Promise.all(running.map((app) => app.ready));
+  const [traceUrl, analyticsUrl] = [`http://127.0.0.1:${ports[0]}`, `http://127.0.0.1:${ports[1]}`];
+  for (const url of [traceUrl, analyticsUrl]) await requireReady(url);
+  await demo?.sendRuns(traceUrl);
+  await claim.publish({ urls: [traceUrl, analyticsUrl] });
+  signal.throwIfAborted();
+  say(
+    `\n${describeSystem({
+      traceUrl,
+      analyticsUrl,
+      database: describeUrl(databaseUrl),
+      queue: options.redisUrl ? describeUrl(options.redisUrl) : "in the database",
+      dataFolder,
+      mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${join(dataFolder, "mails")}`,
+      accounts: demo?.accounts,
+    })}`,
+  );
+  return running;
+}
+
+async function requireFreePorts(ports: StartOptions["ports"]): Promise<void> {
+  for (const [port, variable] of [
+    [ports.trace, "TRACE_API_PORT"],
+    [ports.analytics, "ANALYTICS_API_PORT"],
+  ] as const) {
+    if (!(await isPortFree(port))) {
+      throw new OptionsError(`Port ${port} is taken by another process. Set ${variable} to another port.`);
+    }
+  }
+}
+
+async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ folder: join(dataFolder, "postgres") });
+  undo.push(() => postgres.stop());
+  if (postgres.adopted) say("Took over the Postgres that an earlier run left behind.");
+  return postgres.connectionString;
+}
+
+async function openApps(
+  { options, env, say }: StartDeps,
+  { dataFolder, databaseUrl }: Context & { databaseUrl: string },
+): Promise<AppProcess[]> {
+  const logFolder = join(dataFolder, "logs");
+  await mkdir(logFolder, { recursive: true, mode: 0o700 });
+  await chmod(logFolder, 0o700);
+  const appEnv = {
+    ...env,
+    DATABASE_URL: databaseUrl,
+    WAYMARK_DATA_DIR: dataFolder,
+    TRACE_API_PORT: String(options.ports.trace),
+    ANALYTICS_API_PORT: String(options.ports.analytics),
+  };
+  return apps.map((name) =>
+    startApp({
+      name,
+      entry: join(root, "apps", name, "dist", "main.js"),
+      env: appEnv,
+      cwd: root,
+      logFile: join(logFolder, `${name}.log`),
+      say,
+    }),
+  );
+}
+
+async function requireReady(url: string): Promise<void> {
+  const answer = await fetch(`${url}/ready`);
+  if (!answer.ok) throw new Error(`${url}/ready was answered ${answer.status}: ${await answer.text()}`);
+}
+
+/** A URL without user and password. */
+function describeUrl(text: string): string {
+  const url = new URL(text);
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
