@@ -44,6 +44,8 @@ describe("the trace service", () => {
       const answer = await request(test.app).get("/docs").set("Host", "traces.example.com").expect(200);
       expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
       expect(answer.text).toContain("curl -X POST http://traces.example.com/api/v1/traces");
+      const secure = await request(test.app).get("/docs").set("Host", "a.example").set("X-Forwarded-Proto", "https");
+      expect(secure.text).toContain("curl -X POST https://a.example/api/v1/traces");
     });
   });
 

@@ -37,7 +37,9 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     response.json(document);
   });
   get("/docs", (request, response) => {
-    const origin = `${request.protocol}://${request.get("host") ?? "localhost"}`;
+    // Only the text of an example hangs on this header, and whoever forges it sees the forgery alone.
+    const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
+    const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
     response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
     response.type("html").send(docsPage(document, { origin }));
   });
