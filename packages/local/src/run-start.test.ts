@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import type { LocalSystem } from "@waymark/cli";
 import { isRunning } from "./processes.js";
 
-const bin = fileURLToPath(new URL("../bin/start.mjs", import.meta.url));
+const bin = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const cli = fileURLToPath(new URL("../../cli/bin/waymark.mjs", import.meta.url));
 
 const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`;

@@ -1,0 +1,3 @@
+import { runStart } from "./run-start.js";
+
+await runStart(process);
