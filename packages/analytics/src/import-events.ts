@@ -102,6 +102,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     await releaseWithoutTable(client);
     client.off("error", ignore);
   }
+  options.onProgress?.({ ...progress });
   const { imported, rejected, duplicates, bots } = progress;
   return { imported, rejected, duplicates, bots };
 }
