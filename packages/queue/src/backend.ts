@@ -14,7 +14,10 @@ export interface QueueBackend {
 export interface Producer {
   /** The queue, once its server answered; rejects at once while the server is known to be down. */
   queue(): Promise<ProducerQueue>;
+  /** Closes in order; hangs for as long as the server does. */
   close(): Promise<void>;
+  /** Ends at once what `close` left open, and whatever is opened later. */
+  cut(): void;
 }
 
 /** What we use of BullMQ's `Queue`. */
@@ -32,14 +35,18 @@ export interface WorkerSettings {
   lockDuration: number;
   stalledInterval: number;
   maxStalledCount: number;
+  /** How long an idle worker waits to be woken before it asks by itself, in seconds. */
+  drainDelay: number;
   /** How long the loop waits after an error of the connection, in milliseconds. */
   runRetryDelay: number;
   autorun: false;
 }
 
-/** A worker, and a way to cut its connections when it cannot close in order. */
+/** A worker, and a way to end it when it cannot close in order. */
 export interface OpenedWorker {
+  /** Its `close` takes no further job at once, and hangs for as long as its jobs or the server do. */
   readonly worker: Pick<Worker, "waitUntilReady" | "run" | "close">;
+  /** Ends at once the connections and timers that `close` left open. */
   cut(): void;
 }
 

@@ -14,16 +14,25 @@ export async function withDeadline<T>(work: Promise<T>, timeoutMs: number, messa
   }
 }
 
+/** Waits until work is over, in good or in bad, but not longer than a time; tells whether it is over. */
+export async function isOverWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  const over = work.then(
+    () => true,
+    () => true,
+  );
+  return withDeadline(over, timeoutMs, "").catch(() => false);
+}
+
 /** Waits a time; an abort of the signal ends the wait early, without an error. */
-export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
+    if (signal.aborted) return resolve();
     const finish = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", finish);
+      signal.removeEventListener("abort", finish);
       resolve();
     };
     const timer = setTimeout(finish, delayMs);
-    signal?.addEventListener("abort", finish);
+    signal.addEventListener("abort", finish);
   });
 }

@@ -44,9 +44,10 @@ export async function createOwnRedis(): Promise<OwnRedis> {
       for (let i = 0; i < 200 && !(await accepts(port)); i++) await new Promise((resolve) => setTimeout(resolve, 25));
     },
     async stop() {
-      if (!server || server.exitCode !== null) return;
+      if (!server) return;
       const ended = once(server, "exit");
       server.kill("SIGKILL");
+      server = undefined;
       await ended;
     },
     freeze: () => void server?.kill("SIGSTOP"),
@@ -66,7 +67,11 @@ async function accepts(port: number): Promise<boolean> {
 /** A TCP way to a server that a test can cut and open again, as if the server went away and came back. */
 export interface Gate {
   readonly port: number;
+  /** Open sockets of the gate itself, two for each connection through it. */
+  readonly socketCount: number;
   open(): Promise<void>;
+  /** Keeps the connections open, takes further ones, and lets nothing through any more. */
+  freeze(): void;
   /** Refuses new connections and ends those there are. */
   shut(): Promise<void>;
 }
@@ -76,18 +81,27 @@ export async function createGate(target: { host: string; port: number }): Promis
   const port = await freePort();
   const sockets = new Set<Socket>();
   let server: Server | undefined;
+  let isFrozen = false;
   return {
     port,
+    get socketCount() {
+      return sockets.size;
+    },
     async open() {
+      isFrozen = false;
       server = createServer((client) => {
         const upstream = connect(target.port, target.host);
         for (const socket of [client, upstream]) {
           sockets.add(socket);
           socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
         }
-        client.pipe(upstream).pipe(client);
+        if (!isFrozen) client.pipe(upstream).pipe(client);
       }).listen(port, "127.0.0.1");
       await once(server, "listening");
+    },
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.unpipe().pause();
     },
     async shut() {
       const closed = server && once(server, "close");

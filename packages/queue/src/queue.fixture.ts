@@ -1,5 +1,6 @@
 import { expect } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
+import type pg from "pg";
 import { type Logger, pino } from "pino";
 import type { TraceFinalized } from "./trace-finalized.schema.js";
 
@@ -8,6 +9,11 @@ const uuid = createUuidV7();
 /** A payload with ids of its own. */
 export function makePayload(): TraceFinalized {
   return { accountId: uuid(), alertId: uuid() };
+}
+
+/** Empties a queue in Postgres that nothing has open, so that no test finds the jobs of an earlier one. */
+export async function forgetJobs(pool: pg.Pool): Promise<void> {
+  await pool.query("DROP SCHEMA IF EXISTS bullmq CASCADE");
 }
 
 /** A log whose lines a test can look at, as `level message`. */
@@ -23,6 +29,10 @@ export function createTestLog(): { log: Logger; lines: string[] } {
 /** Waits until a condition holds, ten seconds at most unless told otherwise. */
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
   const end = Date.now() + timeoutMs;
-  while (!(await condition()) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(await condition()).toBe(true);
+  let holds = await condition();
+  while (!holds && Date.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    holds = await condition();
+  }
+  expect(holds).toBe(true);
 }

@@ -1,6 +1,7 @@
-import { Queue, Worker } from "bullmq";
+import { createRedisBackend, Queue } from "bullmq";
 import { Redis, type RedisOptions } from "ioredis";
-import type { OpenedWorker, Producer, QueueBackend, WorkerSettings } from "./backend.js";
+import type { JobProcessor, OpenedWorker, Producer, QueueBackend, WorkerSettings } from "./backend.js";
+import { CuttableWorker } from "./cuttable-worker.js";
 import type { ServerState } from "./server-state.js";
 import { queueName } from "./trace-finalized.schema.js";
 
@@ -9,11 +10,15 @@ const keptEvents = 100;
 
 const connecting = {
   connectTimeout: 2_000,
-  // At most two seconds between attempts, so that a server that is back is noticed within two seconds.
-  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
+  disconnectTimeout: 500,
   // After a failover the address may lead to a replica: connecting again finds the new primary.
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+  // No command outlives its connection: it is neither sent twice nor left waiting for a server that is gone.
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
 } satisfies RedisOptions;
+
+type ClientOptions = Pick<RedisOptions, "enableOfflineQueue" | "commandTimeout" | "connectionName">;
 
 /** The queue on Redis. */
 export function createRedisQueueBackend(url: string): QueueBackend {
@@ -23,21 +28,34 @@ export function createRedisQueueBackend(url: string): QueueBackend {
   };
 }
 
-/**
- * The producer's client is our own, so that a command either goes out now or fails now: no queue of commands for later,
- * none sent twice, each bounded in time.
- */
-function openProducer(url: string, state: ServerState): Producer {
-  const client = new Redis(url, {
-    ...connecting,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 2_000,
-  });
+/** Goes on connecting until it is cut; its events tell how the server is. */
+interface Connection {
+  readonly client: Redis;
+  /** Ends it for good: BullMQ connects a client again that ended while it waited for it. */
+  cut(): void;
+}
+
+function connect(url: string, options: ClientOptions, state: ServerState): Connection {
+  let isCut = false;
+  // At most two seconds between attempts, so that a server that is back is noticed within two seconds.
+  const retryStrategy = (attempt: number) => (isCut ? null : Math.min(50 * 2 ** Math.min(attempt, 10), 2_000));
+  const client = new Redis(url, { ...connecting, ...options, retryStrategy });
+  client.on("connect", () => isCut && client.disconnect());
   client.on("ready", () => state.up());
   client.on("error", (error) => state.down(error));
   client.on("close", () => state.down(new Error("The connection to Redis was closed")));
+  return {
+    client,
+    cut() {
+      isCut = true;
+      if (client.status !== "end") client.disconnect();
+    },
+  };
+}
+
+/** A command of the producer either goes out now or fails now: none waits for a connection. */
+function openProducer(url: string, state: ServerState): Producer {
+  const { client, cut } = connect(url, { enableOfflineQueue: false, commandTimeout: 2_000 }, state);
   const opened = new Promise<void>((resolve) => {
     client.once("ready", resolve).once("close", resolve);
   });
@@ -54,26 +72,21 @@ function openProducer(url: string, state: ServerState): Producer {
       if (client.status !== "ready") throw new Error("Redis is not connected");
       return queue;
     },
-    async close() {
-      await queue.close();
-      client.disconnect();
-    },
+    close: () => queue.close(),
+    cut,
   };
 }
 
-function openWorker(
-  url: string,
-  process: Parameters<QueueBackend["openWorker"]>[0],
-  settings: WorkerSettings,
-  state: ServerState,
-): OpenedWorker {
-  const worker = new Worker(queueName, (job, token = "") => process(job, token), {
-    ...settings,
-    connection: { ...connecting, url, maxRetriesPerRequest: null },
-  });
-  const backend = worker.getBackend();
-  backend.on("ready", () => state.up());
-  backend.on("close", () => state.down(new Error("The connection to Redis was closed")));
+/** Two connections: on the second, a copy that BullMQ makes of the first, the worker waits for jobs. */
+function openWorker(url: string, process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker {
+  const connections: Connection[] = [];
+  const connectAnother = (options: ClientOptions = {}) => {
+    const another = connect(url, options, state);
+    connections.push(another);
+    return another.client;
+  };
+  const client = Object.assign(connectAnother(), { duplicate: connectAnother });
+  const worker = new CuttableWorker(process, { ...settings, connection: client }, createRedisBackend);
   worker.on("error", (error) => {
     if (isConnectionError(error)) state.down(error);
     else state.oddity(error);
@@ -81,11 +94,8 @@ function openWorker(
   return {
     worker,
     cut: () => {
-      for (const client of [backend.client, backend.blockingClient])
-        client?.then(
-          (it) => it.disconnect(),
-          () => undefined,
-        );
+      worker.stopTimers();
+      for (const connection of connections) connection.cut();
     },
   };
 }
@@ -95,6 +105,6 @@ function isConnectionError(error: Error): boolean {
   return (
     code !== undefined ||
     syscall !== undefined ||
-    /^(Connection is closed|Command timed out|connect )/.test(error.message)
+    /^(Connection is closed|Command timed out|connect |Reached the max retries)/.test(error.message)
   );
 }

@@ -2,7 +2,8 @@ import type { Logger } from "pino";
 
 /** What is known about the queue's server from this side of the connection. */
 export interface ServerState {
-  readonly isDown: boolean;
+  /** Aborted once this side closes. */
+  readonly closing: AbortSignal;
   /** The server answered. */
   up(): void;
   /** The server did not answer, or refused. */
@@ -21,13 +22,11 @@ const maxRemembered = 100;
  * Follows the server, and logs when it goes and when it comes back: never each attempt to reach it.
  * @param closing once aborted, nothing is news any more: connections go because we close them
  */
-export function createServerState(log: Logger, closing: AbortSignal, now: () => number = Date.now): ServerState {
+export function createServerState(log: Logger, closing: AbortSignal): ServerState {
   let isDown = false;
-  const logged = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
   return {
-    get isDown() {
-      return isDown;
-    },
+    closing,
     up() {
       if (isDown && !closing.aborted) log.info("queue is up again");
       isDown = false;
@@ -40,9 +39,10 @@ export function createServerState(log: Logger, closing: AbortSignal, now: () => 
     },
     oddity(error) {
       const text = error instanceof Error ? error.message : String(error);
-      if (isDown || closing.aborted || now() - (logged.get(text) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
-      if (logged.size >= maxRemembered) logged.clear();
-      logged.set(text, now());
+      const now = Date.now();
+      if (isDown || closing.aborted || now - (loggedAt.get(text) ?? 0) < quietMs) return;
+      if (loggedAt.size >= maxRemembered) loggedAt.clear();
+      loggedAt.set(text, now);
       log.warn({ err: error }, "queue reported an error");
     },
   };

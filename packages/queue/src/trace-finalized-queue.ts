@@ -1,6 +1,6 @@
 import { jobOptions, type ProducerQueue } from "./backend.js";
 import { chooseBackend, type QueueOptions } from "./choose-backend.js";
-import { withDeadline } from "./deadline.js";
+import { isOverWithin, withDeadline } from "./deadline.js";
 import { createServerState } from "./server-state.js";
 import { queueName, type TraceFinalized } from "./trace-finalized.schema.js";
 
@@ -13,6 +13,7 @@ export interface TraceFinalizedQueue {
   add(payload: TraceFinalized): Promise<void>;
   /** Rejects when the queue cannot be used now. */
   check(): Promise<void>;
+  /** Closes the connections, within two seconds and for good: whatever is added from then on is refused. */
   close(): Promise<void>;
 }
 
@@ -32,7 +33,9 @@ export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalized
   const closing = new AbortController();
   const state = createServerState(options.log, closing.signal);
   const producer = chooseBackend(options).openProducer(state);
+  let closed: Promise<void> | undefined;
   const use = async (work: (queue: ProducerQueue) => Promise<unknown>) => {
+    if (closing.signal.aborted) throw new QueueUnavailableError("The queue is closed");
     try {
       await withDeadline(producer.queue().then(work), timeoutMs, `The queue did not answer within ${timeoutMs} ms`);
       state.up();
@@ -41,12 +44,17 @@ export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalized
       throw new QueueUnavailableError("The queue cannot be used now", { cause: error });
     }
   };
+  const close = async () => {
+    closing.abort();
+    await isOverWithin(producer.close(), timeoutMs);
+    producer.cut();
+  };
   return {
     add: (payload) => use((queue) => queue.add(queueName, payload, { ...jobOptions, jobId: payload.alertId })),
     check: () => use((queue) => queue.getWaitingCount()),
-    close: async () => {
-      closing.abort();
-      await withDeadline(producer.close(), timeoutMs, "The queue did not close in time").catch(() => undefined);
+    close() {
+      closed ??= close();
+      return closed;
     },
   };
 }

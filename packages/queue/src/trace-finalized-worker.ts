@@ -2,7 +2,7 @@ import { DelayedError, type Job } from "bullmq";
 import type { Logger } from "pino";
 import type { OpenedWorker, WorkerSettings } from "./backend.js";
 import { chooseBackend, type QueueOptions } from "./choose-backend.js";
-import { pause, withDeadline } from "./deadline.js";
+import { isOverWithin, pause } from "./deadline.js";
 import { createServerState } from "./server-state.js";
 import { type TraceFinalized, traceFinalizedSchema } from "./trace-finalized.schema.js";
 
@@ -18,7 +18,10 @@ export interface TraceFinalizedWorkerOptions extends QueueOptions {
 
 /** The working side of the queue. */
 export interface TraceFinalizedWorker {
-  /** Takes no further job, lets those in hand finish for as long as given, and closes the connections. */
+  /**
+   * Takes no further job, lets those in hand finish for as long as given, and ends the connections: in order within
+   * three seconds more, or else at once. A job that did not finish is run again elsewhere. Closing twice is closing once.
+   */
   close(drainTimeoutMs: number): Promise<void>;
 }
 
@@ -41,7 +44,6 @@ export function createTraceFinalizedWorker(options: TraceFinalizedWorkerOptions)
   const closing = new AbortController();
   const state = createServerState(log, closing.signal);
   const inHand = new Set<Promise<void>>();
-  let opened: OpenedWorker | undefined;
 
   const process = (job: Job, token: string) => {
     const work = runJob(job, token, options.handler, log);
@@ -56,38 +58,49 @@ export function createTraceFinalizedWorker(options: TraceFinalizedWorkerOptions)
     stalledInterval: lockMs / 2,
     // However often workers die on a job, it goes on: what ends an alert is counted in its row.
     maxStalledCount: 1_000,
+    // A job is announced; this is for one whose announcement was lost.
+    drainDelay: 5,
     runRetryDelay: 1_000,
     autorun: false,
   };
+  const open = () => backend.openWorker(process, settings, state);
+  let opened = open();
+  let closed: Promise<void> | undefined;
 
   const run = async () => {
     while (!closing.signal.aborted) {
-      opened = backend.openWorker(process, settings, state);
       try {
         await opened.worker.waitUntilReady();
         await opened.worker.run();
         return;
       } catch (error) {
-        if (closing.signal.aborted) return;
         state.down(error);
-        await withDeadline(opened.worker.close(), closeTimeoutMs, "").catch(() => opened?.cut());
+        await end(opened);
         await pause(reopenDelayMs, closing.signal);
+        if (!closing.signal.aborted) opened = open();
       }
     }
   };
-  void run();
+  const close = async (drainTimeoutMs: number) => {
+    closing.abort();
+    void opened.worker.close();
+    const isDrained = await isOverWithin(Promise.allSettled(inHand), drainTimeoutMs);
+    if (isDrained) await end(opened);
+    else opened.cut();
+  };
 
+  void run();
   return {
-    async close(drainTimeoutMs) {
-      closing.abort();
-      const isOver = new AbortController();
-      const closed = opened?.worker.close() ?? Promise.resolve();
-      const drained = Promise.allSettled(inHand).then(() => pause(closeTimeoutMs, isOver.signal));
-      await withDeadline(Promise.race([closed, drained]), drainTimeoutMs, "").catch(() => undefined);
-      isOver.abort();
-      opened?.cut();
+    close(drainTimeoutMs) {
+      closed ??= close(drainTimeoutMs);
+      return closed;
     },
   };
+}
+
+async function end({ worker, cut }: OpenedWorker): Promise<void> {
+  await isOverWithin(worker.close(), closeTimeoutMs);
+  cut();
 }
 
 async function runJob(
@@ -110,7 +123,11 @@ async function runJob(
     outcome = { retryAfterMs };
   }
   if (outcome === "done") return;
-  await job.moveToDelayed(Date.now() + outcome.retryAfterMs, token);
+  const { retryAfterMs } = outcome;
+  await job.moveToDelayed(Date.now() + retryAfterMs, token).catch((error) => {
+    log.warn({ err: error, alertId: payload.data.alertId }, "job not put back: it is run again once its lock runs out");
+  });
+  // Also when the server did not take it: any other error would make BullMQ drop the job as failed.
   throw new DelayedError();
 }
 

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";
-import { createTestLog, makePayload, until } from "./queue.fixture.js";
+import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
 import type { TraceFinalized } from "./trace-finalized.schema.js";
 import { createTraceFinalizedQueue } from "./trace-finalized-queue.js";
 import { createTraceFinalizedWorker, type JobOutcome } from "./trace-finalized-worker.js";
@@ -24,6 +24,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
   const database = useDatabase();
   const closers: (() => Promise<void>)[] = [];
   const { log, lines } = createTestLog();
+  beforeEach(() => forgetJobs(database.pool));
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
     lines.length = 0;
