@@ -42,8 +42,9 @@ function toUuid(millis: number, digest: Buffer): string {
 }
 
 function contentOf(line: ImportLine): string {
-  const { at, type, path, query, referrer, country, visitor, ip, userAgent, name, props } = line;
+  const { at, type, path, query, referrer, country, visitor, ip, userAgent, derived, name, props } = line;
   const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xffff);
   const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([at, type, path, query, referrer, country, who, name, sortedProps]);
+  const content = [at, type, path, query, referrer, country, who, name, sortedProps];
+  return JSON.stringify(derived ? [...content, Object.values(derived)] : content);
 }

@@ -5,11 +5,13 @@ import { lineId } from "./event-id.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { readLines } from "./lines.js";
 import { createOccurrenceCounter, type OccurrenceCounter } from "./occurrences.query.js";
-import { recordEvents } from "./record-events.query.js";
+import { createPartitions } from "./partitions.query.js";
+import { recordEvents } from "./record-events.js";
 import { loadReferrers } from "./referrer-directory.js";
 import type { SiteEvent } from "./site-event.js";
 import { createSourceClassifier } from "./source.js";
 import { inTransaction } from "./transaction.js";
+import { createUserAgentReader } from "./user-agent.js";
 import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts } from "./visitors.js";
 
 /** Bytes of a line at most; the longest real page views have a few thousand. */
@@ -74,6 +76,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   const { pool } = options;
   const progress: ImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
   const salts = createSaltStore({ pool, ...(options.now && { now: options.now }) });
+  const partitions = createPartitions(pool, options.now);
   const toEvent = createEventMaker(options.site);
   const client = await pool.connect();
   // A connection that breaks between two statements says so by an event; the next statement fails all the same.
@@ -82,10 +85,9 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   try {
     const occurrences = await createOccurrenceCounter(client);
     const write = async (candidates: readonly Candidate[]) => {
+      await partitions.ensure(new Set(candidates.map(({ line }) => dayOf(line))));
       const daySalts = await saltsFor(salts, candidates);
-      const recorded = await writeBatch(client, options.site.id, occurrences, candidates, (each, n) =>
-        toEvent(each, n, daySalts),
-      );
+      const recorded = await writeBatch(client, occurrences, candidates, (each, n) => toEvent(each, n, daySalts));
       progress.imported += recorded;
       progress.duplicates += candidates.length - recorded;
       options.onProgress?.({ ...progress });
@@ -196,11 +198,25 @@ function saltsFor(store: SaltStore, candidates: readonly Candidate[]): Promise<S
 /** Makes the function that turns a line into the event that is recorded. */
 function createEventMaker(site: ImportOptions["site"]) {
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
+  const readUserAgent = createUserAgentReader();
   return ({ line, id }: Candidate, occurrence: number, salts: Salts): SiteEvent => {
     const { at, type, path, country, name, props } = line;
-    const { source, channel, referrer } = classify(line.referrer, line.query);
+    const { referrer, ...origin } = classify(line.referrer, line.query);
+    const derived = line.derived ?? { ...origin, ...readUserAgent(line.userAgent) };
     const visitor = visitorOf(line, site.id, salts);
-    return { id: id.nth(occurrence), at, type, visitor, path, referrer, source, channel, country, name, props };
+    return {
+      siteId: site.id,
+      id: id.nth(occurrence),
+      at,
+      type,
+      visitor,
+      path,
+      referrer,
+      ...derived,
+      country,
+      name,
+      props,
+    };
   };
 }
 
@@ -220,7 +236,6 @@ function dayOf({ at }: ImportLine): string {
 
 function writeBatch(
   client: pg.ClientBase,
-  siteId: string,
   occurrences: OccurrenceCounter,
   candidates: readonly Candidate[],
   toEvent: (candidate: Candidate, occurrence: number) => SiteEvent,
@@ -229,7 +244,6 @@ function writeBatch(
     const count = await occurrences.count(candidates.map(({ id }) => id.first));
     return recordEvents(
       client,
-      siteId,
       candidates.map((each) => toEvent(each, count(each.id.first))),
     );
   });

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { parseTimestamp, textProblem } from "@waymark/fields";
 import { z } from "zod";
+import { type Channel, channels } from "./channels.js";
 import { eventBounds, type PropertyValue } from "./site-event.js";
 
 /** A line of an import as it is understood: absent fields are null. */
@@ -17,9 +18,26 @@ export interface ImportLine {
   readonly visitor: string | null;
   readonly ip: string | null;
   readonly userAgent: string | null;
+  /** What an export knew already, in place of what would be worked out; see `Derived`. */
+  readonly derived: Derived | null;
   /** Of a custom event. */
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
+}
+
+/**
+ * What an export says of an event besides what a client sent. Where a line has a `channel`, all of it is taken from the line, so
+ * that an exported site imports as the same figures.
+ */
+export interface Derived {
+  readonly source: string | null;
+  readonly channel: Channel;
+  readonly browser: string | null;
+  readonly os: string | null;
+  readonly device: string | null;
+  readonly utmSource: string | null;
+  readonly utmMedium: string | null;
+  readonly utmCampaign: string | null;
 }
 
 /** A line that was understood, or the sentence that says what is wrong with it, starting with the field's name. */
@@ -71,6 +89,9 @@ const props = z.unknown().transform((value, context): Record<string, PropertyVal
 /** No line is longer than the reader allows, so that fields whose form is not kept need no bound of their own. */
 const anyLength = Number.POSITIVE_INFINITY;
 
+/** Bytes of UTF-8 of a derived field at most: as many as are ever derived. */
+const derivedBytes = 255;
+
 const common = {
   ts: timestamp,
   path: text(anyLength, 1).nullish(),
@@ -80,6 +101,14 @@ const common = {
   visitor: visitor.nullish(),
   ip: text(255).nullish(),
   user_agent: text(anyLength).nullish(),
+  channel: z.enum(channels, { error: `Must be one of: ${channels.join(", ")}` }).nullish(),
+  source: text(derivedBytes).nullish(),
+  browser: text(derivedBytes).nullish(),
+  os: text(derivedBytes).nullish(),
+  device: text(derivedBytes).nullish(),
+  utm_source: text(derivedBytes).nullish(),
+  utm_medium: text(derivedBytes).nullish(),
+  utm_campaign: text(derivedBytes).nullish(),
 };
 const pageView = z.object({ ...common, type: z.literal("pageview").nullish() });
 const customEvent = z.object({
@@ -130,10 +159,24 @@ function complete(fields: z.output<typeof pageView> | z.output<typeof customEven
     visitor: fields.visitor ?? null,
     ip: fields.ip || null,
     userAgent: fields.user_agent || null,
+    derived: fields.channel ? readDerived(fields, fields.channel) : null,
     name: isEvent ? fields.name : null,
     props: isEvent ? (fields.props ?? null) : null,
   };
   return { ok: true, line };
+}
+
+function readDerived(fields: z.output<typeof pageView> | z.output<typeof customEvent>, channel: Channel): Derived {
+  return {
+    source: fields.source || null,
+    channel,
+    browser: fields.browser || null,
+    os: fields.os || null,
+    device: fields.device || null,
+    utmSource: fields.utm_source || null,
+    utmMedium: fields.utm_medium || null,
+    utmCampaign: fields.utm_campaign || null,
+  };
 }
 
 /**

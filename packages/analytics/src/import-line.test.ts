@@ -28,6 +28,7 @@ describe("a line that is understood", () => {
       visitor: null,
       ip: null,
       userAgent: null,
+      derived: null,
       name: null,
       props: null,
     });

@@ -6,7 +6,8 @@ export {
   importEvents,
   maxLineBytes,
 } from "./import-events.js";
-export { recordEvents } from "./record-events.query.js";
+export { createPartitions, type Partitions } from "./partitions.query.js";
+export { recordEvents } from "./record-events.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
 export { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
 export { type Classification, createSourceClassifier } from "./source.js";

@@ -1,86 +1,53 @@
 import type pg from "pg";
+import type { KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
 
-/**
- * Serialises the writers of one site until the transaction ends: two of them would otherwise lock the same rollup rows
- * in different orders. Writers of different sites share no row.
- */
-const lockSiteSql = "SELECT pg_advisory_xact_lock(hashtextextended('waymark events ' || $1, 0))";
-
-/**
- * Records events and adds those that are new to the rollups, all of it or nothing; an id that is recorded already changes
- * nothing. `daily_visitor` says who is new today for a dimension's value, so that figures always equal a count over the
- * events. Every insert finds its rows by primary key. Sorting them would be a third of the cost and is not needed: the
- * lock keeps the site's writers apart. GROUP BY over a UNION, not a join, stays linear whatever the planner expects.
- */
-const recordEventsSql = `
-  WITH recorded AS (
-    INSERT INTO event (site_id, id, at, type, visitor, path, referrer, source, channel, country, name, props)
-    SELECT $1::uuid, each.*
-    FROM unnest($2::uuid[], $3::timestamptz[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::text[], $12::json[])
-      AS each (id, at, type, visitor, path, referrer, source, channel, country, name, props)
-    ORDER BY id
-    ON CONFLICT (site_id, id) DO NOTHING
-    RETURNING (at AT TIME ZONE 'UTC')::date AS day, type, visitor, path, source, channel, country, name, props
-  ), view AS (
-    SELECT day, dimension, value, visitor
-    FROM recorded CROSS JOIN LATERAL (VALUES
-      ('total', ''), ('page', path), ('source', source), ('country', country), ('channel', channel)
-    ) AS dimensions (dimension, value)
-    WHERE type = 'pageview' AND value IS NOT NULL
-  ), newcomer AS (
-    INSERT INTO daily_visitor (site_id, day, dimension, value, visitor)
-    SELECT DISTINCT $1::uuid, day, dimension, value, visitor FROM view WHERE visitor IS NOT NULL
-    ON CONFLICT (site_id, day, dimension, value, visitor) DO NOTHING
-    RETURNING day, dimension, value
-  ), stat AS (
-    INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-    SELECT $1::uuid, dimension, day, value, sum(visitors), sum(pageviews)
-    FROM (
-      SELECT dimension, day, value, 0 AS visitors, 1 AS pageviews FROM view
-      UNION ALL SELECT dimension, day, value, 1, 0 FROM newcomer
-    ) AS added
-    GROUP BY dimension, day, value
-    ON CONFLICT (site_id, dimension, day, value) DO UPDATE
-    SET visitors = daily_stat.visitors + EXCLUDED.visitors, pageviews = daily_stat.pageviews + EXCLUDED.pageviews
-  ), occurrence AS (
-    INSERT INTO daily_event (site_id, day, name, property, value, count)
-    SELECT $1::uuid, day, name, property, value, count(*)
-    FROM (
-      SELECT day, name, '' AS property, '' AS value FROM recorded WHERE type = 'event'
-      UNION ALL
-      SELECT day, name, key, property.value FROM recorded CROSS JOIN LATERAL json_each_text(props) AS property (key, value)
-      WHERE type = 'event' AND props IS NOT NULL
-    ) AS added
-    GROUP BY day, name, property, value
-    ON CONFLICT (site_id, day, name, property, value) DO UPDATE SET count = daily_event.count + EXCLUDED.count
-  )
-  SELECT count(*)::int AS recorded FROM recorded`;
-
-/**
- * The one way in which events are written. Visitors are counted by page views alone: a custom event makes none.
- * @param client a connection in a transaction that the caller has begun and will commit
- * @returns how many of the events were new
- */
-export async function recordEvents(
-  client: pg.ClientBase,
-  siteId: string,
-  events: readonly SiteEvent[],
-): Promise<number> {
-  if (events.length === 0) return 0;
-  await client.query({ name: "lock-site", text: lockSiteSql, values: [siteId] });
-  const { rows } = await client.query<{ recorded: number }>({
-    name: "record-events",
-    text: recordEventsSql,
-    values: [siteId, ...columnsOf(events)],
-  });
-  return rows[0]?.recorded ?? 0;
+/** A site's UTC day. */
+export interface SiteDay {
+  readonly siteId: string;
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
 }
 
-/** The events' fields as one array per column, in the statement's order. */
-function columnsOf(events: readonly SiteEvent[]): unknown[][] {
-  return [
+/**
+ * Serialises the writers of each site until the transaction ends, so that what one reads of visitors and sizes is what the
+ * one before it committed. In one order, so that two writers with several sites never wait for each other.
+ */
+const lockSitesSql = `
+  SELECT pg_advisory_xact_lock(key)
+  FROM (SELECT DISTINCT hashtextextended('waymark events ' || id, 0) AS key FROM unnest($1::text[]) AS site (id) ORDER BY key) AS keys`;
+
+/** Locks the sites of a batch against other writers, until the transaction ends. */
+export async function lockSites(client: pg.ClientBase, siteIds: readonly string[]): Promise<void> {
+  await client.query({ name: "lock-sites", text: lockSitesSql, values: [siteIds] });
+}
+
+/**
+ * Inserts raw events, except those whose id is recorded already, by `event_pkey` of the month's partition.
+ * @returns the positions, from 1, of those that were not inserted
+ */
+const insertEventsSql = `
+  WITH given AS (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
+      $17::text[], $18::json[]) WITH ORDINALITY
+      AS each (site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
+        utm_source, utm_medium, utm_campaign, name, props, position)
+  ), recorded AS (
+    INSERT INTO event (site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
+      utm_source, utm_medium, utm_campaign, name, props)
+    SELECT site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
+      utm_source, utm_medium, utm_campaign, name, props
+    FROM given
+    ON CONFLICT (site_id, id) DO NOTHING
+    RETURNING site_id, id
+  )
+  SELECT position::int FROM given LEFT JOIN recorded USING (site_id, id) WHERE recorded.id IS NULL`;
+
+/** Inserts events whose ids differ; returns those that were not recorded before, in their order. */
+export async function insertEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<readonly SiteEvent[]> {
+  const values = [
+    events.map(({ siteId }) => siteId),
     events.map(({ id }) => id),
     events.map(({ at }) => at),
     events.map(({ type }) => type),
@@ -90,7 +57,96 @@ function columnsOf(events: readonly SiteEvent[]): unknown[][] {
     events.map(({ source }) => source),
     events.map(({ channel }) => channel),
     events.map(({ country }) => country),
+    events.map(({ browser }) => browser),
+    events.map(({ os }) => os),
+    events.map(({ device }) => device),
+    events.map(({ utmSource }) => utmSource),
+    events.map(({ utmMedium }) => utmMedium),
+    events.map(({ utmCampaign }) => utmCampaign),
     events.map(({ name }) => name),
     events.map(({ props }) => props && JSON.stringify(props)),
   ];
+  const { rows } = await client.query<{ position: number }>({ name: "insert-events", text: insertEventsSql, values });
+  if (rows.length === 0) return events;
+  const duplicates = new Set(rows.map(({ position }) => position));
+  return events.filter((_event, index) => !duplicates.has(index + 1));
+}
+
+/** Visitors that a day knows already: probes of `daily_visitor_pkey`. */
+const readVisitorsSql = `
+  SELECT site_id AS "siteId", day::text, visitor::text, seen, entry_id AS "entryId", entry_path AS "entryPath",
+    to_char(entry_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "entryAt"
+  FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS each (site_id, day, visitor)
+  JOIN daily_visitor USING (site_id, day, visitor)`;
+
+interface VisitorRow extends SiteDay {
+  visitor: string;
+  seen: string[];
+  entryId: string;
+  entryPath: string;
+  entryAt: string;
+}
+
+/** Reads visitors by site, day and visitor; the same key gives the day's map and then the visitor. */
+export async function readVisitors(
+  client: pg.ClientBase,
+  wanted: { siteIds: string[]; days: string[]; visitors: string[] },
+): Promise<Map<string, Map<string, KnownVisitor>>> {
+  const values = [wanted.siteIds, wanted.days, wanted.visitors];
+  const { rows } = await client.query<VisitorRow>({ name: "read-visitors", text: readVisitorsSql, values });
+  const byDay = new Map<string, Map<string, KnownVisitor>>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const visitors = byDay.get(key) ?? new Map<string, KnownVisitor>();
+    const entry = { at: row.entryAt, id: row.entryId, path: row.entryPath };
+    visitors.set(row.visitor, { seen: row.seen, entry });
+    byDay.set(key, visitors);
+  }
+  return byDay;
+}
+
+/** How many values the days' lists hold: ranges of `daily_size_pkey`, a dozen rows each. */
+const readSizesSql = `
+  SELECT site_id AS "siteId", day::text, dimension, "values"
+  FROM unnest($1::uuid[], $2::date[]) AS each (site_id, day)
+  JOIN daily_size USING (site_id, day)`;
+
+/** Reads the sizes of days' lists, by day and then by dimension. */
+export async function readSizes(
+  client: pg.ClientBase,
+  days: readonly SiteDay[],
+): Promise<Map<string, Map<string, number>>> {
+  const { rows } = await client.query<SiteDay & { dimension: string; values: number }>({
+    name: "read-sizes",
+    text: readSizesSql,
+    values: [days.map(({ siteId }) => siteId), days.map(({ day }) => day)],
+  });
+  const byDay = new Map<string, Map<string, number>>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const sizes = byDay.get(key) ?? new Map<string, number>();
+    sizes.set(row.dimension, row.values);
+    byDay.set(key, sizes);
+  }
+  return byDay;
+}
+
+/** Which of the values a day's list has already: probes of `daily_stat_pkey`. */
+const readListedSql = `
+  SELECT value FROM daily_stat WHERE site_id = $1 AND dimension = $2 AND day = $3 AND value = ANY($4)`;
+
+/** Reads which values a list has. */
+export async function readListed(
+  client: pg.ClientBase,
+  { siteId, day }: SiteDay,
+  dimension: string,
+  values: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await client.query<{ value: string }>(readListedSql, [siteId, dimension, day, values]);
+  return new Set(rows.map(({ value }) => value));
+}
+
+/** A site's day as a key of a map. */
+export function keyOf({ siteId, day }: SiteDay): string {
+  return `${siteId} ${day}`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createUuidV7, formatUuid } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import { recordEvents } from "./record-events.query.js";
+import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
 import { inTransaction } from "./transaction.js";
@@ -10,7 +10,7 @@ import { inTransaction } from "./transaction.js";
 const database = useDatabase();
 const uuid = createUuidV7();
 
-const view: SiteEvent = {
+const view: Omit<SiteEvent, "siteId"> = {
   id: "",
   at: "2026-05-01T12:00:00.000000Z",
   type: "pageview",
@@ -20,14 +20,25 @@ const view: SiteEvent = {
   source: null,
   channel: "Direct",
   country: null,
+  browser: null,
+  os: null,
+  device: null,
+  utmSource: null,
+  utmMedium: null,
+  utmCampaign: null,
   name: null,
   props: null,
 };
 
-async function record(siteId: string, events: readonly SiteEvent[]): Promise<number> {
+async function record(siteId: string, events: readonly Omit<SiteEvent, "siteId">[]): Promise<number> {
   const client = await database.pool.connect();
   try {
-    return await inTransaction(client, () => recordEvents(client, siteId, events));
+    return await inTransaction(client, () =>
+      recordEvents(
+        client,
+        events.map((event) => ({ ...event, siteId })),
+      ),
+    );
   } finally {
     client.release();
   }
@@ -46,6 +57,7 @@ describe("recordEvents", () => {
     expect(await readRollups(database.pool, site)).toEqual({
       stats: {
         "2026-05-01 total ": [2, 3],
+        "2026-05-01 entry /a": [2, 0],
         "2026-05-01 page /a": [2, 2],
         "2026-05-01 page /b": [1, 1],
         "2026-05-01 source Google": [1, 1],
@@ -53,6 +65,7 @@ describe("recordEvents", () => {
         "2026-05-01 channel Direct": [2, 2],
         "2026-05-01 channel Search": [1, 1],
         "2026-05-02 total ": [1, 1],
+        "2026-05-02 entry /a": [1, 0],
         "2026-05-02 page /a": [1, 1],
         "2026-05-02 channel Direct": [1, 1],
       },
@@ -130,7 +143,7 @@ describe("recordEvents", () => {
       { ...view, id: uuid(), type: "event", name: long(200), props },
     ]);
     const { stats, events } = await readRollups(database.pool, site);
-    expect(Object.keys(stats)).toHaveLength(4);
+    expect(Object.keys(stats)).toHaveLength(5);
     expect(Object.keys(events)).toHaveLength(2);
   });
 
@@ -140,12 +153,15 @@ describe("recordEvents", () => {
       fc.record({
         key: fc.integer({ min: 0, max: 30 }),
         day: fc.integer({ min: 1, max: 3 }),
+        second: fc.integer({ min: 0, max: 3 }),
         isEvent: fc.boolean(),
         visitor: fc.option(fc.bigInt({ min: -2n, max: 2n })),
         path: text,
         source: fc.option(text),
         channel: fc.constantFrom("Direct" as const, "Search" as const),
         country: fc.option(fc.constantFrom("DE", "FR")),
+        browser: fc.option(fc.constantFrom("Firefox", "Chrome")),
+        utmCampaign: fc.option(text),
         props: fc.option(
           fc.dictionary(fc.constantFrom("a", "__proto__", "1"), fc.oneof(text, fc.integer(), fc.boolean())),
         ),
@@ -156,18 +172,19 @@ describe("recordEvents", () => {
       fc.asyncProperty(events, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), async (drawn, sizes) => {
         const site = uuid();
         const all = drawn.map(
-          ({ key, day, isEvent, props, ...rest }): SiteEvent => ({
+          ({ key, day, second, isEvent, props, ...rest }): Omit<SiteEvent, "siteId"> => ({
+            ...view,
             ...rest,
             // The same key draws the same id and may come with other content: the first one recorded counts.
             id: formatUuid(Buffer.alloc(16, key)),
-            at: `2026-05-0${day}T00:00:00.000000Z`,
+            at: `2026-05-0${day}T00:00:0${second}.000000Z`,
             type: isEvent ? "event" : "pageview",
             referrer: null,
             name: isEvent ? "signup" : null,
             props: isEvent ? props : null,
           }),
         );
-        const batches: SiteEvent[][] = [];
+        const batches: Omit<SiteEvent, "siteId">[][] = [];
         for (let i = 0, n = 0; i < all.length; n++) {
           const size = sizes[n % sizes.length] ?? 1;
           batches.push(all.slice(i, i + size));

@@ -9,7 +9,7 @@ export interface Rollups {
 /** What the rollup tables say of a site. */
 export async function readRollups(pool: pg.Pool, siteId: string): Promise<Rollups> {
   const stats = await pool.query(
-    "SELECT day::text AS day, dimension, value, visitors, pageviews FROM daily_stat WHERE site_id = $1",
+    "SELECT day::text AS day, dimension, value, visitors, pageviews FROM daily_stat WHERE site_id = $1 AND (visitors, pageviews) <> (0, 0)",
     [siteId],
   );
   const events = await pool.query(
@@ -29,13 +29,16 @@ export async function readRollups(pool: pg.Pool, siteId: string): Promise<Rollup
 /** The same, counted one by one over a site's events. */
 export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rollups> {
   const { rows } = await pool.query(
-    `SELECT (at AT TIME ZONE 'UTC')::date::text AS day, type, visitor::text, path, source, channel, country, name, props::text
-     FROM event WHERE site_id = $1`,
+    `SELECT (at AT TIME ZONE 'UTC')::date::text AS day, type, visitor::text, path, source, channel, country, browser, os,
+       device, utm_source, utm_medium, utm_campaign, name, props::text
+     FROM event WHERE site_id = $1 ORDER BY at, id`,
     [siteId],
   );
   const views = new Map<string, number>();
   const visitors = new Map<string, Set<string>>();
   const events = new Map<string, number>();
+  const entries = new Set<string>();
+  const stats = new Map<string, [number, number]>();
   for (const row of rows) {
     if (row.type === "event") {
       const own: [string, unknown][] = Object.entries(JSON.parse(row.props ?? "{}"));
@@ -45,8 +48,14 @@ export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rol
       }
       continue;
     }
-    const { path: page, source, country, channel } = row;
-    for (const [dimension, value] of Object.entries({ total: "", page, source, country, channel })) {
+    const { type: _type, day, visitor, name: _name, props: _props, path: page, ...rest } = row;
+    const entered = `${day} ${visitor}`;
+    if (visitor !== null && !entries.has(entered)) {
+      entries.add(entered);
+      const [visits, count] = stats.get(`${day} entry ${page}`) ?? [0, 0];
+      stats.set(`${day} entry ${page}`, [visits + 1, count]);
+    }
+    for (const [dimension, value] of Object.entries({ total: "", page, ...rest })) {
       if (value === null) continue;
       const key = `${row.day} ${dimension} ${value}`;
       views.set(key, (views.get(key) ?? 0) + 1);
@@ -56,7 +65,10 @@ export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rol
     }
   }
   return {
-    stats: Object.fromEntries([...views].map(([key, count]) => [key, [visitors.get(key)?.size ?? 0, count]])),
+    stats: Object.fromEntries([
+      ...stats,
+      ...[...views].map(([key, count]): [string, [number, number]] => [key, [visitors.get(key)?.size ?? 0, count]]),
+    ]),
     events: Object.fromEntries(events),
   };
 }

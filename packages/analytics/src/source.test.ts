@@ -78,7 +78,7 @@ describe("a referrer", () => {
     "data:text/html,x",
     "ftp://some-site.org/",
   ])("%j names no place, so the visit is direct", (referrer) => {
-    expect(classify(referrer, null)).toEqual({ source: null, channel: "Direct", referrer: null });
+    expect(classify(referrer, null)).toMatchObject({ source: null, channel: "Direct", referrer: null });
   });
 
   it.each([
@@ -88,7 +88,7 @@ describe("a referrer", () => {
     "https://EXAMPLE.com./",
     "android-app://org.some.app/https/example.com/a",
   ])("of the site itself, %s, counts as none", (referrer) => {
-    expect(classify(referrer, null)).toEqual({ source: null, channel: "Direct", referrer: null });
+    expect(classify(referrer, null)).toMatchObject({ source: null, channel: "Direct", referrer: null });
   });
 
   it("of a site whose name only ends alike is another's", () => {
@@ -156,6 +156,13 @@ describe("tags of the visited URL", () => {
   ])("%s without a referrer: %s by %s", (query, source, channel) => {
     expect(of(null, query)).toEqual([source, channel]);
     expect(of("https://example.com/", `?${query}`)).toEqual([source, channel]);
+  });
+
+  it("is told with its tags as written, medium and campaign in lower case", () => {
+    const query = "utm_source=The%20Weekly&utm_medium=EMail&utm_campaign=Spring";
+    const tags = { utmSource: "The Weekly", utmMedium: "email", utmCampaign: "spring" };
+    expect(classify(null, query)).toMatchObject({ source: "The Weekly", ...tags });
+    expect(classify(null, "gclid=1")).toMatchObject({ utmSource: null, utmMedium: null, utmCampaign: null });
   });
 
   it("go above the referrer", () => {

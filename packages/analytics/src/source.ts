@@ -12,6 +12,10 @@ export interface Classification {
   readonly channel: Channel;
   /** The referrer as it is stored; null where there is none or it is the site itself. */
   readonly referrer: string | null;
+  /** The tags as written in the URL, medium and campaign in lower case; null where there is none. */
+  readonly utmSource: string | null;
+  readonly utmMedium: string | null;
+  readonly utmCampaign: string | null;
 }
 
 /** Bytes of UTF-8 that a source has at most. */
@@ -81,9 +85,16 @@ const noTags: Tags = {
 };
 
 function classify(origin: Origin | undefined, tags: Tags, referrer: string | null): Classification {
-  const { medium, campaign, isAdClick } = tags;
+  const { source: tagged, medium, campaign, isAdClick } = tags;
   const channel = channelOf({ source: origin?.text ?? "", kind: origin?.source.kind, medium, campaign, isAdClick });
-  return { source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null, channel, referrer };
+  return {
+    source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null,
+    channel,
+    referrer,
+    utmSource: tagged ?? null,
+    utmMedium: medium || null,
+    utmCampaign: campaign || null,
+  };
 }
 
 /** A `utm_source`: a name that we know, a host, or what somebody made up, which is kept as it is. */

@@ -1,0 +1,22 @@
+import type pg from "pg";
+import type { SiteDay } from "./record-events.query.js";
+
+/**
+ * All that a day has of custom events, one range of `daily_event_pkey`. Read only when the day is about full, so that it is as
+ * many rows as the bound allows.
+ */
+const readListedEventsSql = "SELECT name, property, value FROM daily_event WHERE site_id = $1 AND day = $2";
+
+/** Reads which events, properties and values a day has. */
+export async function readListedEvents(client: pg.ClientBase, { siteId, day }: SiteDay) {
+  const { rows } = await client.query<{ name: string; property: string; value: string }>(readListedEventsSql, [
+    siteId,
+    day,
+  ]);
+  const listed = new Set(rows.map(({ name, property, value }) => JSON.stringify([name, property, value])));
+  const properties = new Set(rows.map(({ name, property }) => JSON.stringify([name, property])));
+  return {
+    has: (name: string, property: string, value: string) => listed.has(JSON.stringify([name, property, value])),
+    hasProperty: (name: string, property: string) => properties.has(JSON.stringify([name, property])),
+  };
+}

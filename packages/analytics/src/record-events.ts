@@ -1,0 +1,102 @@
+import type pg from "pg";
+import { createFold, findTightLists, maxEventRowsPerDay, type TightList } from "./fold.js";
+import { foldEvents } from "./fold-events.js";
+import { readListedEvents } from "./listed-events.query.js";
+import {
+  insertEvents,
+  keyOf,
+  lockSites,
+  readListed,
+  readSizes,
+  readVisitors,
+  type SiteDay,
+} from "./record-events.query.js";
+import { type DayChange, rollUp } from "./roll-up.js";
+import type { SiteEvent } from "./site-event.js";
+import { writeRollups } from "./write-rollups.query.js";
+
+interface Day extends SiteDay {
+  readonly events: SiteEvent[];
+}
+
+/**
+ * The one way in which events are written: raw rows and rollups, all of it or nothing. An id that is recorded already changes
+ * nothing, so that figures always equal a count over the events. Sites are locked until the transaction ends: several
+ * writers lose no increment, count no visitor twice, and wait for each other in one order.
+ * @param client a connection in a transaction that the caller has begun and will commit
+ * @returns how many of the events were new
+ */
+export async function recordEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
+  if (events.length === 0) return 0;
+  await lockSites(client, [...new Set(events.map(({ siteId }) => siteId))]);
+  const recorded = await insertEvents(client, withoutRepetitions(events));
+  if (recorded.length === 0) return 0;
+  const days = groupByDay(recorded);
+  const visitors = await readVisitors(client, visitorsOf(days));
+  const sizes = await readSizes(client, days);
+  const changes: DayChange[] = [];
+  for (const day of days) {
+    const key = keyOf(day);
+    const daySizes = sizes.get(key) ?? new Map<string, number>();
+    const tight = findTightLists(day.events, daySizes);
+    const fold = tight.length === 0 ? undefined : createFold(tight, await readTight(client, day, tight));
+    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), fold);
+    changes.push(await boundEvents(client, change, daySizes.get("event") ?? 0));
+  }
+  await writeRollups(client, changes);
+  return recorded.length;
+}
+
+/** The events of a batch, of those with one id the first. */
+function withoutRepetitions(events: readonly SiteEvent[]): readonly SiteEvent[] {
+  const keys = new Set<string>();
+  const kept = events.filter(({ siteId, id }) => {
+    const before = keys.size;
+    return keys.add(`${siteId} ${id}`).size > before;
+  });
+  return kept.length === events.length ? events : kept;
+}
+
+function groupByDay(events: readonly SiteEvent[]): Day[] {
+  const days = new Map<string, Day>();
+  for (const event of events) {
+    const day = { siteId: event.siteId, day: event.at.slice(0, 10) };
+    const key = keyOf(day);
+    const group = days.get(key);
+    if (group) group.events.push(event);
+    else days.set(key, { ...day, events: [event] });
+  }
+  return [...days.values()];
+}
+
+function visitorsOf(days: readonly Day[]) {
+  const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
+  for (const { siteId, day, events } of days) {
+    const visitors = new Set<bigint>();
+    for (const { type, visitor } of events) if (type === "pageview" && visitor !== null) visitors.add(visitor);
+    for (const visitor of visitors) {
+      wanted.siteIds.push(siteId);
+      wanted.days.push(day);
+      wanted.visitors.push(String(visitor));
+    }
+  }
+  return wanted;
+}
+
+async function readTight(client: pg.ClientBase, day: SiteDay, tight: readonly TightList[]) {
+  const listed = new Map<string, ReadonlySet<string>>();
+  for (const { dimension, wanted } of tight) {
+    listed.set(dimension, await readListed(client, day, dimension, [...wanted]));
+  }
+  return listed;
+}
+
+/** Folds a day's custom events where the day may not have room for all of them. */
+async function boundEvents(client: pg.ClientBase, change: DayChange, size: number): Promise<DayChange> {
+  let rows = 0;
+  for (const properties of change.events.values()) for (const values of properties.values()) rows += values.size;
+  const room = Math.max(0, maxEventRowsPerDay - size);
+  if (rows <= room) return change;
+  const listed = await readListedEvents(client, change);
+  return { ...change, events: foldEvents(change.events, { room, ...listed }) };
+}
