@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { isbot } from "isbot";
 import type pg from "pg";
+import { createBotCheck } from "./bots.js";
 import { lineId } from "./event-id.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { readLines } from "./lines.js";
@@ -23,8 +23,6 @@ const batchLines = 4_000;
 const batchLength = 4_000_000;
 /** Lines after which the database gets a turn: it works while we read, if its answers are heard soon. */
 const linesPerTurn = 32;
-/** User agents whose verdict is remembered. */
-const maxRememberedAgents = 10_000;
 
 /** What an import has done so far. */
 export interface ImportProgress {
@@ -175,19 +173,6 @@ function readText(text: string): ReturnType<typeof readImportLine> {
   return readImportLine(value);
 }
 
-function createBotCheck() {
-  const verdicts = new Map<string, boolean>();
-  return (userAgent: string | null): boolean => {
-    if (userAgent === null) return false;
-    const known = verdicts.get(userAgent);
-    if (known !== undefined) return known;
-    if (verdicts.size >= maxRememberedAgents) verdicts.clear();
-    const verdict = isbot(userAgent);
-    verdicts.set(userAgent, verdict);
-    return verdict;
-  };
-}
-
 function saltsFor(store: SaltStore, candidates: readonly Candidate[]): Promise<Salts> {
   const salted = candidates.filter(
     ({ line }) => line.visitor === null && (line.ip !== null || line.userAgent !== null),
@@ -221,7 +206,7 @@ function createEventMaker(site: ImportOptions["site"]) {
 }
 
 /** A line that names neither a visitor nor an address nor a browser has no visitor: it counts as a view alone. */
-function visitorOf(line: ImportLine, siteId: string, salts: Salts): bigint | null {
+function visitorOf(line: ImportLine, siteId: string, salts: Salts): string | null {
   const { visitor, ip, userAgent } = line;
   if (visitor !== null) return hashPseudonym(siteId, dayOf(line), visitor);
   if (ip === null && userAgent === null) return null;

@@ -1,4 +1,6 @@
 export { type Channel, channels } from "./channels.js";
+export { type Beacon, type Collector, type CollectorOptions, createCollector, type DropReason } from "./collector.js";
+export { WriterFullError } from "./event-writer.js";
 export {
   type ImportOptions,
   type ImportProgress,

@@ -74,14 +74,15 @@ export async function insertEvents(client: pg.ClientBase, events: readonly SiteE
 
 /** Visitors that a day knows already: probes of `daily_visitor_pkey`. */
 const readVisitorsSql = `
-  SELECT site_id AS "siteId", day::text, visitor::text, seen, entry_id AS "entryId", entry_path AS "entryPath",
+  SELECT site_id AS "siteId", day::text, visitor::text, seen::text, entry_id AS "entryId", entry_path AS "entryPath",
     to_char(entry_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "entryAt"
   FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS each (site_id, day, visitor)
   JOIN daily_visitor USING (site_id, day, visitor)`;
 
 interface VisitorRow extends SiteDay {
   visitor: string;
-  seen: string[];
+  /** As Postgres writes an array: `{1,2}`. */
+  seen: string;
   entryId: string;
   entryPath: string;
   entryAt: string;
@@ -99,7 +100,7 @@ export async function readVisitors(
     const key = keyOf(row);
     const visitors = byDay.get(key) ?? new Map<string, KnownVisitor>();
     const entry = { at: row.entryAt, id: row.entryId, path: row.entryPath };
-    visitors.set(row.visitor, { seen: row.seen, entry });
+    visitors.set(row.visitor, { seen: row.seen.slice(1, -1).split(","), entry });
     byDay.set(key, visitors);
   }
   return byDay;

@@ -49,22 +49,22 @@ export async function recordEvents(client: pg.ClientBase, events: readonly SiteE
 
 /** The events of a batch, of those with one id the first. */
 function withoutRepetitions(events: readonly SiteEvent[]): readonly SiteEvent[] {
-  const keys = new Set<string>();
-  const kept = events.filter(({ siteId, id }) => {
-    const before = keys.size;
-    return keys.add(`${siteId} ${id}`).size > before;
-  });
-  return kept.length === events.length ? events : kept;
+  const ids = new Set(events.map(({ id }) => id));
+  if (ids.size === events.length) return events;
+  return [...new Map(events.toReversed().map((event) => [`${event.siteId} ${event.id}`, event])).values()].reverse();
 }
 
 function groupByDay(events: readonly SiteEvent[]): Day[] {
   const days = new Map<string, Day>();
+  let group: Day | undefined;
   for (const event of events) {
-    const day = { siteId: event.siteId, day: event.at.slice(0, 10) };
-    const key = keyOf(day);
-    const group = days.get(key);
-    if (group) group.events.push(event);
-    else days.set(key, { ...day, events: [event] });
+    // Most events follow one of the same day.
+    if (!group || group.siteId !== event.siteId || !event.at.startsWith(group.day)) {
+      const day = { siteId: event.siteId, day: event.at.slice(0, 10) };
+      group = days.get(keyOf(day)) ?? { ...day, events: [] };
+      days.set(keyOf(day), group);
+    }
+    group.events.push(event);
   }
   return [...days.values()];
 }
@@ -72,12 +72,12 @@ function groupByDay(events: readonly SiteEvent[]): Day[] {
 function visitorsOf(days: readonly Day[]) {
   const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
   for (const { siteId, day, events } of days) {
-    const visitors = new Set<bigint>();
+    const visitors = new Set<string>();
     for (const { type, visitor } of events) if (type === "pageview" && visitor !== null) visitors.add(visitor);
     for (const visitor of visitors) {
       wanted.siteIds.push(siteId);
       wanted.days.push(day);
-      wanted.visitors.push(String(visitor));
+      wanted.visitors.push(visitor);
     }
   }
   return wanted;

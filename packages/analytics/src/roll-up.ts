@@ -141,7 +141,7 @@ function visitOf(
   event: SiteEvent,
   stats: StatTable,
 ): OpenVisitor {
-  const key = String(event.visitor);
+  const key = event.visitor ?? "";
   const { at, id } = event;
   let visitor = visitors.get(key);
   if (!visitor) {

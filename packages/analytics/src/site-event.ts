@@ -11,8 +11,8 @@ export interface SiteEvent {
   /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   readonly at: string;
   readonly type: "pageview" | "event";
-  /** The visitor of that UTC day, see `visitors.ts`; null where the event names none. */
-  readonly visitor: bigint | null;
+  /** The visitor of that UTC day, see `visitors.ts`: a bigint as text; null where the event names none. */
+  readonly visitor: string | null;
   /** Without query and fragment; a page view always has one. */
   readonly path: string | null;
   readonly referrer: string | null;

@@ -67,7 +67,7 @@ describe("a visitor", () => {
       hashVisitor(salt, site, "192.0.2.1B", "rowser"),
     ];
     expect(new Set([visitor, ...others]).size).toBe(6);
-    expect(BigInt.asIntN(64, visitor)).toBe(visitor);
+    expect(BigInt.asIntN(64, BigInt(visitor)).toString()).toBe(visitor);
   });
 
   it("named by a pseudonym is another one each day and on each site", () => {

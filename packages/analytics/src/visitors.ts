@@ -76,7 +76,7 @@ export async function purgeSalts(pool: pg.Pool, now: Date): Promise<number> {
 }
 
 /** The visitor of a UTC day by address and browser: 64 bits of SHA-256 over the day's salt, the site and both. */
-export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent: string): bigint {
+export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent: string): string {
   return hash64(Buffer.concat([salt, Buffer.from(`${siteId}\0${ip}\0${userAgent}`)]));
 }
 
@@ -84,11 +84,11 @@ export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent:
  * The visitor of a UTC day by a pseudonym that an importer chose. No salt: the same line must give the same visitor
  * whenever an interrupted import is run again.
  */
-export function hashPseudonym(siteId: string, day: string, pseudonym: string): bigint {
+export function hashPseudonym(siteId: string, day: string, pseudonym: string): string {
   return hash64(`visitor\0${siteId}\0${day}\0${pseudonym}`);
 }
 
-/** The first 64 bits of SHA-256, as Postgres's bigint has them. */
-function hash64(data: Buffer | string): bigint {
-  return hash("sha256", data, "buffer").readBigInt64BE();
+/** The first 64 bits of SHA-256, as the text of Postgres's bigint. */
+function hash64(data: Buffer | string): string {
+  return hash("sha256", data, "buffer").readBigInt64BE().toString();
 }

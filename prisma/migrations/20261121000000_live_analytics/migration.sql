@@ -105,3 +105,6 @@ INSERT INTO "daily_size" (site_id, day, dimension, "values")
 SELECT site_id, day, dimension, count(*) FROM "daily_stat" GROUP BY site_id, day, dimension
 UNION ALL
 SELECT site_id, day, 'event', count(*) FROM "daily_event" GROUP BY site_id, day;
+
+-- How the collector finds the sites of a domain.
+CREATE INDEX "site_domain_idx" ON "site" ("domain");

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "@jest/globals";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { type Beacon, createCollector } from "./collector.js";
+import { WriterFullError } from "./event-writer.js";
+import { readRollups, recountRollups } from "./recount.fixture.js";
+
+const database = useDatabase();
+const uuid = createUuidV7();
+const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
+const now = Date.parse("2026-05-01T12:00:00Z");
+
+async function makeSite(domain = `${uuid()}.example`) {
+  const [accountId, id] = [uuid(), uuid()];
+  await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [accountId, `${id}@x`]);
+  await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 's')", [
+    id,
+    accountId,
+    domain,
+  ]);
+  return { id, domain };
+}
+
+const beacon = (domain: string, change: Partial<Beacon> = {}): Beacon => ({
+  name: "pageview",
+  url: new URL(`https://${domain}/a?utm_source=weekly&utm_medium=email`),
+  isHashPath: false,
+  domains: [domain],
+  referrer: "https://www.google.com/",
+  props: null,
+  ip: "192.0.2.1",
+  userAgent: firefox,
+  country: "DE",
+  ...change,
+});
+
+const open = (options: { maxWaiting?: number; now?: () => number } = {}) =>
+  createCollector({ pool: database.pool, now: () => now, ...options });
+
+const readEvents = async (siteId: string) =>
+  (await database.pool.query("SELECT * FROM event WHERE site_id = $1 ORDER BY id", [siteId])).rows;
+
+describe("collecting", () => {
+  it("resolves once the event is committed, with all that is worked out of it", async () => {
+    const site = await makeSite();
+    expect(await open().collect(beacon(site.domain))).toEqual({ dropped: null });
+    const [event] = await readEvents(site.id);
+    expect(event).toMatchObject({
+      type: "pageview",
+      path: "/a",
+      source: "weekly",
+      channel: "Email",
+      country: "DE",
+      browser: "Firefox",
+      os: "Linux",
+      device: "desktop",
+      utm_source: "weekly",
+      utm_medium: "email",
+      name: null,
+    });
+    expect(event.at).toEqual(new Date(now));
+    expect(JSON.stringify(event)).not.toMatch(/192\.0\.2|Mozilla/);
+    expect((await readRollups(database.pool, site.id)).stats["2026-05-01 browser Firefox"]).toEqual([1, 1]);
+  });
+
+  it("tells visitors apart by address and browser within a day", async () => {
+    const site = await makeSite();
+    const collector = open();
+    for (const change of [{}, {}, { ip: "192.0.2.2" }, { userAgent: `${firefox} x` }]) {
+      await collector.collect(beacon(site.domain, change));
+    }
+    expect((await readRollups(database.pool, site.id)).stats["2026-05-01 total "]).toEqual([3, 4]);
+  });
+
+  it("records a custom event with its properties, and keeps hash paths apart where asked to", async () => {
+    const site = await makeSite();
+    const collector = open();
+    await collector.collect(beacon(site.domain, { name: "signup", props: { plan: "pro" } }));
+    await collector.collect(
+      beacon(site.domain, { url: new URL(`https://${site.domain}/app#/settings`), isHashPath: true }),
+    );
+    const { events, stats } = await readRollups(database.pool, site.id);
+    expect(events).toMatchObject({ "2026-05-01 signup  ": 1, "2026-05-01 signup plan pro": 1 });
+    expect(stats["2026-05-01 page /app#/settings"]).toEqual([1, 1]);
+  });
+
+  it("drops what names no site of ours, and bots", async () => {
+    const site = await makeSite();
+    const collector = open();
+    expect(await collector.collect(beacon("unknown.example"))).toEqual({ dropped: "unknown-domain" });
+    const bot = beacon(site.domain, { userAgent: "Mozilla/5.0 (compatible; Googlebot/2.1)" });
+    expect(await collector.collect(bot)).toEqual({ dropped: "bot" });
+    expect(await readEvents(site.id)).toEqual([]);
+  });
+
+  it("finds a site with www. and in any case, and records for each site that is named", async () => {
+    const [one, two] = [await makeSite(), await makeSite()];
+    const collector = open();
+    await collector.collect(
+      beacon(one.domain, { domains: [`WWW.${one.domain.toUpperCase()}`, two.domain, two.domain] }),
+    );
+    expect([(await readEvents(one.id)).length, (await readEvents(two.id)).length]).toEqual([1, 1]);
+  });
+
+  it("loses nothing and counts nobody twice with many at once on two collectors", async () => {
+    const sites = await Promise.all([makeSite(), makeSite(), makeSite()]);
+    const collectors = [open(), open()];
+    await Promise.all(
+      Array.from({ length: 600 }, (_, n) => {
+        const site = sites[n % 3] ?? { domain: "" };
+        const change = { ip: `192.0.2.${n % 7}`, url: new URL(`https://x.example/${n % 5}`) };
+        return collectors[n % 2]?.collect(beacon(site.domain, change));
+      }),
+    );
+    for (const site of sites) {
+      const rollups = await readRollups(database.pool, site.id);
+      expect(rollups.stats["2026-05-01 total "]).toEqual([7, 200]);
+      expect(rollups).toEqual(await recountRollups(database.pool, site.id));
+    }
+  });
+
+  it("refuses what is too much to wait, and what comes after it was drained", async () => {
+    const site = await makeSite();
+    const collector = open({ maxWaiting: 5 });
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => collector.collect(beacon(site.domain))));
+    const refused = results.filter((it) => it.status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const it of refused) expect(it).toMatchObject({ reason: expect.any(WriterFullError) });
+    expect((await readEvents(site.id)).length).toBe(50 - refused.length);
+    await collector.drain();
+    await expect(collector.collect(beacon(site.domain))).rejects.toThrow(WriterFullError);
+  });
+
+  it("rejects while the database cannot be reached, and goes on afterwards", async () => {
+    const nobody = createPool({
+      connectionString: "postgres://x@127.0.0.1:1/x",
+      maxConnections: 1,
+      applicationName: "test",
+      statementTimeoutMs: 1_000,
+    });
+    await expect(createCollector({ pool: nobody }).collect(beacon("a.example"))).rejects.toThrow(/ECONNREFUSED/);
+    await nobody.end();
+  });
+});

@@ -1,0 +1,119 @@
+import { createUuidV7 } from "@waymark/database";
+import type pg from "pg";
+import { createBotCheck } from "./bots.js";
+import { createEventWriter, type EventWriter } from "./event-writer.js";
+import { createPartitions } from "./partitions.query.js";
+import { loadReferrers } from "./referrer-directory.js";
+import { createSiteDirectory, type KnownSite } from "./site-directory.js";
+import { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
+import { createSourceClassifier } from "./source.js";
+import { createUserAgentReader } from "./user-agent.js";
+import { cutToBytes } from "./utf8.js";
+import { createSaltStore, hashVisitor } from "./visitors.js";
+
+/** What a browser sent, and what the connection told of it. Texts hold no NUL and no lone surrogates. */
+export interface Beacon {
+  /** `pageview`, or a custom event's name. */
+  readonly name: string;
+  /** The page, an absolute http or https URL. */
+  readonly url: URL;
+  /** The part after `#` belongs to the path: for pages that route by it. */
+  readonly isHashPath: boolean;
+  /** The sites' domains, as the client wrote them. */
+  readonly domains: readonly string[];
+  readonly referrer: string | null;
+  readonly props: Readonly<Record<string, PropertyValue>> | null;
+  /** Never stored. */
+  readonly ip: string;
+  /** Never stored as it is. */
+  readonly userAgent: string;
+  /** ISO 3166-1 alpha-2, upper case; null where it is not known. */
+  readonly country: string | null;
+}
+
+/** Why a beacon was not recorded. */
+export type DropReason = "unknown-domain" | "bot";
+
+/** Takes events in as they happen. */
+export interface Collector {
+  /**
+   * Resolves once the event is committed, or with the reason why it is none.
+   * @throws WriterFullError when too many wait, or what the database threw
+   */
+  collect(beacon: Beacon): Promise<{ dropped: DropReason } | { dropped: null }>;
+  /** Resolves when all that waits is written; what comes later is refused. */
+  drain(): Promise<void>;
+}
+
+export interface CollectorOptions {
+  pool: pg.Pool;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+  /** Events that wait at most. */
+  maxWaiting?: number;
+}
+
+/** Sites whose classifier is kept: it remembers referrers, and a process serves few sites at a time. */
+const maxClassifiers = 1_000;
+
+/** A collector on the one write path that imports use too. */
+export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorOptions): Collector {
+  const sites = createSiteDirectory({ pool, now });
+  const salts = createSaltStore({ pool, now });
+  const writer: EventWriter = createEventWriter({
+    pool,
+    partitions: createPartitions(pool, now),
+    ...(maxWaiting !== undefined && { maxWaiting }),
+  });
+  const isBot = createBotCheck();
+  const readUserAgent = createUserAgentReader();
+  const classify = createClassifiers();
+  const uuid = createUuidV7(now);
+
+  const toEvent = (beacon: Beacon, site: KnownSite, at: string, salt: Buffer): SiteEvent => {
+    const { name, url, isHashPath, referrer, props, ip, userAgent, country } = beacon;
+    const isView = name === "pageview";
+    return {
+      siteId: site.id,
+      id: uuid(),
+      at,
+      type: isView ? "pageview" : "event",
+      visitor: hashVisitor(salt, site.id, ip, userAgent),
+      path: cutToBytes(isHashPath ? `${url.pathname}${url.hash}` : url.pathname, eventBounds.pathBytes),
+      ...classify(site)(referrer, url.search || null),
+      country,
+      ...readUserAgent(userAgent),
+      name: isView ? null : name,
+      props: isView ? null : props,
+    };
+  };
+
+  return {
+    async collect(beacon) {
+      const found = (await Promise.all(beacon.domains.map((domain) => sites.find(domain)))).flat();
+      if (found.length === 0) return { dropped: "unknown-domain" };
+      if (isBot(beacon.userAgent)) return { dropped: "bot" };
+      const at = `${new Date(now()).toISOString().slice(0, -1)}000Z`;
+      const day = at.slice(0, 10);
+      const salt = (await salts.saltsOf([day])).get(day);
+      if (!salt) throw new Error(`There is no salt for ${day}`);
+      const unique = new Map(found.map((site) => [site.id, site]));
+      await writer.write([...unique.values()].map((site) => toEvent(beacon, site, at, salt)));
+      return { dropped: null };
+    },
+    drain: () => writer.drain(),
+  };
+}
+
+function createClassifiers() {
+  const referrers = loadReferrers();
+  const bySite = new Map<string, ReturnType<typeof createSourceClassifier>>();
+  return ({ id, domain }: KnownSite) => {
+    const known = bySite.get(id);
+    if (known) return known;
+    if (bySite.size >= maxClassifiers) bySite.clear();
+    const fresh = createSourceClassifier({ referrers, siteDomain: domain });
+    bySite.set(id, fresh);
+    return fresh;
+  };
+}
