@@ -19,6 +19,8 @@ export interface LineId {
 
 /** The id of a line's event. Lines that mean the same have the same one, however they are written. */
 export function lineId(line: ImportLine): LineId {
+  const { id } = line;
+  if (id !== null) return { first: id.toLowerCase(), nth: () => id.toLowerCase() };
   const digest = hash("sha256", contentOf(line), "buffer");
   const millis = Date.parse(line.at);
   const first = toUuid(millis, digest);

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { isUuid } from "@waymark/database";
 import { parseTimestamp, textProblem } from "@waymark/fields";
 import { z } from "zod";
 import { type Channel, channels } from "./channels.js";
@@ -20,6 +21,8 @@ export interface ImportLine {
   readonly userAgent: string | null;
   /** What an export knew already, in place of what would be worked out; see `Derived`. */
   readonly derived: Derived | null;
+  /** The id that the event had where it was exported. */
+  readonly id: string | null;
   /** Of a custom event. */
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
@@ -101,6 +104,7 @@ const common = {
   visitor: visitor.nullish(),
   ip: text(255).nullish(),
   user_agent: text(anyLength).nullish(),
+  id: z.string().refine(isUuid, "Must be an id as 'waymark export' writes it").nullish(),
   channel: z.enum(channels, { error: `Must be one of: ${channels.join(", ")}` }).nullish(),
   source: text(derivedBytes).nullish(),
   browser: text(derivedBytes).nullish(),
@@ -146,8 +150,11 @@ function refuse(problem: string): ImportLineResult {
 
 /** What two fields say together: where the page is, and whose visit it was. */
 function complete(fields: z.output<typeof pageView> | z.output<typeof customEvent>): ImportLineResult {
-  const place = readPlace(fields.path ?? null, fields.url ?? null);
+  // An exported path is one that was read before, and may hold a # that belongs to it.
+  const exported = fields.channel && fields.path ? { path: fields.path, query: null } : undefined;
+  const place = exported ?? readPlace(fields.path ?? null, fields.url ?? null);
   if ("problem" in place) return refuse(place.problem);
+  if (fields.id && !isNear(fields.id, fields.ts)) return refuse("id: Must be one of the time that ts gives");
   const isEvent = fields.type === "event";
   if (place.path === null && !isEvent) return refuse("path: Required, or else url");
   const line: ImportLine = {
@@ -160,10 +167,17 @@ function complete(fields: z.output<typeof pageView> | z.output<typeof customEven
     ip: fields.ip || null,
     userAgent: fields.user_agent || null,
     derived: fields.channel ? readDerived(fields, fields.channel) : null,
+    id: fields.id ?? null,
     name: isEvent ? fields.name : null,
     props: isEvent ? (fields.props ?? null) : null,
   };
   return { ok: true, line };
+}
+
+/** Ids are made at the time of their event; an hour is more than clocks and counters drift apart. */
+function isNear(id: string, at: string): boolean {
+  const millis = Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+  return Math.abs(millis - Date.parse(at)) < 3_600_000;
 }
 
 function readDerived(fields: z.output<typeof pageView> | z.output<typeof customEvent>, channel: Channel): Derived {

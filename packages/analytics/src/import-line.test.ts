@@ -29,6 +29,7 @@ describe("a line that is understood", () => {
       ip: null,
       userAgent: null,
       derived: null,
+      id: null,
       name: null,
       props: null,
     });

@@ -1,6 +1,7 @@
 export { type Channel, channels } from "./channels.js";
 export { type Beacon, type Collector, type CollectorOptions, createCollector, type DropReason } from "./collector.js";
 export { WriterFullError } from "./event-writer.js";
+export { exportEvents } from "./export-events.query.js";
 export {
   type ImportOptions,
   type ImportProgress,
@@ -9,6 +10,8 @@ export {
   maxLineBytes,
 } from "./import-events.js";
 export { createPartitions, type Partitions } from "./partitions.query.js";
+export { type RebuildOptions, type RebuildResult, rebuildRollups } from "./rebuild-rollups.js";
+export type { Difference } from "./rebuild-rollups.query.js";
 export { recordEvents } from "./record-events.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
 export { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";

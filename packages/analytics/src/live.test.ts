@@ -1,0 +1,308 @@
+import { describe, expect, it } from "@jest/globals";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import fc from "fast-check";
+import { createCollector } from "./collector.js";
+import { exportEvents } from "./export-events.query.js";
+import { maxEventRowsPerDay, maxValuesPerDay } from "./fold.js";
+import { importEvents } from "./import-events.js";
+import { rebuildRollups } from "./rebuild-rollups.js";
+import type { Difference } from "./rebuild-rollups.query.js";
+import { readRollups, recountRollups } from "./recount.fixture.js";
+
+const database = useDatabase();
+const uuid = createUuidV7();
+const day = "2026-05-01";
+
+async function makeSite() {
+  const [accountId, id] = [uuid(), uuid()];
+  const domain = `${id}.example`;
+  await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [accountId, `${id}@x`]);
+  await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 's')", [
+    id,
+    accountId,
+    domain,
+  ]);
+  return { id, domain };
+}
+
+async function* bytes(text: string) {
+  yield Buffer.from(text);
+}
+
+const load = (site: { id: string; domain: string }, lines: readonly object[]) =>
+  importEvents({
+    pool: database.pool,
+    site,
+    input: bytes(lines.map((line) => `${JSON.stringify(line)}\n`).join("")),
+    onReject: (rejection) => {
+      throw new Error(JSON.stringify(rejection));
+    },
+  });
+
+async function rebuild(siteId: string, replace = false) {
+  const differences: Difference[] = [];
+  const result = await rebuildRollups({
+    pool: database.pool,
+    siteId,
+    from: null,
+    to: null,
+    replace,
+    onDifference: (difference) => void differences.push(difference),
+  });
+  expect(result.differences).toBe(differences.length);
+  return { ...result, found: differences };
+}
+
+async function exportText(siteId: string): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const { text } of exportEvents(database.pool, siteId)) parts.push(text);
+  return Buffer.concat(parts).toString();
+}
+
+const browsers = [
+  "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0",
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
+  "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
+];
+
+/** One thing that happened, by whichever way it comes in. */
+const happening = fc.record({
+  way: fc.constantFrom("first", "second", "import"),
+  minute: fc.integer({ min: 0, max: 3 * 24 * 60 - 1 }),
+  person: fc.integer({ min: 1, max: 4 }),
+  browser: fc.constantFrom(...browsers),
+  path: fc.constantFrom("/", "/a", "/b"),
+  query: fc.constantFrom("", "?utm_source=x&utm_medium=email", "?utm_campaign=y"),
+  referrer: fc.constantFrom(null, "https://www.google.com/", "https://some-site.org/z"),
+  name: fc.option(fc.constantFrom("signup", "__proto__")),
+  props: fc.option(fc.dictionary(fc.constantFrom("plan", "seats"), fc.oneof(fc.integer(), fc.constant("pro")))),
+});
+
+describe("two collectors and an import at once", () => {
+  it("give the figures of a naive recount, and a rebuild finds no difference", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
+        const site = await makeSite();
+        let clock = 0;
+        const collectors = { first: open(() => clock), second: open(() => clock) };
+        const work: Promise<unknown>[] = [];
+        const lines: object[] = [];
+        for (const { way, minute, person, browser, path, query, referrer, name, props } of happenings) {
+          const at = Date.parse(`${day}T00:00:00Z`) + minute * 60_000;
+          const ip = `192.0.2.${person}`;
+          const url = `https://${site.domain}${path}${query}`;
+          if (way === "import") {
+            const event = name === null ? {} : { type: "event", name, props };
+            lines.push({ ts: new Date(at).toISOString(), url, referrer, ip, user_agent: browser, ...event });
+            continue;
+          }
+          clock = at;
+          work.push(
+            collectors[way].collect({
+              name: name ?? "pageview",
+              url: new URL(url),
+              isHashPath: false,
+              domains: [site.domain],
+              referrer,
+              props,
+              ip,
+              userAgent: browser,
+              country: null,
+            }),
+          );
+        }
+        await Promise.all([...work, load(site, lines)]);
+        const rollups = await readRollups(database.pool, site.id);
+        expect(rollups).toEqual(await recountRollups(database.pool, site.id));
+        const counts = Object.entries(rollups.stats).filter(([key]) => key.includes(" total "));
+        const views = happenings.filter(({ name }) => name === null).length;
+        expect(counts.reduce((sum, [, [, pageviews]]) => sum + pageviews, 0)).toBe(views);
+        expect((await rebuild(site.id)).found).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+});
+
+function open(now: () => number) {
+  return createCollector({ pool: database.pool, now });
+}
+
+describe("a rebuild", () => {
+  const lines = [
+    { ts: `${day}T01:00:00Z`, path: "/a", visitor: "1", country: "DE" },
+    { ts: `${day}T02:00:00Z`, path: "/b", visitor: "1" },
+    { ts: `${day}T03:00:00Z`, path: "/b", visitor: "2", user_agent: browsers[0] },
+    { ts: `${day}T04:00:00Z`, type: "event", name: "signup", props: { plan: "pro" } },
+  ];
+
+  it("reports what differs, and mends it only when asked to", async () => {
+    const site = await makeSite();
+    await load(site, lines);
+    const right = await readRollups(database.pool, site.id);
+    const change = (sql: string) => database.pool.query(sql, [site.id]);
+    await change("UPDATE daily_stat SET visitors = 7 WHERE site_id = $1 AND dimension = 'total'");
+    await change("DELETE FROM daily_stat WHERE site_id = $1 AND dimension = 'page' AND value = '/a'");
+    await change("INSERT INTO daily_event SELECT $1, '2026-05-01', 'ghost', '', '', 1");
+    const { found } = await rebuild(site.id);
+    expect(found).toEqual([
+      { siteId: site.id, day, what: "event ghost  ", stored: [1], counted: null },
+      { siteId: site.id, day, what: "page /a", stored: null, counted: [1, 1] },
+      { siteId: site.id, day, what: "total ", stored: [7, 3], counted: [2, 3] },
+    ]);
+    expect((await readRollups(database.pool, site.id)).stats["2026-05-01 total "]).toEqual([7, 3]);
+    await rebuild(site.id, true);
+    expect(await readRollups(database.pool, site.id)).toEqual(right);
+    expect((await rebuild(site.id)).found).toEqual([]);
+  });
+
+  it("leaves writers what they need to go on counting right", async () => {
+    const site = await makeSite();
+    await load(site, lines);
+    await database.pool.query("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1", [site.id]);
+    await rebuild(site.id, true);
+    await load(site, [{ ts: `${day}T00:30:00Z`, path: "/b", visitor: "1", country: "DE" }]);
+    expect(await readRollups(database.pool, site.id)).toEqual(await recountRollups(database.pool, site.id));
+  });
+
+  it("keeps the rollups of days whose events are past their retention", async () => {
+    const site = await makeSite();
+    await load(site, lines);
+    await database.pool.query("DELETE FROM event WHERE site_id = $1", [site.id]);
+    const before = await readRollups(database.pool, site.id);
+    expect(await rebuild(site.id, true)).toMatchObject({ days: 0, skipped: 1, differences: 0 });
+    expect(await readRollups(database.pool, site.id)).toEqual(before);
+  });
+});
+
+describe("an export", () => {
+  it("imports into another site as the same figures, and into its own as nothing new", async () => {
+    const [from, to] = [await makeSite(), await makeSite()];
+    const collector = open(() => Date.parse(`${day}T12:00:00Z`));
+    for (const [n, browser] of browsers.entries()) {
+      await collector.collect({
+        name: n === 2 ? "signup" : "pageview",
+        url: new URL(`https://${from.domain}/ü?utm_source=x&utm_medium=cpc&gclid=1#/route`),
+        isHashPath: true,
+        domains: [from.domain],
+        referrer: "https://www.google.com/",
+        props: n === 2 ? { "a.b": 'quo"te', n: 1.5, yes: true } : null,
+        ip: "192.0.2.1",
+        userAgent: browser,
+        country: "DE",
+      });
+    }
+    await load(from, [
+      { ts: "1999-12-31T23:59:59.123456Z", path: "/old", visitor: "x" },
+      { ts: `${day}T01:00:00Z`, path: "/" },
+    ]);
+    const text = await exportText(from.id);
+    expect(text.split("\n").filter(Boolean)).toHaveLength(5);
+    const input = () => bytes(text);
+    expect(await importEvents({ pool: database.pool, site: to, input: input() })).toEqual({
+      imported: 5,
+      rejected: 0,
+      duplicates: 0,
+      bots: 0,
+    });
+    expect(await readRollups(database.pool, to.id)).toEqual(await readRollups(database.pool, from.id));
+    expect(await importEvents({ pool: database.pool, site: from, input: input() })).toMatchObject({
+      imported: 0,
+      duplicates: 5,
+    });
+    expect(text).toContain('"ts":"1999-12-31T23:59:59.123456Z"');
+  });
+});
+
+describe("a day's lists", () => {
+  it("take a bounded number of values; the tail counts as (other), and a rebuild agrees", async () => {
+    const site = await makeSite();
+    const count = maxValuesPerDay + 2_000;
+    const lines = Array.from({ length: count }, (_, n) => ({
+      ts: `${day}T01:00:00Z`,
+      path: `/${n}`,
+      visitor: String(n % 3),
+    }));
+    await load(site, lines);
+    await load(site, [
+      { ts: `${day}T02:00:00Z`, path: "/0", visitor: "9" },
+      { ts: `${day}T02:00:00Z`, path: "/new", visitor: "9" },
+    ]);
+    const { stats } = await readRollups(database.pool, site.id);
+    const pages = Object.entries(stats).filter(([key]) => key.startsWith(`${day} page `));
+    expect(pages).toHaveLength(maxValuesPerDay + 1);
+    expect(stats[`${day} page (other)`]).toEqual([4, 2_001]);
+    expect(stats[`${day} page /0`]).toEqual([2, 2]);
+    expect(stats[`${day} total `]).toEqual([4, count + 2]);
+    expect(pages.reduce((sum, [, [, views]]) => sum + views, 0)).toBe(count + 2);
+    expect((await rebuild(site.id)).found).toEqual([]);
+  }, 60_000);
+
+  it("of custom events are bounded too, by values, properties and names", async () => {
+    const site = await makeSite();
+    const event = (name: string, props: object, hour = 1) => ({
+      ts: `${day}T0${hour}:00:00Z`,
+      type: "event",
+      name,
+      props,
+    });
+    const fill = Array.from({ length: maxEventRowsPerDay }, (_, n) => event("e", { v: `v${n}` }));
+    await load(site, fill);
+    await load(site, [
+      event("e", { v: "late" }),
+      event("e", { late: "x" }),
+      event("late", { v: "x" }),
+      event("e", { v: "v1" }, 2),
+    ]);
+    const { events } = await readRollups(database.pool, site.id);
+    expect(Object.keys(events).length).toBeLessThanOrEqual(maxEventRowsPerDay + 4);
+    expect(events[`${day} e  `]).toBe(maxEventRowsPerDay + 3);
+    expect(events[`${day} e v (other)`]).toBeGreaterThanOrEqual(1);
+    expect(events[`${day} e (other) (other)`]).toBe(1);
+    expect(events[`${day} (other)  `]).toBe(1);
+    expect(events[`${day} e v v1`]).toBe(2);
+    expect((await rebuild(site.id)).found).toEqual([]);
+  }, 60_000);
+});
+
+describe("partitions", () => {
+  it("are made by month as events come, and events of impossible months stay in the default one", async () => {
+    const site = await makeSite();
+    await load(site, [
+      { ts: "2021-02-28T23:59:59Z", path: "/" },
+      { ts: "2021-03-01T00:00:00Z", path: "/" },
+      { ts: "1970-01-01T00:00:00Z", path: "/" },
+      { ts: "9999-12-31T23:59:59Z", path: "/" },
+    ]);
+    const { rows } = await database.pool.query(
+      `SELECT tableoid::regclass::text AS partition, count(*)::int FROM event WHERE site_id = $1 GROUP BY 1 ORDER BY 1`,
+      [site.id],
+    );
+    expect(rows).toEqual([
+      { partition: "event_202102", count: 1 },
+      { partition: "event_202103", count: 1 },
+      { partition: "event_default", count: 2 },
+    ]);
+  });
+
+  it("take over what the default one holds of their month, and are made once by many at once", async () => {
+    const site = await makeSite();
+    const pool = createPool({
+      connectionString: database.url,
+      maxConnections: 5,
+      applicationName: "t",
+      statementTimeoutMs: 0,
+    });
+    const at = Date.parse("2019-07-15T00:00:00Z");
+    const id = createUuidV7(() => at)();
+    await pool.query(
+      "INSERT INTO event (site_id, id, at, type, path, channel) VALUES ($1, $2, $3, 'pageview', '/', 'Direct')",
+      [site.id, id, new Date(at)],
+    );
+    await Promise.all(Array.from({ length: 5 }, () => pool.query("SELECT ensure_event_partition('2019-07-01')")));
+    const { rows } = await pool.query("SELECT tableoid::regclass::text AS partition FROM event WHERE id = $1", [id]);
+    expect(rows).toEqual([{ partition: "event_201907" }]);
+    await pool.end();
+  });
+});
