@@ -23,10 +23,10 @@ export interface CommandDatabase {
   prisma: PrismaClient;
 }
 
-/** What a command ends with: the value that `--json` prints, and the same for a reader. */
+/** What a command ends with: the value that `--json` prints, and the same for a reader; neither where it wrote its output itself. */
 export interface Outcome {
-  value: unknown;
-  text: string;
+  value?: unknown;
+  text?: string;
   /** 0 where not given. */
   exitCode?: number;
 }

@@ -2,9 +2,11 @@ import { Command } from "commander";
 import type { Act, CommandContext, Finish } from "./command-context.js";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
+import { addExportCommand } from "./commands/export.command.js";
 import { addImportCommand } from "./commands/import.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
+import { addRollupCommands } from "./commands/rollup.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 
@@ -59,6 +61,8 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addSiteCommands(program, act);
   addUsageCommand(program, act);
   addImportCommand(program, act);
+  addExportCommand(program, act);
+  addRollupCommands(program, act);
   addAlertCommands(program, act);
   addMigrateCommand(program, act);
   for (const group of program.commands)

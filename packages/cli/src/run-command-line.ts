@@ -29,7 +29,8 @@ export async function runCommandLine(
     await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
     return 1;
   }
-  if (outcome) await writeLine(context.stdout, isJson ? JSON.stringify(outcome.value) : outcome.text);
+  const result = isJson ? JSON.stringify(outcome?.value) : outcome?.text;
+  if (result) await writeLine(context.stdout, result);
   return outcome?.exitCode ?? 0;
 }
 

@@ -26,6 +26,7 @@ A line is a JSON object:
   visitor     your own name for the visitor, or else
   ip, user_agent   from which the visitor is worked out; neither is stored
   name, props      of an event: its name, and an object of properties
+Lines of 'waymark export' also have an id, a channel and what else was worked out; those are taken as they are.
 
 A file that is imported twice counts once, identical lines inside one file are separate events, and an import that was
 stopped goes on when it is run again.
