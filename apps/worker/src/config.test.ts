@@ -15,6 +15,7 @@ describe("loadConfig", () => {
         resend: undefined,
         folder: "/data/mails",
       },
+      eventRetentionMonths: undefined,
       sweepIntervalMs: 15_000,
     });
   });

@@ -25,6 +25,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
     DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
+    EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
     WAYMARK_DATA_DIR: z.string().default(".waymark"),
   });
   return {
@@ -43,6 +44,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         : undefined,
       folder: resolve(read.WAYMARK_DATA_DIR, "mails"),
     },
+    eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,
   };
 }

@@ -1,9 +1,11 @@
+import { createPartitions } from "@waymark/analytics";
 import type { TraceFinalized, TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Mailer } from "./failure-mail/mailer.js";
 import { createSendFailureMail } from "./failure-mail/send-failure-mail.job.js";
 import type { WorkerMetrics } from "./metrics.js";
+import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createSweepAlerts } from "./sweep/sweep-alerts.job.js";
@@ -16,6 +18,7 @@ export interface JobDeps {
   log: Logger;
   dashboardUrl: string;
   sweepIntervalMs: number;
+  eventRetentionMonths: number | undefined;
   now(): Date;
   isStopping(): boolean;
 }
@@ -35,6 +38,19 @@ export function createJobs(deps: JobDeps) {
       what: "removes traces past their plan's retention, old salts and counters",
       everyMs: 3_600_000,
       run: createPurgeExpired({ pool, log, now, isStopping }),
+    },
+    {
+      name: "keep-events",
+      what: "makes the partitions of raw events ahead of time, removes months past their retention",
+      everyMs: 3_600_000,
+      run: createKeepEvents({
+        pool,
+        partitions: createPartitions(pool, () => now().getTime()),
+        log,
+        retentionMonths: deps.eventRetentionMonths,
+        now,
+        isStopping,
+      }),
     },
   ];
   const queued = {

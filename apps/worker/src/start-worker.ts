@@ -41,6 +41,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     log,
     dashboardUrl: config.mail.dashboardUrl,
     sweepIntervalMs: config.sweepIntervalMs,
+    eventRetentionMonths: config.eventRetentionMonths,
     now: () => new Date(),
     isStopping: () => isStopping,
   });

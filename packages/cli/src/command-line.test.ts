@@ -302,7 +302,9 @@ describe("the database", () => {
   it("that is not migrated says what to run, and that command migrates it once", async () => {
     const fresh = createCommandLine({ DATABASE_URL: empty.url });
     expect((await fresh.run(["account", "list"])).stderr).toMatch(/Run 'waymark migrate', then try again\.\n$/);
-    expect(await fresh.json("migrate")).toMatchObject({ applied: [expect.stringMatching(/_init$/), expect.anything()] });
+    expect(await fresh.json("migrate")).toMatchObject({
+      applied: [expect.stringMatching(/_init$/), expect.anything()],
+    });
     expect(await fresh.json("migrate")).toEqual({ applied: [] });
     expect(await fresh.json("account", "list")).toEqual([]);
   });

@@ -1,0 +1,33 @@
+import { type Partitions, purgeEvents } from "@waymark/analytics";
+import type pg from "pg";
+import type { Logger } from "pino";
+
+export interface KeepEventsDeps {
+  pool: pg.Pool;
+  partitions: Partitions;
+  log: Logger;
+  /** Months of raw events to keep besides the present one; undefined for all. */
+  retentionMonths: number | undefined;
+  now(): Date;
+  isStopping(): boolean;
+}
+
+/**
+ * Keeps the partitions of raw events: makes those of this month and the next before the first event needs them, and removes
+ * months past the retention. Rollups stay.
+ */
+export function createKeepEvents(deps: KeepEventsDeps): () => Promise<void> {
+  const { pool, partitions, log, retentionMonths, now, isStopping } = deps;
+  return async () => {
+    await partitions.ensure([monthOf(now(), 0), monthOf(now(), 1)]);
+    if (retentionMonths === undefined) return;
+    const purged = await purgeEvents(pool, { firstMonth: monthOf(now(), -retentionMonths), isStopping });
+    if (purged.partitions.length > 0 || purged.rows > 0)
+      log.info({ ...purged }, "raw events past their retention removed");
+  };
+}
+
+/** The first day of the UTC month so many months from a time, `YYYY-MM-01`. */
+function monthOf(time: Date, months: number): string {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months, 1)).toISOString().slice(0, 10);
+}

@@ -1,0 +1,86 @@
+import type pg from "pg";
+
+/** How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. */
+const lockTimeoutMs = 2_000;
+
+/** Rows removed by one statement at most. */
+const batchRows = 5_000;
+
+/** Partitions by the month in their name, see the function `ensure_event_partition`. From the catalogue, a row a month. */
+const listPartitionsSql = `
+  SELECT child.relname AS name FROM pg_inherits
+  JOIN pg_class AS child ON child.oid = inhrelid
+  WHERE inhparent = 'event'::regclass AND child.relname ~ '^event_\\d{6}$' AND child.relname < $1
+  ORDER BY child.relname`;
+
+/** Events of months without a partition, by all of the default partition, which holds few. */
+const purgeDefaultSql = `
+  DELETE FROM event_default WHERE (site_id, id) IN (
+    SELECT site_id, id FROM event_default WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows})`;
+
+/** What tells returning visitors apart on days whose events are gone: a range of `daily_visitor_pkey` per site. */
+const purgeVisitorsSql = `
+  DELETE FROM daily_visitor WHERE (site_id, day, visitor) IN (
+    SELECT site_id, day, visitor FROM daily_visitor WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
+
+/** What was removed. */
+export interface PurgedEvents {
+  /** Partitions, by name. */
+  readonly partitions: readonly string[];
+  /** Events of months without a partition, and visitors of days whose events are gone. */
+  readonly rows: number;
+}
+
+/**
+ * Removes raw events of the months before the given one; rollups stay. Whole partitions go at once, without a row being
+ * touched; one that is in use for longer than two seconds is left to the next call.
+ * @param firstMonth the first day of the oldest month to keep, `YYYY-MM-01`
+ */
+export async function purgeEvents(
+  pool: pg.Pool,
+  { firstMonth, isStopping = () => false }: { firstMonth: string; isStopping?: () => boolean },
+): Promise<PurgedEvents> {
+  const limit = `event_${firstMonth.slice(0, 4)}${firstMonth.slice(5, 7)}`;
+  const { rows } = await pool.query<{ name: string }>(listPartitionsSql, [limit]);
+  const partitions: string[] = [];
+  for (const { name } of rows) {
+    if (isStopping()) break;
+    if (await dropPartition(pool, name)) partitions.push(name);
+  }
+  let removed = await deleteAll(pool, purgeDefaultSql, [firstMonth], isStopping);
+  const sites = await pool.query<{ id: string }>("SELECT id FROM site");
+  for (const { id } of sites.rows) removed += await deleteAll(pool, purgeVisitorsSql, [id, firstMonth], isStopping);
+  return { partitions, rows: removed };
+}
+
+async function dropPartition(pool: pg.Pool, name: string): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    await client.query(`DROP TABLE ${client.escapeIdentifier(name)}`);
+    await client.query("COMMIT");
+    return true;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    // SQLSTATE 55P03, lock_not_available.
+    if ((error as { code?: string }).code === "55P03") return false;
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+async function deleteAll(
+  pool: pg.Pool,
+  sql: string,
+  values: readonly unknown[],
+  isStopping: () => boolean,
+): Promise<number> {
+  let total = 0;
+  for (let removed = batchRows; removed === batchRows && !isStopping(); total += removed) {
+    const { rowCount } = await pool.query(sql, [...values]);
+    removed = rowCount ?? 0;
+  }
+  return total;
+}
