@@ -46,11 +46,13 @@ function section(path: string, method: string, operation: OpenApiOperation, orig
     `<h3>Request</h3><pre>${escapeHtml(curl(path, method, origin, body?.example))}</pre>`,
     "<h3>Answers</h3>",
     ...Object.entries(operation.responses).map(([status, answer]) => {
-      const example = answer.content["application/json"].example;
+      const { "application/json": json, ...texts } = answer.content;
       const headers = answer.headers
         ? `<p class="soft">Headers: ${Object.keys(answer.headers).map(escapeHtml).join(", ")}</p>`
         : "";
-      const shown = example === undefined ? "" : `<pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`;
+      const examples = json.example === undefined ? [] : [JSON.stringify(json.example, null, 2)];
+      for (const [type, { example }] of Object.entries(texts)) examples.push(`${type}\n\n${example}`);
+      const shown = examples.map((example) => `<pre>${escapeHtml(example)}</pre>`).join("");
       return `<p><strong>${status}</strong> ${inline(answer.description)}</p>${headers}${shown}`;
     }),
   ];

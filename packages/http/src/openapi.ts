@@ -38,6 +38,7 @@ export interface OpenApiParameter {
 
 interface OpenApiMedia {
   "application/json": { schema: JsonSchema; example?: unknown };
+  [mediaType: string]: { schema: JsonSchema; example?: unknown };
 }
 
 export interface OpenApiOperation {
@@ -124,14 +125,21 @@ function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"]
   };
   const headers = answer.headers?.map((name) => [
     name,
-    { schema: { type: name === "WWW-Authenticate" ? "string" : "integer" } },
+    { schema: { type: textHeaders.includes(name) ? "string" : "integer" } },
+  ]);
+  const texts = Object.entries(answer.textExamples ?? {}).map(([type, example]) => [
+    type,
+    { schema: { type: "string" }, example },
   ]);
   return {
     description: answer.description,
     ...(headers && { headers: Object.fromEntries(headers) }),
-    content: { "application/json": media },
+    content: { "application/json": media, ...Object.fromEntries(texts) },
   };
 }
+
+/** The documented headers that are no numbers. */
+const textHeaders: readonly string[] = ["WWW-Authenticate", "Vary"];
 
 function describeHealth(): OpenApiOperation {
   const schema = toJsonSchema(z.object({ status: z.literal("ok") }), "output");

@@ -6,11 +6,13 @@ import type { JsonBody } from "./json-body.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
 
-/** What a handler answers: JSON to write, or JSON text that is already written. */
+/** What a handler answers: JSON to write, or text that is already written, as JSON or in another media type. */
 export interface Answer {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body: object | string;
+  /** Of a body that is text; JSON if omitted. */
+  contentType?: string;
 }
 
 /** What a handler is given: input that was checked, and Express's own objects. */
@@ -27,6 +29,8 @@ export interface DocumentedAnswer {
   description: string;
   schema: z.ZodType;
   example?: unknown;
+  /** An example for each further media type that a client may ask for; the schema is that of the JSON. */
+  textExamples?: Readonly<Record<string, string>>;
   headers?: readonly string[];
 }
 
@@ -104,7 +108,7 @@ function send(response: Response, answer: Answer): void {
   response.status(answer.status);
   if (answer.headers) response.set(answer.headers);
   response.setHeader("Cache-Control", "no-store");
-  if (typeof answer.body === "string") response.type("application/json").send(answer.body);
+  if (typeof answer.body === "string") response.type(answer.contentType ?? "application/json").send(answer.body);
   else response.json(answer.body);
 }
 
