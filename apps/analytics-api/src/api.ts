@@ -6,7 +6,8 @@ const description = `
 Reads the web analytics of your sites: visitors, page views, where they came from, and custom events. Read-only, for Pro accounts.
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. A key may make ${statisticsRequestsPerMinute} requests a minute; every
-answer says how many are left. All ranges are UTC days. Every answer has an \`X-Request-Id\`; name it when you report a problem.
+answer says how many are left. All ranges are UTC days.
+What goes beyond the contract is marked as an extension; answers are unchanged where no extension is asked for. Every answer has an \`X-Request-Id\`; name it when you report a problem.
 
 Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
 500 for a fault of ours and 503 with \`Retry-After\` while the database cannot be reached. 429, 500 and 503 are safe to retry.

@@ -14,6 +14,9 @@ import { createLimiter, type Limiter } from "./rate-limit/create-limiter.js";
 /** A line of an import. */
 export type Line = Record<string, unknown> & { ts: string };
 
+/** A row of `daily_stat`: dimension, day, value, visitors, page views. */
+export type StatEntry = [dimension: string, day: string, value: string, visitors: number, pageviews: number];
+
 /** What a test file works with: instances of the real app on a database of their own. */
 export interface TestApp {
   readonly app: Express;
@@ -23,6 +26,8 @@ export interface TestApp {
   /** Sets the moment whose UTC day is "today". */
   setNow(moment: Date): void;
   makeAccount(plan?: PlanId): Promise<TestAccount>;
+  /** Puts rows into a site's rollup, for what no import makes. */
+  addStats(siteId: string, entries: StatEntry[]): Promise<void>;
 }
 
 /** An account with a key of the statistics service. */
@@ -35,14 +40,14 @@ export interface TestAccount {
 }
 
 /** The app under test, as production builds it; the minute's counters are in Postgres or, with a URL, in Redis. */
-export function useApp(redisUrl?: string): TestApp {
+export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp {
   const database = useDatabase();
   const log = createLogger({ service: "analytics-api", level: "silent" });
   const pool = createPool({
     connectionString: database.url,
     maxConnections: 10,
     applicationName: "test",
-    statementTimeoutMs: 10_000,
+    statementTimeoutMs,
   });
   const prisma = createPrisma(pool);
   const uuid = createUuidV7();
@@ -81,6 +86,12 @@ export function useApp(redisUrl?: string): TestApp {
     pool,
     setNow: (moment) => {
       current = () => moment;
+    },
+    async addStats(siteId, entries) {
+      const columns = [0, 1, 2, 3, 4].map((column) => entries.map((entry) => entry[column]));
+      const sql = `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
+        SELECT $1, * FROM unnest($2::text[], $3::date[], $4::text[], $5::int[], $6::int[])`;
+      await pool.query(sql, [siteId, ...columns]);
     },
     async makeAccount(plan = "pro") {
       const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });

@@ -24,6 +24,7 @@ describe("the statistics service", () => {
         "/api/v1/sites",
         "/api/v1/sites/{id}/stats",
         "/api/v1/sites/{id}/events",
+        "/api/v1/sites/{id}/realtime",
         "/health",
       ]);
       const { parameters, responses } = body.paths["/api/v1/sites/{id}/stats"].get;
@@ -33,7 +34,14 @@ describe("the statistics service", () => {
         schema: { enum: ["today", "7d", "30d"], default: "7d" },
       });
       expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "404", "429"]);
-      await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
+      expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
+        ...["id", "range", "from", "to", "limit", "lists", "interval", "compare"],
+      ]);
+      const { content, headers } = responses["200"];
+      expect(content["text/csv"].example).toBe('"path","visitors","pageviews"\r\n"/",213,260\r\n');
+      expect(headers["Vary"]).toEqual({ schema: { type: "string" } });
+      const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
+      expect(docs.text).toContain("text/csv\n\n&#34;path&#34;");
     });
 
     it("answers 401 to everything below /api/v1, for missing, malformed, unknown, revoked and other-service keys", async () => {
@@ -114,7 +122,7 @@ describe("the statistics service", () => {
       }
     });
 
-    it.each(["stats", "events"])(
+    it.each(["stats", "events", "realtime"])(
       "of %s: unknown sites, malformed ids and other accounts' sites are the same 404",
       async (what) => {
         const [account, other] = [await test.makeAccount(), await test.makeAccount()];

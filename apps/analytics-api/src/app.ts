@@ -11,6 +11,7 @@ import { describeAnalyticsApi } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
 import type { Limiter } from "./rate-limit/create-limiter.js";
 import { rateLimit } from "./rate-limit/rate-limit.js";
+import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
 import { requireStatisticsPlan } from "./require-plan.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { getStatsRoute } from "./stats/get-stats.route.js";
@@ -29,7 +30,7 @@ export interface AppDeps {
 
 /** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const routes = [listSitesRoute(deps), getStatsRoute(deps), getEventsRoute(deps)];
+  const routes = [listSitesRoute(deps), getStatsRoute(deps), getEventsRoute(deps), getRealtimeRoute(deps)];
   const api = describeAnalyticsApi(routes);
 
   const app = express();

@@ -60,6 +60,28 @@ describe("GET /api/v1/sites/:id/events", () => {
     expect([events[1].name, events[999].name]).toEqual(["e000", "e998"]);
   });
 
+  it("shows a folded tail last: among events, properties and values, and never cuts it off", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const siteId = await account.makeSite([
+      ...Array.from({ length: 1_000 }, (_, n) => event("2026-03-15T01:00:00Z", "visit", { id: `v${n}` })),
+      ...Array.from({ length: 1_000 }, (_, n) => event("2026-03-15T01:00:00Z", `e${String(n).padStart(3, "0")}`)),
+    ]);
+    await test.pool.query(
+      `INSERT INTO daily_event (site_id, day, name, property, value, count)
+       VALUES ($1, '2026-03-15', '(other)', '', '', 9000), ($1, '2026-03-15', 'visit', 'id', '(other)', 700),
+         ($1, '2026-03-15', 'visit', '(other)', '(other)', 800)`,
+      [siteId],
+    );
+    const { events } = (await account.get(`/api/v1/sites/${siteId}/events`).expect(200)).body;
+    expect(events).toHaveLength(1_000);
+    expect(events.at(-1)).toEqual({ name: "(other)", count: 9_000, properties: {} });
+    expect(Object.keys(events[0].properties)).toEqual(["id", "(other)"]);
+    expect(events[0].properties["(other)"]).toEqual({ "(other)": 800 });
+    const values = Object.entries(events[0].properties.id);
+    expect([values.length, values.at(-1)]).toEqual([1_001, ["(other)", 700]]);
+  });
+
   it("survives names that mean something to JavaScript", async () => {
     test.setNow(now);
     const account = await test.makeAccount();

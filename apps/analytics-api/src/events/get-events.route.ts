@@ -3,13 +3,17 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { daysOf, rangeParameter } from "../range.js";
+import { foldedNote } from "../folded-value.js";
+import { checkRange, rangeParameters, resolveRange } from "../range.js";
 import { requireSite } from "../sites/find-site.query.js";
+import { readInTime } from "../too-much.js";
 import { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = z.object({
   range: z.string(),
+  from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+  to: z.string().optional(),
   events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
 });
 
@@ -20,9 +24,9 @@ export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, and of each property the ${eventBounds.valuesPerProperty} most frequent values.`,
+    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, and of each property the ${eventBounds.valuesPerProperty} most frequent values.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
     params: { id: "The site's id" },
-    query: z.object({ range: rangeParameter }),
+    query: z.object(rangeParameters).superRefine(checkRange),
     answers: {
       200: {
         description: "The site's custom events in the range",
@@ -37,8 +41,9 @@ export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     async handle({ params, query, response }) {
       const siteId = params["id"] ?? "";
       await requireSite(pool, principalOf(response).accountId, siteId);
-      const rows = await readEvents(pool, { siteId, ...daysOf(query.range, now()) });
-      return { status: 200, body: { range: query.range, events: present(rows) } };
+      const { asked, ...days } = resolveRange(query, now());
+      const rows = await readInTime(asked, readEvents(pool, { siteId, ...days }));
+      return { status: 200, body: { ...asked, events: present(rows) } };
     },
   });
 }

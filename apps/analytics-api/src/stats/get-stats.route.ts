@@ -1,22 +1,54 @@
 import { principalOf } from "@waymark/auth";
+import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { daysOf, type Range, rangeParameter } from "../range.js";
+import { foldedNote } from "../folded-value.js";
+import {
+  type AskedRange,
+  checkRange,
+  type Days,
+  listDays,
+  previousDays,
+  rangeParameters,
+  resolveRange,
+} from "../range.js";
 import { requireSite } from "../sites/find-site.query.js";
+import { readInTime } from "../too-much.js";
 import { readStats, type StatRow } from "./read-stats.query.js";
+import {
+  contractLists,
+  findList,
+  furtherLists,
+  furtherListsShape,
+  listsParameter,
+  presentList,
+  type StatList,
+} from "./stat-lists.js";
+import { csvType, prefersCsv, writeCsv } from "./stats-csv.js";
 
 const count = z.number();
 
 const statsSchema = z.object({
   range: z.string(),
+  from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+  to: z.string().optional(),
   pageviews: count,
   uniqueVisitors: count,
   topPages: z.array(z.object({ path: z.string(), visitors: count, pageviews: count })),
   topReferrers: z.array(z.object({ source: z.string(), visitors: count })),
   topCountries: z.array(z.object({ country: z.string(), visitors: count })),
   channels: z.record(z.string(), z.object({ visitors: count, pageviews: count })),
+  ...furtherListsShape,
+  series: z
+    .array(z.object({ day: z.string(), visitors: count, pageviews: count }))
+    .optional()
+    .describe("Extension: with `interval=day`, every day of the range in order"),
+  previous: z
+    .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count })
+    .optional()
+    .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
 });
 
 /** `?limit=` as a whole number in digits; a repeated parameter is an array and no text. */
@@ -28,53 +60,93 @@ const limitParameter = z
   .default(10)
   .meta({ description: "Entries of each top list, 1 to 1000" });
 
-/** `GET /sites/:id/stats`: summary and top lists (statistics contract, "GET /api/v1/sites/:id/stats"). */
+const querySchema = z
+  .object({
+    ...rangeParameters,
+    limit: limitParameter,
+    lists: listsParameter,
+    interval: z.enum(["day"]).optional().describe("Extension: adds `series`, the figures of every day"),
+    compare: z.enum(["previous"]).optional().describe("Extension: adds `previous`, the totals of the days before"),
+  })
+  .superRefine(checkRange);
+
+type StatsParameters = z.output<typeof querySchema>;
+
+const example = {
+  range: "7d",
+  pageviews: 1920,
+  uniqueVisitors: 741,
+  topPages: [{ path: "/", visitors: 213, pageviews: 260 }],
+  topReferrers: [{ source: "Google", visitors: 318 }],
+  topCountries: [{ country: "NL", visitors: 44 }],
+  channels: { Search: { visitors: 331, pageviews: 402 }, Direct: { visitors: 290, pageviews: 1210 } },
+};
+
+const description = `A visitor is counted per UTC day, without cookies; over several days visitors are the sum of the daily ones. Lists are ordered by visitors.
+
+Beyond the contract: \`from\` and \`to\`, \`lists\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly those of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is that list as CSV (RFC 4180); a value that a spreadsheet would take for a formula has an apostrophe before it.
+
+${foldedNote}`;
+
+/** `GET /sites/:id/stats`: summary and top lists (statistics contract, "GET /api/v1/sites/:id/stats"), and extensions. */
 export function getStatsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
   return route({
     method: "get",
     path: "/sites/:id/stats",
     operationId: "getStats",
     summary: "Read a site's summary, top lists and channels",
-    description:
-      "A visitor is counted per UTC day, without cookies; over several days visitors are the sum of the daily ones. Lists are ordered by visitors.",
+    description,
     params: { id: "The site's id" },
-    query: z.object({ range: rangeParameter, limit: limitParameter }),
+    query: querySchema,
     answers: {
       200: {
         description: "The site's figures in the range",
         schema: statsSchema,
-        example: {
-          range: "7d",
-          pageviews: 1920,
-          uniqueVisitors: 741,
-          topPages: [{ path: "/", visitors: 213, pageviews: 260 }],
-          topReferrers: [{ source: "Google", visitors: 318 }],
-          topCountries: [{ country: "NL", visitors: 44 }],
-          channels: { Search: { visitors: 331, pageviews: 402 }, Direct: { visitors: 290, pageviews: 1210 } },
-        },
-        headers: limitHeaders,
+        example,
+        textExamples: { "text/csv": writeCsv(contractLists.topPages, example.topPages) },
+        headers: [...limitHeaders, "Vary"],
       },
       400: invalidQuery,
       ...commonAnswers,
       404: siteNotFound,
     },
-    async handle({ params, query, response }) {
+    async handle({ params, query, request, response }) {
+      response.vary("Accept");
+      const csvList = prefersCsv(request) ? requireOneList(query) : undefined;
       const siteId = params["id"] ?? "";
       await requireSite(pool, principalOf(response).accountId, siteId);
-      const { range, limit } = query;
-      const rows = await readStats(pool, { siteId, ...daysOf(range, now()), limit });
-      return { status: 200, body: present(range, rows) };
+      const { asked, ...days } = resolveRange(query, now());
+      const previous = query.compare && previousDays(days);
+      const asJson = new Set<StatList>([...Object.values(contractLists), ...query.lists.map(findList)]);
+      const lists = csvList ? [csvList] : [...asJson];
+      const { limit } = query;
+      const totalsFrom = (previous ?? days).first;
+      const rows = await readInTime(asked, readStats(pool, { siteId, ...days, totalsFrom, lists, limit }));
+      if (csvList) return { status: 200, contentType: csvType, body: writeCsv(csvList, presentList(csvList, rows)) };
+      return {
+        status: 200,
+        body: { ...present(asked, days, rows), ...presentExtensions(query, days, previous, rows) },
+      };
     },
   });
 }
 
-function present(range: Range, rows: readonly StatRow[]): z.output<typeof statsSchema> {
+/** @throws AppError 400 where CSV, which has the rows of one list and nothing else, cannot hold what is asked for */
+function requireOneList({ lists, interval, compare }: StatsParameters) {
+  const [name, ...more] = lists;
+  const fields: Record<string, string> = {};
+  if (name === undefined || more.length > 0) fields["lists"] = "Must name exactly one list for text/csv";
+  if (interval) fields["interval"] = "Must not be given for text/csv";
+  if (compare) fields["compare"] = "Must not be given for text/csv";
+  if (name === undefined || Object.keys(fields).length > 0) throw validationError(fields);
+  return findList(name);
+}
+
+function present(asked: AskedRange, days: Days, rows: readonly StatRow[]): z.output<typeof statsSchema> {
   const of = (dimension: StatRow["dimension"]) => rows.filter((row) => row.dimension === dimension);
-  const [total] = of("total");
   return {
-    range,
-    pageviews: total?.pageviews ?? 0,
-    uniqueVisitors: total?.visitors ?? 0,
+    ...asked,
+    ...sumTotals(days, rows),
     topPages: of("page").map(({ value, visitors, pageviews }) => ({ path: value, visitors, pageviews })),
     topReferrers: of("source").map(({ value, visitors }) => ({ source: value, visitors })),
     topCountries: of("country").map(({ value, visitors }) => ({ country: value, visitors })),
@@ -82,4 +154,37 @@ function present(range: Range, rows: readonly StatRow[]): z.output<typeof statsS
       of("channel").map(({ value, visitors, pageviews }) => [value, { visitors, pageviews }]),
     ),
   };
+}
+
+/** The members that were asked for beyond the contract. */
+function presentExtensions(
+  { lists, interval }: StatsParameters,
+  days: Days,
+  previous: Days | undefined,
+  rows: readonly StatRow[],
+) {
+  const further = Object.entries(furtherLists).filter(([name]) => lists.some((asked) => asked === name));
+  return {
+    ...Object.fromEntries(further.map(([name, list]) => [name, presentList(list, rows)])),
+    ...(interval && { series: presentSeries(days, rows) }),
+    ...(previous && { previous: { from: previous.first, to: previous.last, ...sumTotals(previous, rows) } }),
+  };
+}
+
+function sumTotals({ first, last }: Days, rows: readonly StatRow[]) {
+  const totals = { pageviews: 0, uniqueVisitors: 0 };
+  for (const { dimension, value, visitors, pageviews } of rows) {
+    if (dimension !== "total" || value < first || value > last) continue;
+    totals.pageviews += pageviews;
+    totals.uniqueVisitors += visitors;
+  }
+  return totals;
+}
+
+function presentSeries(days: Days, rows: readonly StatRow[]) {
+  const totals = new Map(rows.filter(({ dimension }) => dimension === "total").map((row) => [row.value, row]));
+  return listDays(days).map((day) => {
+    const { visitors = 0, pageviews = 0 } = totals.get(day) ?? {};
+    return { day, visitors, pageviews };
+  });
 }

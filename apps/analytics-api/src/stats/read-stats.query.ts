@@ -1,48 +1,77 @@
 import type pg from "pg";
+import { foldedValue } from "../folded-value.js";
+import type { Days } from "../range.js";
+
+/** The dimensions of `daily_stat` whose values make lists. */
+export type Dimension =
+  | "page"
+  | "source"
+  | "country"
+  | "channel"
+  | "browser"
+  | "os"
+  | "device"
+  | "entry"
+  | "utm_source"
+  | "utm_medium"
+  | "utm_campaign";
 
 /** What the statement asks for. */
-export interface StatsQuery {
+export interface StatsQuery extends Days {
   siteId: string;
-  /** The first and last UTC day, both included. */
-  first: string;
-  last: string;
-  /** Entries of each top list at most. */
+  /** The day from which totals are read: the first, or an earlier one to compare with. */
+  totalsFrom: string;
+  /** What is listed. Where a list shows page views, they decide between equal visitors. */
+  lists: readonly { dimension: Dimension; showsPageviews: boolean }[];
+  /** Values of each list at most, channels excepted: there are nineteen. */
   limit: number;
 }
 
-/** A value of a dimension with its figures over the range. */
+/** A value of a dimension with its figures over all the days, or a day (as `value`) of the dimension `total`. */
 export interface StatRow {
-  dimension: "total" | "page" | "source" | "country" | "channel";
+  dimension: Dimension | "total";
   value: string;
   visitors: number;
   pageviews: number;
 }
 
 /**
- * The range's figures per dimension and value, the top of each list first. Reads one range of `daily_stat_pkey` per
- * dimension, as many rows as the days have values, however many events they had. Visitors of several days are the sum
- * of the daily ones. Lists that show no page views are not ordered by them.
+ * The totals per day in order, and each list with its top first. Reads one range of `daily_stat_pkey` for the totals and
+ * one per list, as many rows as the days have values, however many events they had. Visitors of several days are the sum
+ * of the daily ones. List by list, a top is kept in a heap, where ranking all at once would sort every value. A folded tail
+ * is no value of its own: `top` takes it besides the limit, and it comes last, unranked.
  */
 const readStatsSql = `
-  WITH stat AS (
-    SELECT dimension, value, sum(visitors) AS visitors, sum(pageviews) AS pageviews
-    FROM daily_stat
-    WHERE site_id = $1 AND dimension = ANY('{total,page,source,country,channel}') AND day BETWEEN $2 AND $3
-    GROUP BY dimension, value
+  WITH top AS (
+    SELECT list.*, stat.*
+    FROM unnest($4::text[], $5::boolean[]) AS list (dimension, shows_pageviews) CROSS JOIN LATERAL (
+      SELECT value, sum(visitors) AS visitors, sum(pageviews) AS pageviews
+      FROM daily_stat
+      WHERE site_id = $1 AND dimension = list.dimension AND day BETWEEN $2 AND $3
+      GROUP BY value
+      ORDER BY value = '${foldedValue}' DESC, sum(visitors) DESC,
+        CASE WHEN shows_pageviews THEN sum(pageviews) END DESC, value
+      LIMIT CASE WHEN list.dimension <> 'channel' THEN $6::bigint + 1 END
+    ) AS stat
   ), ranked AS (
     SELECT *, row_number() OVER (
       PARTITION BY dimension
-      ORDER BY visitors DESC, CASE WHEN dimension IN ('page', 'channel') THEN pageviews END DESC, value
+      ORDER BY value = '${foldedValue}', visitors DESC, CASE WHEN shows_pageviews THEN pageviews END DESC, value
     ) AS position
-    FROM stat
+    FROM top
   )
-  SELECT dimension, value, visitors, pageviews FROM ranked
-  WHERE position <= $4 OR dimension = 'channel'
-  ORDER BY dimension, position`;
+  SELECT dimension, value, visitors, pageviews, position FROM ranked
+  WHERE position <= $6 OR dimension = 'channel' OR value = '${foldedValue}'
+  UNION ALL
+  SELECT dimension, day::text, visitors, pageviews, 0 FROM daily_stat
+  WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $7 AND $3
+  ORDER BY dimension, position, value`;
 
 /** Reads a site's statistics from the rollups. */
 export async function readStats(pool: pg.Pool, query: StatsQuery): Promise<StatRow[]> {
-  const values = [query.siteId, query.first, query.last, query.limit];
+  const dimensions = query.lists.map(({ dimension }) => dimension);
+  const byPageviews = query.lists.map(({ showsPageviews }) => showsPageviews);
+  const values = [query.siteId, query.first, query.last, dimensions, byPageviews, query.limit, query.totalsFrom];
   const { rows } = await pool.query<StatRow>({ name: "read-stats", text: readStatsSql, values });
   return rows;
 }

@@ -1,0 +1,39 @@
+import { principalOf } from "@waymark/auth";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { commonAnswers, limitHeaders, siteNotFound } from "../api.js";
+import { requireSite } from "../sites/find-site.query.js";
+import { readRealtime } from "./read-realtime.query.js";
+
+const windowMinutes = 5;
+
+/** `GET /sites/:id/realtime`: who is on the site now. An extension of the contract. */
+export function getRealtimeRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+  return route({
+    method: "get",
+    path: "/sites/:id/realtime",
+    operationId: "getRealtime",
+    summary: "Read how many visitors are on a site now",
+    description: `Extension of the contract: the visitors with a page view in the last ${windowMinutes} minutes. Visitors are told apart per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
+    params: { id: "The site's id" },
+    answers: {
+      200: {
+        description: "Visitors since the moment that the answer names",
+        schema: z.object({ since: z.string(), visitors: z.number() }),
+        example: { since: "2026-03-15T09:55:00.000Z", visitors: 3 },
+        headers: limitHeaders,
+      },
+      ...commonAnswers,
+      404: siteNotFound,
+    },
+    async handle({ params, response }) {
+      const siteId = params["id"] ?? "";
+      await requireSite(pool, principalOf(response).accountId, siteId);
+      const until = now().getTime();
+      const from = until - windowMinutes * 60_000;
+      const visitors = await readRealtime(pool, { siteId, from, until });
+      return { status: 200, body: { since: new Date(from).toISOString(), visitors } };
+    },
+  });
+}
