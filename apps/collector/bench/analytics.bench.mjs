@@ -48,18 +48,20 @@ async function addSites(pool) {
   const sites = [];
   for (const domain of ["small.example", "large.example", "live.example"]) {
     const id = uuid();
-    await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3)", [id, accountId, domain]);
+    await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3)", [
+      id,
+      accountId,
+      domain,
+    ]);
     sites.push({ id, domain });
   }
   // Each key has its own 60 requests a minute.
   const keys = Array.from({ length: 40 }, () => createApiKey("analytics"));
   for (const { hash, hint } of keys) {
-    await pool.query("INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'analytics', 'b', $3, $4)", [
-      uuid(),
-      accountId,
-      hash,
-      hint,
-    ]);
+    await pool.query(
+      "INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'analytics', 'b', $3, $4)",
+      [uuid(), accountId, hash, hint],
+    );
   }
   return { small: sites[0], large: sites[1], live: sites[2], keys: keys.map(({ key }) => key) };
 }
@@ -103,7 +105,12 @@ let pool;
 try {
   const databaseUrl = postgres.connectionString;
   await migrate(databaseUrl);
-  pool = createPool({ connectionString: databaseUrl, maxConnections: 2, applicationName: "bench", statementTimeoutMs: 0 });
+  pool = createPool({
+    connectionString: databaseUrl,
+    maxConnections: 2,
+    applicationName: "bench",
+    statementTimeoutMs: 0,
+  });
   const sites = await addSites(pool);
   say(`importing ${smallEvents} visits ...`);
   await measureImport(databaseUrl, sites.small, smallEvents);
@@ -114,8 +121,21 @@ try {
   await pool.query("ANALYZE event");
   const stats = await measureStats({ root, databaseUrl, pool, sites, say });
   say("loading the collector ...");
-  const collector = await measureCollector({ root, databaseUrl, pool, site: sites.live, seconds: Number(values.seconds), say });
-  const result = { machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`, node: process.version, imports, stats, collector };
+  const collector = await measureCollector({
+    root,
+    databaseUrl,
+    pool,
+    site: sites.live,
+    seconds: Number(values.seconds),
+    say,
+  });
+  const result = {
+    machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
+    node: process.version,
+    imports,
+    stats,
+    collector,
+  };
   print(result);
   if (values.json) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`);
 } finally {
@@ -125,12 +145,17 @@ try {
 }
 
 function print({ machine, node, imports, stats, collector }) {
-  const n = (value, digits = 0) => value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const n = (value, digits = 0) =>
+    value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
   const rows = [
     [`import of ${n(imports.events)} visits`, `${n(imports.eventsPerSecond)} events/s`, `peak ${n(imports.peakMb)} MB`],
     [],
     ["30-day stats and events", "p50", "p99"],
-    ...stats.rows.map(({ what, p50Ms, p99Ms }) => [what, `${n(p50Ms, 2)} ms`, p99Ms === null ? "" : `${n(p99Ms, 2)} ms`]),
+    ...stats.rows.map(({ what, p50Ms, p99Ms }) => [
+      what,
+      `${n(p50Ms, 2)} ms`,
+      p99Ms === null ? "" : `${n(p99Ms, 2)} ms`,
+    ]),
     ["large / small, p50", n(stats.largeToSmall, 2)],
     ["raw count / rollups, large, p50", n(stats.rawToRollup)],
     [],
@@ -147,6 +172,8 @@ function print({ machine, node, imports, stats, collector }) {
     ["202s answered, events in the database", n(collector.answered), n(collector.recorded)],
   ];
   const width = Math.max(...rows.map(([first = ""]) => first.length)) + 2;
-  const lines = rows.map(([first = "", ...rest]) => `${first.padEnd(width)}${rest.map((cell) => cell.padStart(14)).join("")}`.trimEnd());
+  const lines = rows.map(([first = "", ...rest]) =>
+    `${first.padEnd(width)}${rest.map((cell) => cell.padStart(14)).join("")}`.trimEnd(),
+  );
   process.stdout.write(`${machine}, Node ${node}\n\n${lines.join("\n")}\n`);
 }

@@ -1,6 +1,7 @@
 // How many beacons a second the collector records, beside an Express app that does nothing and itself without a store.
-import { fileURLToPath } from "node:url";
+
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
 import { startApp } from "./start-app.mjs";
 
@@ -8,7 +9,10 @@ const connections = 64;
 const warmupSeconds = 2;
 
 export async function measureCollector({ root, databaseUrl, pool, site, seconds, say }) {
-  const nullApp = (kind) => ({ entry: fileURLToPath(new URL("null-app.mjs", import.meta.url)), env: { NULL_APP: kind } });
+  const nullApp = (kind) => ({
+    entry: fileURLToPath(new URL("null-app.mjs", import.meta.url)),
+    env: { NULL_APP: kind },
+  });
   const apps = [
     ["express-null (answers 202, reads nothing)", nullApp("express")],
     ["same app without a store", nullApp("collector")],
@@ -16,7 +20,12 @@ export async function measureCollector({ root, databaseUrl, pool, site, seconds,
       "collector",
       {
         entry: join(root, "apps/collector/dist/main.js"),
-        env: { DATABASE_URL: databaseUrl, COLLECTOR_PORT: "0", COLLECTOR_METRICS_PORT: "0", TRUSTED_PROXIES: "127.0.0.1" },
+        env: {
+          DATABASE_URL: databaseUrl,
+          COLLECTOR_PORT: "0",
+          COLLECTOR_METRICS_PORT: "0",
+          TRUSTED_PROXIES: "127.0.0.1",
+        },
       },
     ],
   ];

@@ -26,16 +26,26 @@ export async function measureStats({ root, databaseUrl, pool, sites, say }) {
   });
   try {
     const rows = [];
-    for (const [size, site] of [["small", sites.small], ["large", sites.large]]) {
+    for (const [size, site] of [
+      ["small", sites.small],
+      ["large", sites.large],
+    ]) {
       await timeAnswers(app.port, site, sites.keys, 20);
       const times = await timeAnswers(app.port, site, sites.keys, requests);
       rows.push({ what: `${size} site, by rollups`, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) });
     }
-    for (const [size, site, repeats] of [["small", sites.small, 20], ["large", sites.large, 1]]) {
+    for (const [size, site, repeats] of [
+      ["small", sites.small, 20],
+      ["large", sites.large, 1],
+    ]) {
       say(`counting the ${size} site's raw events ...`);
       const times = [];
       for (let i = 0; i < repeats; i++) times.push(await timeRaw(pool, site));
-      rows.push({ what: `${size} site, by raw count`, p50Ms: percentile(times, 0.5), p99Ms: repeats > 1 ? percentile(times, 0.99) : null });
+      rows.push({
+        what: `${size} site, by raw count`,
+        p50Ms: percentile(times, 0.5),
+        p99Ms: repeats > 1 ? percentile(times, 0.99) : null,
+      });
     }
     const [small, large, , largeRaw] = rows;
     return { rows, largeToSmall: large.p50Ms / small.p50Ms, rawToRollup: largeRaw.p50Ms / large.p50Ms };

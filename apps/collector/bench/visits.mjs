@@ -27,7 +27,8 @@ function line(dayStart, n, perDay) {
     country: countries[visitor % countries.length],
   };
   if (visitor % 2 === 0) visit.referrer = `https://site-${visitor % (2 * referrers)}.example/`;
-  if (n % 50 === 49) Object.assign(visit, { type: "event", name: "signup", props: { plan: visitor % 3 ? "free" : "pro" } });
+  if (n % 50 === 49)
+    Object.assign(visit, { type: "event", name: "signup", props: { plan: visitor % 3 ? "free" : "pro" } });
   return JSON.stringify(visit);
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { otherValue } from "@waymark/analytics";
 import { type StatEntry, type TestAccount, useApp } from "../app.fixture.js";
+import { foldedValue } from "../folded-value.js";
 
 const now = new Date("2026-03-15T10:00:00Z");
 const today = "2026-03-15";
@@ -26,6 +28,10 @@ const furtherAnswer = {
 };
 
 const statsFields = ["range", "pageviews", "uniqueVisitors", "topPages", "topReferrers", "topCountries", "channels"];
+
+it("read the tail of a full list where the rollups put it", () => {
+  expect(foldedValue).toBe(otherValue);
+});
 
 describe("the extensions of the statistics", () => {
   const test = useApp();
