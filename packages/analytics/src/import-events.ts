@@ -18,7 +18,7 @@ import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts
 export const maxLineBytes = 65_536;
 
 /** Lines of one transaction: enough that its fixed cost does not count, few enough that memory stays small. */
-const batchLines = 4_000;
+const batchLines = 2000;
 /** A batch ends early at so many characters, so that long lines do not add up. */
 const batchLength = 4_000_000;
 /** Lines after which the database gets a turn: it works while we read, if its answers are heard soon. */
@@ -186,19 +186,27 @@ function createEventMaker(site: ImportOptions["site"]) {
   const readUserAgent = createUserAgentReader();
   return ({ line, id }: Candidate, occurrence: number, salts: Salts): SiteEvent => {
     const { at, type, path, country, name, props } = line;
-    const { referrer, ...origin } = classify(line.referrer, line.query);
-    const derived = line.derived ?? { ...origin, ...readUserAgent(line.userAgent) };
-    const visitor = visitorOf(line, site.id, salts);
+    const origin = classify(line.referrer, line.query);
+    // What an export worked out before cannot be worked out again.
+    const { source, channel, utmSource, utmMedium, utmCampaign } = line.derived ?? origin;
+    const { browser, os, device } = line.derived ?? readUserAgent(line.userAgent);
     return {
       siteId: site.id,
       id: id.nth(occurrence),
       at,
       type,
-      visitor,
+      visitor: visitorOf(line, site.id, salts),
       path,
-      referrer,
-      ...derived,
+      referrer: origin.referrer,
+      source,
+      channel,
       country,
+      browser,
+      os,
+      device,
+      utmSource,
+      utmMedium,
+      utmCampaign,
       name,
       props,
     };

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
+import { toArray } from "./sql-array.js";
 
 /** A site's UTC day. */
 export interface SiteDay {
@@ -65,7 +66,7 @@ export async function insertEvents(client: pg.ClientBase, events: readonly SiteE
     events.map(({ utmCampaign }) => utmCampaign),
     events.map(({ name }) => name),
     events.map(({ props }) => props && JSON.stringify(props)),
-  ];
+  ].map(toArray);
   const { rows } = await client.query<{ position: number }>({ name: "insert-events", text: insertEventsSql, values });
   if (rows.length === 0) return events;
   const duplicates = new Set(rows.map(({ position }) => position));

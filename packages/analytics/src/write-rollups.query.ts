@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { DayChange } from "./roll-up.js";
+import { toArray } from "./sql-array.js";
 
 /**
  * Adds to page views and visitors by `daily_stat_pkey`, and notes how many values are new to the days' lists. The sites are
@@ -58,7 +59,7 @@ async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]):
       }
     }
   }
-  if (rows.count > 0) await client.query({ name: "write-stats", text: writeStatsSql, values: rows.columns });
+  if (rows.count > 0) await client.query({ name: "write-stats", text: writeStatsSql, values: rows.toArrays() });
 }
 
 async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
@@ -69,7 +70,7 @@ async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[
       rows.add(siteId, day, visitor, `{${newlySeen.join(",")}}`, entry.at, entry.id, entry.path);
     }
   }
-  if (rows.count > 0) await client.query({ name: "write-visitors", text: writeVisitorsSql, values: rows.columns });
+  if (rows.count > 0) await client.query({ name: "write-visitors", text: writeVisitorsSql, values: rows.toArrays() });
 }
 
 async function writeEventCounts(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
@@ -82,12 +83,12 @@ async function writeEventCounts(client: pg.ClientBase, changes: readonly DayChan
     }
   }
   if (rows.count > 0)
-    await client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.columns });
+    await client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.toArrays() });
 }
 
 /** Rows as one list per column, as `unnest` takes them. */
 class Columns {
-  readonly columns: unknown[][];
+  private readonly columns: (string | number | null)[][];
 
   constructor(width: number) {
     this.columns = Array.from({ length: width }, () => []);
@@ -97,7 +98,11 @@ class Columns {
     return this.columns[0]?.length ?? 0;
   }
 
-  add(...row: readonly unknown[]): void {
-    for (const [index, value] of row.entries()) this.columns[index]?.push(value);
+  add(...row: readonly (string | number | null)[]): void {
+    for (let index = 0; index < row.length; index++) this.columns[index]?.push(row[index] ?? null);
+  }
+
+  toArrays(): string[] {
+    return this.columns.map(toArray);
   }
 }
