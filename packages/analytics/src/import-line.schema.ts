@@ -229,9 +229,14 @@ function readUrl(text: string): { path: string; query: string | null } | { probl
   return { path: url.pathname, query: url.search.slice(1) || null };
 }
 
-type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };
+export type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };
 
-function readProperties(value: unknown): PropertiesResult {
+/**
+ * Checks the properties of a custom event: texts, numbers, true and false, within `eventBounds`; null is left out.
+ * @param value parsed JSON, whatever it is
+ * @returns the properties, null for none; or what is wrong with which of them, `path` being empty for all together
+ */
+export function readProperties(value: unknown): PropertiesResult {
   if (value === null || value === undefined) return { props: null };
   if (typeof value !== "object" || Array.isArray(value)) return { problem: "Must be a JSON object", path: [] };
   const entries = Object.entries(value).filter(([, each]) => each !== null);

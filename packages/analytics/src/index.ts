@@ -10,6 +10,7 @@ export {
   importEvents,
   maxLineBytes,
 } from "./import-events.js";
+export { type PropertiesResult, readProperties } from "./import-line.schema.js";
 export { createPartitions, type Partitions } from "./partitions.query.js";
 export { type RebuildOptions, type RebuildResult, rebuildRollups } from "./rebuild-rollups.js";
 export type { Difference } from "./rebuild-rollups.query.js";

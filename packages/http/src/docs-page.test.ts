@@ -60,3 +60,47 @@ describe("docsPage", () => {
     expect(page).toContain("<code>things</code>");
   });
 });
+
+describe("a service without keys", () => {
+  const open = describeApi({
+    title: "Open",
+    version: "1",
+    description: "Takes anything.",
+    basePath: "",
+    routes: [
+      route({
+        method: "post",
+        path: "/x",
+        operationId: "x",
+        summary: "X",
+        answers: {
+          202: {
+            description: "Taken",
+            schema: z.literal("ok"),
+            example: "ok",
+            contentType: "text/plain",
+            headers: ["X-Y"],
+          },
+        },
+        handle: async () => ({ status: 202, body: "ok" }),
+      }),
+    ],
+  });
+
+  it("is described without any, and with the types that it answers in", () => {
+    expect(open.security).toBeUndefined();
+    expect(open.components).toBeUndefined();
+    expect(open.paths["/x"]?.["post"]?.responses["202"]).toEqual({
+      description: "Taken",
+      headers: { "X-Y": { schema: { type: "string" } } },
+      content: { "text/plain": { schema: { type: "string", const: "ok" }, example: "ok" } },
+    });
+  });
+
+  it("shows commands without one", () => {
+    const page = docsPage(open, { origin: "https://api.example.com" });
+    expect(page).toContain("curl -X POST https://api.example.com/x");
+    expect(page).toContain("<pre>ok</pre>");
+    expect(page).not.toContain("Authorization");
+  });
+});

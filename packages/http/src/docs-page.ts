@@ -23,7 +23,8 @@ export function docsPage(document: OpenApiDocument, address: PageAddress): strin
     ({ path, method, operation }) =>
       `<a href="#${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code> <span class="soft">${escapeHtml(operation.summary)}</span></a>`,
   );
-  const sections = operations.map(({ path, method, operation }) => section(path, method, operation, address.origin));
+  const needsKey = document.security !== undefined;
+  const sections = operations.map((each) => section({ ...each, origin: address.origin, needsKey }));
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(document.info.title)}</title><style>${style}</style></head>
@@ -35,7 +36,16 @@ ${sections.join("\n")}
 </body></html>`;
 }
 
-function section(path: string, method: string, operation: OpenApiOperation, origin: string): string {
+interface Call {
+  path: string;
+  method: string;
+  operation: OpenApiOperation;
+  origin: string;
+  needsKey: boolean;
+}
+
+function section(call: Call): string {
+  const { path, method, operation } = call;
   const body = operation.requestBody?.content["application/json"];
   const parts = [
     `<h2 id="${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h2>`,
@@ -43,15 +53,17 @@ function section(path: string, method: string, operation: OpenApiOperation, orig
     operation.description ? prose(operation.description) : "",
     operation.parameters.length > 0 ? table("Parameters", operation.parameters.map(parameterRow)) : "",
     body ? table("Body", fieldRows(body.schema)) : "",
-    `<h3>Request</h3><pre>${escapeHtml(curl(path, method, origin, body?.example))}</pre>`,
+    `<h3>Request</h3><pre>${escapeHtml(curl(call, body?.example))}</pre>`,
     "<h3>Answers</h3>",
     ...Object.entries(operation.responses).map(([status, answer]) => {
-      const { "application/json": json, ...texts } = answer.content;
       const headers = answer.headers
         ? `<p class="soft">Headers: ${Object.keys(answer.headers).map(escapeHtml).join(", ")}</p>`
         : "";
-      const examples = json.example === undefined ? [] : [JSON.stringify(json.example, null, 2)];
-      for (const [type, { example }] of Object.entries(texts)) examples.push(`${type}\n\n${example}`);
+      const examples = Object.entries(answer.content).flatMap(([type, { example }]) => {
+        if (example === undefined) return [];
+        if (type === "application/json") return [JSON.stringify(example, null, 2)];
+        return [`${type}\n\n${example}`];
+      });
       const shown = examples.map((example) => `<pre>${escapeHtml(example)}</pre>`).join("");
       return `<p><strong>${status}</strong> ${inline(answer.description)}</p>${headers}${shown}`;
     }),
@@ -90,9 +102,9 @@ function typeName(schema: JsonSchema): string {
   return schema.type ?? "any JSON";
 }
 
-function curl(path: string, method: string, origin: string, example: unknown): string {
+function curl({ path, method, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
-  if (path !== "/health") lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  if (needsKey && path !== "/health") lines.push(`  -H 'Authorization: Bearer API_KEY'`);
   if (example !== undefined) {
     lines.push(`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
   }

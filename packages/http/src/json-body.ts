@@ -8,8 +8,13 @@ const maxJsonDepth = 200;
 /** A body as it was read: an object whose opaque members are {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
 
+export interface BodyReaderOptions {
+  /** Whatever the content type says counts as JSON: browsers send it as `text/plain`, which needs no preflight. */
+  isAnyTypeJson?: boolean;
+}
+
 /** Reads JSON bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. */
-export function createBodyReader(limitBytes: number) {
+export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: BodyReaderOptions = {}) {
   const readBytes: RequestHandler = express.raw({ type: () => true, limit: limitBytes, inflate: true });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const decode = (bytes: Buffer) => decoder.decode(bytes);
@@ -19,7 +24,7 @@ export function createBodyReader(limitBytes: number) {
    * @throws AppError 413, 415, or 400 with `fields.body`
    */
   return async (request: Request, response: Response, opaqueKeys: readonly string[]): Promise<JsonBody> => {
-    checkContentType(request);
+    if (!isAnyTypeJson) checkContentType(request);
     await new Promise<void>((resolve, reject) => {
       void readBytes(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
     });

@@ -8,8 +8,8 @@ export interface ApiDescription {
   description: string;
   /** Where the routes are mounted, such as `/api/v1`. */
   basePath: string;
-  /** What a key of this service looks like, such as `wmk_trace_…`. */
-  keyForm: string;
+  /** What a key of this service looks like, such as `wmk_trace_…`; absent where it needs none. */
+  keyForm?: string;
   routes: readonly Route[];
 }
 
@@ -37,8 +37,8 @@ export interface OpenApiParameter {
 }
 
 interface OpenApiMedia {
-  "application/json": { schema: JsonSchema; example?: unknown };
-  [mediaType: string]: { schema: JsonSchema; example?: unknown };
+  schema: JsonSchema;
+  example?: unknown;
 }
 
 export interface OpenApiOperation {
@@ -46,15 +46,19 @@ export interface OpenApiOperation {
   summary: string;
   description?: string;
   parameters: OpenApiParameter[];
-  requestBody?: { required: true; content: OpenApiMedia };
-  responses: Record<string, { description: string; headers?: Record<string, unknown>; content: OpenApiMedia }>;
+  requestBody?: { required: true; content: { "application/json": OpenApiMedia } };
+  responses: Record<
+    string,
+    { description: string; headers?: Record<string, unknown>; content: Record<string, OpenApiMedia> }
+  >;
 }
 
 export interface OpenApiDocument {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
-  security: Record<string, string[]>[];
-  components: { securitySchemes: Record<string, unknown> };
+  /** Absent where the service needs no key. */
+  security?: Record<string, string[]>[];
+  components?: { securitySchemes: Record<string, unknown> };
   paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
@@ -69,14 +73,14 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   return {
     openapi: "3.1.0",
     info: { title: api.title, version: api.version, description: api.description },
-    security: [{ apiKey: [] }],
-    components: {
-      securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: `An API key of this service: \`${api.keyForm}\`` },
-      },
-    },
+    ...(api.keyForm && describeKey(api.keyForm)),
     paths,
   };
+}
+
+function describeKey(form: string): Pick<OpenApiDocument, "security" | "components"> {
+  const apiKey = { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
+  return { security: [{ apiKey: [] }], components: { securitySchemes: { apiKey } } };
 }
 
 function describeOperation(each: Route): OpenApiOperation {
@@ -125,7 +129,7 @@ function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"]
   };
   const headers = answer.headers?.map((name) => [
     name,
-    { schema: { type: textHeaders.includes(name) ? "string" : "integer" } },
+    { schema: { type: /^(RateLimit-|Retry-After$)/.test(name) ? "integer" : "string" } },
   ]);
   const texts = Object.entries(answer.textExamples ?? {}).map(([type, example]) => [
     type,
@@ -134,12 +138,9 @@ function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"]
   return {
     description: answer.description,
     ...(headers && { headers: Object.fromEntries(headers) }),
-    content: { "application/json": media, ...Object.fromEntries(texts) },
+    content: { [answer.contentType ?? "application/json"]: media, ...Object.fromEntries(texts) },
   };
 }
-
-/** The documented headers that are no numbers. */
-const textHeaders: readonly string[] = ["WWW-Authenticate", "Vary"];
 
 function describeHealth(): OpenApiOperation {
   const schema = toJsonSchema(z.object({ status: z.literal("ok") }), "output");

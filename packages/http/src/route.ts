@@ -9,6 +9,7 @@ import { validate } from "./validate.js";
 /** What a handler answers: JSON to write, or text that is already written, as JSON or in another media type. */
 export interface Answer {
   status: number;
+  /** A `Cache-Control` among them replaces `no-store`. */
   headers?: Readonly<Record<string, string>>;
   body: object | string;
   /** Of a body that is text; JSON if omitted. */
@@ -32,6 +33,8 @@ export interface DocumentedAnswer {
   /** An example for each further media type that a client may ask for; the schema is that of the JSON. */
   textExamples?: Readonly<Record<string, string>>;
   headers?: readonly string[];
+  /** Where it is not JSON. */
+  contentType?: string;
 }
 
 /** A route: where it is, what it takes, what it answers. The same schemas check requests and describe the API. */
@@ -106,8 +109,8 @@ function createHandler(spec: Route, readBody: ReadBody | undefined): RequestHand
 
 function send(response: Response, answer: Answer): void {
   response.status(answer.status);
-  if (answer.headers) response.set(answer.headers);
   response.setHeader("Cache-Control", "no-store");
+  if (answer.headers) response.set(answer.headers);
   if (typeof answer.body === "string") response.type(answer.contentType ?? "application/json").send(answer.body);
   else response.json(answer.body);
 }

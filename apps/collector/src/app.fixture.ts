@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll } from "@jest/globals";
+import { createCollector } from "@waymark/analytics";
+import { createUuidV7 } from "@waymark/database";
+import { createLogger, createRegistry } from "@waymark/service";
+import { useDatabase } from "@waymark/testing";
+import type { Express } from "express";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import request from "supertest";
+import { createApp } from "./app.js";
+import { type CountryDirectory, openCountryDirectory } from "./country/country-directory.js";
+import { createClientReader } from "./event/read-client.js";
+import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
+
+/** A browser's description that nobody takes for a bot's. */
+export const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
+
+/** The tracker as it is served. */
+export const script = readFileSync(new URL("../assets/script.js", import.meta.url), "utf8");
+
+export interface TestAppOptions {
+  trustedProxies?: string[];
+  countryHeader?: string;
+  maxWaiting?: number;
+}
+
+/** What a test file works with: the real app on a database of its own. */
+export interface TestApp {
+  readonly app: Express;
+  readonly registry: Registry;
+  readonly pool: pg.Pool;
+  readonly databaseUrl: string;
+  /** Makes a site with a domain of its own. */
+  makeSite(): Promise<{ id: string; domain: string }>;
+  /** Posts an event from a browser. */
+  post(body: string | object, headers?: Record<string, string>): request.Test;
+  /** The site's events as they were recorded, oldest first. */
+  readEvents(siteId: string): Promise<Record<string, unknown>[]>;
+}
+
+/** The app under test, as production builds it. */
+export function useApp(options: TestAppOptions = {}): TestApp {
+  const database = useDatabase();
+  const uuid = createUuidV7();
+  const { trustedProxies = [], countryHeader, maxWaiting } = options;
+  const registry = createRegistry("collector");
+  let app: Express | undefined;
+
+  beforeAll(async () => {
+    const [countries, isSpam] = await Promise.all([openCountryDirectory(undefined), makeSpamCheck()]);
+    app = openApp(database.pool, registry, { countries, isSpam, trustedProxies, countryHeader, maxWaiting });
+  });
+  const running = () => {
+    if (!app) throw new Error("The app starts in beforeAll");
+    return app;
+  };
+  return {
+    get app() {
+      return running();
+    },
+    registry,
+    pool: database.pool,
+    databaseUrl: database.url,
+    makeSite: () => makeSite(database.pool, uuid),
+    post: (body, headers = {}) =>
+      request(running())
+        .post("/api/event")
+        .set({ "User-Agent": firefox, "Content-Type": "text/plain", ...headers })
+        .send(typeof body === "string" ? body : JSON.stringify(body)),
+    readEvents: async (siteId) =>
+      (await database.pool.query("SELECT * FROM event WHERE site_id = $1 ORDER BY id", [siteId])).rows,
+  };
+}
+
+interface Parts {
+  countries: CountryDirectory;
+  isSpam: SpamCheck;
+  trustedProxies: string[];
+  countryHeader: string | undefined;
+  maxWaiting: number | undefined;
+}
+
+/** The real app on a pool, also one without a database behind it. */
+export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Express {
+  const { maxWaiting, isSpam } = parts;
+  return createApp({
+    collector: createCollector({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
+    readClient: createClientReader(parts),
+    isSpam,
+    script,
+    checks: { required: { database: () => pool.query("SELECT 1") } },
+    log: createLogger({ service: "collector", level: "silent" }),
+    registry,
+  });
+}
+
+async function makeSpamCheck(): Promise<SpamCheck> {
+  const file = join(tmpdir(), `waymark-spammers-${process.pid}.txt`);
+  await writeFile(file, "# hosts\nspam.example\n\nOther-Spam.example\r\n");
+  return loadSpamReferrers(file);
+}
+
+/** Makes a site, and the account that owns it. */
+export async function makeSite(pool: pg.Pool, uuid = createUuidV7()): Promise<{ id: string; domain: string }> {
+  const [accountId, id] = [uuid(), uuid()];
+  const domain = `${id}.example`;
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [accountId, `${id}@example.com`]);
+  await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 'site')", [
+    id,
+    accountId,
+    domain,
+  ]);
+  return { id, domain };
+}

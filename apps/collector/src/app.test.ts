@@ -1,0 +1,84 @@
+import { describe, expect, it } from "@jest/globals";
+import { createPool } from "@waymark/database";
+import { createRegistry } from "@waymark/service";
+import request from "supertest";
+import { firefox, openApp, useApp } from "./app.fixture.js";
+import { openCountryDirectory } from "./country/country-directory.js";
+
+describe("the collector", () => {
+  const test = useApp();
+
+  it("answers /health, /ready, /openapi.json and /docs, which ask for no key", async () => {
+    await request(test.app).get("/health").expect(200, { status: "ok" });
+    await request(test.app)
+      .get("/ready")
+      .expect(200, { status: "ok", checks: { database: "ok" } });
+    const { body } = await request(test.app).get("/openapi.json").expect(200);
+    expect(Object.keys(body.paths)).toEqual(["/api/event", "/js/script.js", "/health"]);
+    expect(body.security).toBeUndefined();
+    const { requestBody, responses } = body.paths["/api/event"].post;
+    const { schema } = requestBody.content["application/json"];
+    expect(schema.required).toEqual(["name", "url", "domain"]);
+    expect(Object.keys(schema.properties)).toEqual(["name", "url", "domain", "referrer", "props", "h"]);
+    expect(Object.keys(responses)).toEqual(["202", "400", "413", "503"]);
+    const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
+    expect(docs.text).not.toContain("Authorization");
+  });
+
+  it("answers 404 in JSON to what it has not", async () => {
+    for (const path of ["/", "/api", "/api/event/x", "/metrics", "/api/v1/sites"]) {
+      await request(test.app).get(path).expect(404, { error: "Not found" });
+    }
+  });
+});
+
+describe("when too many events wait", () => {
+  const test = useApp({ maxWaiting: 1 });
+
+  it("answers 503 and when to come back, and recovers", async () => {
+    const { id, domain } = await test.makeSite();
+    const event = { n: "pageview", u: `https://${domain}/`, d: domain };
+    await test.post(event).expect(202);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => test.post(event)));
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { headers, body } of refused) {
+      expect(body).toEqual({ error: "Service temporarily unavailable" });
+      expect(Number(headers["retry-after"])).toBeGreaterThanOrEqual(1);
+    }
+    await test.post(event).expect(202);
+    const written = answers.filter(({ status }) => status === 202).length + 2;
+    expect(await test.readEvents(id)).toHaveLength(written);
+  });
+});
+
+describe("while the database cannot be reached", () => {
+  it("answers 503 and when to come back, and is not ready", async () => {
+    // Port 1 is never listened on, so that connecting fails at once.
+    const connectionString = "postgres://waymark:waymark@127.0.0.1:1/waymark";
+    const pool = createPool({
+      connectionString,
+      maxConnections: 1,
+      applicationName: "test",
+      statementTimeoutMs: 1_000,
+    });
+    const countries = await openCountryDirectory(undefined);
+    const parts = {
+      countries,
+      isSpam: () => false,
+      trustedProxies: [],
+      countryHeader: undefined,
+      maxWaiting: undefined,
+    };
+    const app = openApp(pool, createRegistry("collector"), parts);
+    const answer = await request(app)
+      .post("/api/event")
+      .set("User-Agent", firefox)
+      .send({ name: "pageview", url: "https://a.example/", domain: "a.example" })
+      .expect(503, { error: "Service temporarily unavailable" });
+    expect(Number(answer.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+    await request(app).get("/health").expect(200);
+    await request(app).get("/ready").expect(503);
+    await pool.end();
+  });
+});

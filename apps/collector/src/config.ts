@@ -1,0 +1,57 @@
+import { commonVariables, portVariable, readEnv } from "@waymark/service";
+import proxyAddr from "proxy-addr";
+import { z } from "zod";
+
+/** What the collector is told by its environment; the README's table explains each variable. */
+export type Config = ReturnType<typeof loadConfig>;
+
+const addresses = z
+  .string()
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+  .refine(canBeTrusted, "must be addresses or ranges such as 10.0.0.0/8, loopback or uniquelocal, with commas between");
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming every variable that is missing or wrong
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnv(env, {
+    ...commonVariables,
+    COLLECTOR_PORT: portVariable(4300),
+    COLLECTOR_METRICS_PORT: portVariable(4301),
+    TRUSTED_PROXIES: addresses.default([]),
+    COUNTRY_DATABASE: z.string().optional(),
+    COUNTRY_HEADER: z
+      .string()
+      .regex(/^[\w-]+$/, "must be the name of a header")
+      .optional(),
+    REFERRER_SPAM_LIST: z.string().optional(),
+  });
+  return {
+    http: { host: read.HOST, port: read.COLLECTOR_PORT },
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.COLLECTOR_METRICS_PORT,
+      isPortChosen: Boolean(env["COLLECTOR_METRICS_PORT"]),
+    },
+    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    trustedProxies: read.TRUSTED_PROXIES,
+    countryDatabase: read.COUNTRY_DATABASE,
+    countryHeader: read.COUNTRY_HEADER,
+    referrerSpamList: read.REFERRER_SPAM_LIST,
+  };
+}
+
+function canBeTrusted(parts: string[]): boolean {
+  try {
+    proxyAddr.compile(parts);
+    return true;
+  } catch {
+    return false;
+  }
+}

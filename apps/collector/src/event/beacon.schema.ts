@@ -1,0 +1,109 @@
+import { Buffer } from "node:buffer";
+import { eventBounds, readProperties } from "@waymark/analytics";
+import { textProblem } from "@waymark/fields";
+import { z } from "zod";
+
+/** Longer than any address that a browser shows; what a path keeps of it is bounded again when it is recorded. */
+const urlMaxLength = 8_192;
+
+/** Longer referrers count by their origin alone; collectors remember referrers, and must not remember long ones. */
+const referrerMaxLength = 2_000;
+
+const domainsMaxLength = 1_000;
+const maxDomains = 10;
+
+const name = z
+  .string()
+  .min(1)
+  .overwrite((text) => text.toWellFormed())
+  .superRefine((text, context) => {
+    const isTooLong = Buffer.byteLength(text) > eventBounds.nameBytes;
+    const problem = isTooLong ? `Must be at most ${eventBounds.nameBytes} bytes of UTF-8` : textProblem(text);
+    if (problem) context.addIssue({ code: "custom", message: problem });
+  });
+
+const url = z
+  .string()
+  .min(1)
+  .max(urlMaxLength)
+  .transform((text, context) => {
+    const parsed = URL.canParse(text) ? new URL(text) : undefined;
+    if (parsed?.protocol === "http:" || parsed?.protocol === "https:") return parsed;
+    context.addIssue({ code: "custom", message: "Must be an http or https URL" });
+    return z.NEVER;
+  });
+
+const domains = z
+  .string()
+  .min(1)
+  .max(domainsMaxLength)
+  .overwrite((text) => text.toWellFormed())
+  .transform((text, context) => {
+    const names = text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
+    const isCountRight = names.length > 0 && names.length <= maxDomains;
+    const problem = isCountRight ? textProblem(text) : `Must name 1 to ${maxDomains} domains, with commas between`;
+    if (problem === undefined) return names;
+    context.addIssue({ code: "custom", message: problem });
+    return z.NEVER;
+  });
+
+const referrer = z
+  .string()
+  .nullish()
+  .transform((text) => {
+    if (!text) return null;
+    if (text.length <= referrerMaxLength) return text;
+    return URL.canParse(text) ? new URL(text).origin : null;
+  });
+
+const props = z
+  .unknown()
+  .optional()
+  .transform((value, context) => {
+    const result = readProperties(repairText(typeof value === "string" ? parseProps(value) : value));
+    if (!("problem" in result)) return result.props;
+    context.addIssue({ code: "custom", message: result.problem, path: result.path });
+    return z.NEVER;
+  });
+
+/** A page view or custom event as Plausible's clients send it, with its short keys made long. */
+export const beaconBody = z.object({
+  name: name.describe("`pageview`, or a custom event's name, up to 200 bytes; short: `n`"),
+  url: url.describe("The page's address, http or https; its UTM tags and click ids are read; short: `u`"),
+  domain: domains.describe("The site's domain, or several with commas between; short: `d`"),
+  referrer: referrer.describe("Where the visit came from, `document.referrer`; short: `r`"),
+  props: props.describe(
+    "A custom event's properties, an object or one as JSON text: up to 30 texts, numbers, true or false; short: `p`",
+  ),
+  h: z
+    .unknown()
+    .optional()
+    .transform((value) => value === 1 || value === true)
+    .describe("1 where pages are told apart by the part of the address after `#`"),
+});
+
+/** `plausible-tracker` puts the properties into JSON of their own; what is none comes back as it was, to be refused. */
+function parseProps(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Halves of surrogate pairs, which are left where a page cuts a text in the middle of an emoji, become U+FFFD: browsers do the
+ * same to text that they send unescaped, and Postgres could not store them.
+ */
+function repairText(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key.toWellFormed(),
+      typeof each === "string" ? each.toWellFormed() : each,
+    ]),
+  );
+}

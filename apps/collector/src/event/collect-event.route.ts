@@ -1,0 +1,87 @@
+import type { Collector, DropReason } from "@waymark/analytics";
+import { type Answer, errorSchema, type Route, route } from "@waymark/http";
+import { Counter, type Registry } from "prom-client";
+import { z } from "zod";
+import { beaconBody } from "./beacon.schema.js";
+import type { ClientReader } from "./read-client.js";
+import type { SpamCheck } from "./spam-referrers.js";
+
+export interface CollectEventDeps {
+  collector: Pick<Collector, "collect">;
+  readClient: ClientReader;
+  isSpam: SpamCheck;
+  registry: Registry;
+}
+
+const dropReasons = ["unknown-domain", "bot", "referrer-spam", "engagement"] as const;
+
+/** Why an event was taken in and not recorded. */
+type Reason = DropReason | (typeof dropReasons)[number];
+
+/** What Plausible answers; its clients look at the status alone. */
+const accepted: Answer = { status: 202, contentType: "text/plain", body: "ok" };
+
+const description = `
+202 means that the event is committed, or that it was left out for a reason that \`X-Waymark-Dropped\` names: \`unknown-domain\`, \`bot\` (by its
+\`User-Agent\`), \`referrer-spam\`, or \`engagement\` (Plausible's own measure of time and scrolling, which has no place in our statistics).
+
+The content type does not count: the body is read as JSON. Every key has a short form. A page view's properties are not kept.
+`;
+
+/** Takes in one page view or custom event. */
+export function collectEventRoute({ collector, readClient, isSpam, registry }: CollectEventDeps): Route {
+  const drops = new Counter({
+    name: "waymark_events_dropped_total",
+    help: "Events that were taken in and not recorded, by reason",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  for (const reason of dropReasons) drops.inc({ reason }, 0);
+  const drop = (reason: Reason): Answer => {
+    drops.inc({ reason });
+    return { ...accepted, headers: { "X-Waymark-Dropped": reason } };
+  };
+
+  return route({
+    method: "post",
+    path: "/api/event",
+    operationId: "collectEvent",
+    summary: "Record a page view or a custom event",
+    description,
+    body: beaconBody,
+    bodyExample: { name: "signup", url: "https://example.com/join", domain: "example.com", props: { plan: "pro" } },
+    answers: {
+      202: {
+        description: "The event is committed, or was left out for the reason that the header names",
+        schema: z.literal("ok"),
+        example: "ok",
+        contentType: "text/plain",
+        headers: ["X-Waymark-Dropped"],
+      },
+      400: {
+        description:
+          "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
+        schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+        example: { error: "Validation failed", fields: { url: "Must be an http or https URL" } },
+      },
+      413: {
+        description: "The body is over 64 KiB",
+        schema: errorSchema({ limit_bytes: z.number() }),
+        example: { error: "Body too large", limit_bytes: 65_536 },
+      },
+      503: {
+        description: "The database cannot be reached, or too many events wait to be written",
+        schema: errorSchema(),
+        example: { error: "Service temporarily unavailable" },
+        headers: ["Retry-After"],
+      },
+    },
+    async handle({ body: { name, url, domain, referrer, props, h }, request }) {
+      if (name === "engagement") return drop("engagement");
+      if (isSpam(referrer)) return drop("referrer-spam");
+      const event = { name, url, isHashPath: h, domains: domain, referrer, props };
+      const { dropped } = await collector.collect({ ...event, ...readClient(request) });
+      return dropped === null ? accepted : drop(dropped);
+    },
+  });
+}

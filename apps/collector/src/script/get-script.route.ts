@@ -1,0 +1,31 @@
+import { hash } from "node:crypto";
+import { type Route, route } from "@waymark/http";
+import { z } from "zod";
+
+/** A browser asks again after this long, in seconds; a new version reaches every visitor within it. */
+const maxAgeSeconds = 3_600;
+
+/** Gives the tracker. A browser that has it already is answered 304 by its `ETag`. */
+export function getScriptRoute({ script }: { script: string }): Route {
+  const headers = {
+    "Cache-Control": `public, max-age=${maxAgeSeconds}`,
+    ETag: `"${hash("sha256", script, "base64url").slice(0, 22)}"`,
+    "X-Content-Type-Options": "nosniff",
+  };
+  return route({
+    method: "get",
+    path: "/js/script.js",
+    operationId: "getScript",
+    summary: "The tracker that pages load",
+    description: "Takes `data-domain` and `data-api` from its own tag. It sets no cookie and stores nothing.",
+    answers: {
+      200: {
+        description: "JavaScript, to be kept for an hour",
+        schema: z.string(),
+        contentType: "text/javascript",
+        headers: ["ETag"],
+      },
+    },
+    handle: async () => ({ status: 200, headers, contentType: "text/javascript", body: script }),
+  });
+}
