@@ -77,6 +77,17 @@ describe("POST /api/event", () => {
       expect(JSON.stringify(event?.["props"])).toBe('{"a\ufffd":"b\ufffd","__proto__":"x"}');
     });
 
+    it("takes the page's own host for no referrer, also where the site's domain is another", async () => {
+      const { id, domain } = await test.makeSite();
+      const u = "https://staging.example:8443/b";
+      await test.post({ n: "pageview", u, d: domain, r: "https://staging.example:8443/a" }).expect(202);
+      await test.post({ n: "pageview", u, d: domain, r: "https://staging.example/a" }).expect(202);
+      expect(await test.readEvents(id)).toMatchObject([
+        { referrer: null, channel: "Direct" },
+        { referrer: "https://staging.example/a", channel: "Referral" },
+      ]);
+    });
+
     it("keeps of a long referrer its origin", async () => {
       const { id, domain } = await test.makeSite();
       const r = `https://news.ycombinator.com/item?id=${"1".repeat(50_000)}`;

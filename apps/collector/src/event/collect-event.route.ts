@@ -79,9 +79,15 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
     async handle({ body: { name, url, domain, referrer, props, h }, request }) {
       if (name === "engagement") return drop("engagement");
       if (isSpam(referrer)) return drop("referrer-spam");
-      const event = { name, url, isHashPath: h, domains: domain, referrer, props };
+      const from = referrer !== null && isWithin(url, referrer) ? null : referrer;
+      const event = { name, url, isHashPath: h, domains: domain, referrer: from, props };
       const { dropped } = await collector.collect({ ...event, ...readClient(request) });
       return dropped === null ? accepted : drop(dropped);
     },
   });
+}
+
+/** A page of a site may be on another host than its domain says; who follows a link there has not come from elsewhere. */
+function isWithin({ host }: URL, referrer: string): boolean {
+  return URL.canParse(referrer) && new URL(referrer).host === host;
 }

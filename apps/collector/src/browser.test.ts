@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
+import { createAccount, issueKey } from "@waymark/auth";
+import { createPrisma, createUuidV7 } from "@waymark/database";
+import { describeWithChromium, useDatabase } from "@waymark/testing";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type RunningApp, useProcesses } from "./processes.fixture.js";
+import { openSite, type TestSite } from "./site.fixture.js";
+
+/** Chromium without a window says so in its description, and is then dropped as the bot that it is. */
+const userAgent =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+
+interface Stats {
+  pageviews: number;
+  uniqueVisitors: number;
+  topPages: { path: string; pageviews: number }[];
+  topReferrers: { source: string }[];
+  channels: Record<string, { pageviews: number }>;
+}
+
+describeWithChromium("in a browser", (executablePath) => {
+  const database = useDatabase();
+  const startApp = useProcesses();
+  const uuid = createUuidV7();
+  let browser: Browser;
+  let site: TestSite;
+  let [collector, analytics]: [RunningApp?, RunningApp?] = [];
+  let context: BrowserContext;
+  let key = "";
+  let accountId = "";
+
+  beforeAll(async () => {
+    const args = ["--no-sandbox", "--disable-background-networking", "--disable-blink-features=AutomationControlled"];
+    const ignoreDefaultArgs = ["--disable-back-forward-cache"];
+    [browser, site, collector, analytics] = await Promise.all([
+      chromium.launch({ executablePath, args, ignoreDefaultArgs }),
+      openSite(),
+      startApp("collector", database.url),
+      startApp("analytics-api", database.url),
+    ]);
+    const prisma = createPrisma(database.pool);
+    ({ id: accountId } = await createAccount(prisma, { email: "owner@example.com", plan: "pro" }));
+    ({ key } = await issueKey(prisma, { accountId, service: "analytics", name: "test" }));
+  }, 60_000);
+  afterEach(() => context?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  async function makeSite() {
+    const id = uuid();
+    const domain = `${id}.example`;
+    await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 'site')", [
+      id,
+      accountId,
+      domain,
+    ]);
+    return { id, domain, tag: `<script defer src="${collector?.url}/js/script.js" data-domain="${domain}"></script>` };
+  }
+
+  const ask = async <Answer>(path: string): Promise<Answer> => {
+    const answer = await fetch(`${analytics?.url}/api/v1/sites/${path}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as Answer;
+  };
+  const statsOf = (id: string) => ask<Stats>(`${id}/stats?range=7d`);
+  const eventsOf = async (id: string) => (await ask<{ events: unknown[] }>(`${id}/events?range=7d`)).events;
+  const countEvents = async (id: string) =>
+    (await database.pool.query("SELECT count(*)::int AS n FROM event WHERE site_id = $1", [id])).rows[0].n;
+
+  async function until(condition: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < 200; i++) {
+      if (await condition()) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error("It did not come to pass within 5 s.");
+  }
+  const recorded = (id: string, count: number) => until(async () => (await countEvents(id)) >= count);
+
+  /** Opens a page of the local site, in a browser of its own that remembers nothing. */
+  async function open(path: string, options: { host?: string; init?: string; userAgent?: string } = {}): Promise<Page> {
+    context = await browser.newContext(options.userAgent === "" ? {} : { userAgent });
+    const page = await context.newPage();
+    if (options.init) await page.addInitScript(options.init);
+    await page.goto(`http://${options.host ?? "127.0.0.1"}:${site.port}${path}`);
+    return page;
+  }
+
+  it("the tracker reports the load, navigation by pushState, and custom events, and the analytics API has them", async () => {
+    const { id, domain, tag } = await makeSite();
+    const stub = "window.waymark = window.waymark || function () { (waymark.q = waymark.q || []).push(arguments) };";
+    site.setPage("/", `<script>${stub} waymark("early");</script>${tag}`);
+    site.setPage("/from", `<a href="http://127.0.0.1:${site.port}/?utm_campaign=x">go</a>`);
+    const page = await open("/from", { host: "localhost" });
+    await page.click("a");
+    await recorded(id, 2);
+    await page.evaluate(`history.pushState({}, "", "/two?x=1"); history.pushState({}, "", "/two?x=2");`);
+    await page.evaluate(`history.replaceState({}, "", "/two?x=2"); history.replaceState({}, "", "/three")`);
+    await page.evaluate(`waymark("signup", { props: { plan: "pro" } })`);
+    await recorded(id, 5);
+    await page.evaluate("history.go(-2)");
+    await recorded(id, 6);
+
+    expect(await statsOf(id)).toMatchObject({
+      pageviews: 4,
+      uniqueVisitors: 1,
+      topReferrers: [{ source: "localhost" }],
+      channels: { Referral: { pageviews: 1 }, Direct: { pageviews: 3 } },
+    });
+    const pages = (await statsOf(id)).topPages.map(({ path, pageviews }) => [path, pageviews]);
+    expect(pages).toEqual([
+      ["/", 2],
+      ["/three", 1],
+      ["/two", 1],
+    ]);
+    expect(await eventsOf(id)).toEqual([
+      { name: "early", count: 1, properties: {} },
+      { name: "signup", count: 1, properties: { plan: { pro: 1 } } },
+    ]);
+    expect(await context.cookies()).toEqual([]);
+    expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
+    expect(domain).toMatch(/example$/);
+  });
+
+  it("the tracker counts once where its tag stands twice", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage("/twice", tag + tag);
+    const page = await open("/twice");
+    await page.evaluate(`waymark("done")`);
+    await recorded(id, 2);
+    expect((await statsOf(id)).pageviews).toBe(1);
+  });
+
+  it("the tracker sends to data-api", async () => {
+    const { id, domain } = await makeSite();
+    const script = `${collector?.url}/js/script.js`;
+    site.setPage("/api", `<script defer src="${script}" data-domain="${domain}" data-api="/collect"></script>`);
+    const page = await open("/");
+    const posted = page.waitForRequest((request) => request.method() === "POST");
+    await page.goto(`http://127.0.0.1:${site.port}/api`);
+    expect((await posted).url()).toBe(`http://127.0.0.1:${site.port}/collect`);
+    expect(await countEvents(id)).toBe(0);
+  });
+
+  it("the tracker sends nothing for who opted out, and everything where storage is forbidden", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage("/out", tag);
+    site.setPage("/sandbox", `<iframe sandbox="allow-scripts" src="/framed"></iframe>`);
+    site.setPage("/framed", tag);
+    const page = await open("/out", { init: `try { localStorage.waymark_ignore = "true" } catch {}` });
+    await page.evaluate(`waymark("signup")`);
+    await page.goto(`http://127.0.0.1:${site.port}/sandbox`);
+    await recorded(id, 1);
+    expect((await statsOf(id)).topPages).toMatchObject([{ path: "/framed", pageviews: 1 }]);
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  it("the tracker holds everything back until the page is seen, as one that is prerendered is later or never", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage("/ahead", `${tag}<script>addEventListener("load", () => waymark("loaded"))</script>`);
+    // Playwright switches real prerendering off, so the page is told that it is not seen yet.
+    const init = `
+      let state = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => state });
+      window.show = () => { state = "visible"; document.dispatchEvent(new Event("visibilitychange")) };`;
+    const page = await open("/ahead", { init });
+    await page.evaluate(`history.pushState({}, "", "/ahead/two"); new Promise((done) => setTimeout(done, 300))`);
+    expect(await countEvents(id)).toBe(0);
+    await page.evaluate("show(); show()");
+    await recorded(id, 2);
+    expect(await statsOf(id)).toMatchObject({ pageviews: 1, topPages: [{ path: "/ahead/two" }] });
+    expect(await eventsOf(id)).toMatchObject([{ name: "loaded", count: 1 }]);
+  });
+
+  it("the tracker counts a page that comes back from the browser's cache", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage(
+      "/kept",
+      `${tag}<script>addEventListener("pageshow", (e) => { if (e.persisted) fetch("/persisted") })</script>`,
+    );
+    const page = await open("/kept");
+    await recorded(id, 1);
+    await page.goto(`http://127.0.0.1:${site.port}/elsewhere`);
+    await page.evaluate("setTimeout(() => history.back())");
+    await recorded(id, 2);
+    expect(site.asked).toContain("/persisted");
+    expect((await statsOf(id)).topPages).toMatchObject([{ path: "/kept", pageviews: 2 }]);
+  });
+
+  it("a browser without a window is told that it counts as a bot", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage("/bot", tag);
+    const page = await open("/elsewhere", { userAgent: "" });
+    const answered = page.waitForResponse((response) => response.url().endsWith("/api/event"));
+    await page.goto(`http://127.0.0.1:${site.port}/bot`);
+    expect((await answered).headers()["x-waymark-dropped"]).toBe("bot");
+    expect(await countEvents(id)).toBe(0);
+  });
+
+  it("plausible-tracker from npm works unchanged", async () => {
+    const { id, domain } = await makeSite();
+    const options = JSON.stringify({ domain, apiHost: collector?.url, trackLocalhost: true });
+    const code = `
+      import Plausible from "/npm/plausible-tracker/index.js";
+      const { enableAutoPageviews, trackEvent } = Plausible(${options});
+      enableAutoPageviews();
+      history.pushState({}, "", "/plausible/two");
+      trackEvent("signup", { props: { plan: "pro", seats: 3 }, callback: () => { document.title = "called" } });`;
+    site.setPage("/plausible", `<script type="module">${code}</script>`);
+    const page = await open("/plausible");
+    await recorded(id, 3);
+    await page.waitForFunction(`document.title === "called"`);
+    const { pageviews, uniqueVisitors, topPages } = await statsOf(id);
+    expect([pageviews, uniqueVisitors]).toEqual([2, 1]);
+    expect(topPages.map(({ path }) => path)).toEqual(["/plausible", "/plausible/two"]);
+    expect(await eventsOf(id)).toEqual([
+      { name: "signup", count: 1, properties: { plan: { pro: 1 }, seats: { 3: 1 } } },
+    ]);
+  });
+
+  it("@plausible-analytics/tracker from npm works unchanged", async () => {
+    const { id, domain } = await makeSite();
+    const options = JSON.stringify({ domain, endpoint: `${collector?.url}/api/event`, captureOnLocalhost: true });
+    const code = `
+      import { init, track } from "/npm/plausible-analytics/plausible.js";
+      init(${options});
+      history.pushState({}, "", "/official/two");
+      track("signup", { props: { plan: "pro" }, callback: ({ status }) => { document.title = status } });`;
+    site.setPage("/official", `<script type="module">${code}</script>`);
+    const page = await open("/elsewhere");
+    const reasons: string[] = [];
+    page.on("response", (response) => reasons.push(response.headers()["x-waymark-dropped"] ?? ""));
+    await page.goto(`http://127.0.0.1:${site.port}/official`);
+    await recorded(id, 3);
+    await page.waitForFunction(`document.title === "202"`);
+    const { pageviews, uniqueVisitors, topPages } = await statsOf(id);
+    expect([pageviews, uniqueVisitors]).toEqual([2, 1]);
+    expect(topPages.map(({ path }) => path)).toEqual(["/official", "/official/two"]);
+    expect(await eventsOf(id)).toEqual([{ name: "signup", count: 1, properties: { plan: { pro: 1 } } }]);
+    expect(reasons).toContain("engagement");
+  });
+});
