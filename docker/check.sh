@@ -12,14 +12,14 @@ as another user than root where it can: with a Redis, where redis-server is inst
 and /metrics, makes a request with a key, and stops them. Prints the size of each folder and the memory of each app.
 Ends with 1 at the first thing that is wrong.
 
-  APP     what to start: trace-api, analytics-api, worker (all of them if none is named); all are built in any case
+  APP     what to start: trace-api, analytics-api, collector, worker (all of them if none is named); all are built in any case
   --help  shows this
 
 Needs node, npm and git, and this repository's dependencies: 'npx --yes pnpm@10.34.9 install' installs them.
 END
 }
 
-apps="trace-api analytics-api worker"
+apps="trace-api analytics-api collector worker"
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { printf '%s\n' "$*"; }
@@ -127,16 +127,17 @@ free_port() {
     console.log(server.address().port); server.close(); })'
 }
 
-# ask STATUS URL [METHOD KEY BODY]: makes a request and shows its answer; fails where the status is another one.
+# ask STATUS URL [METHOD KEY BODY]: makes a request as a browser would and shows its answer; fails where the status is another
+# one, or where the collector left an event out.
 ask() {
   # shellcheck disable=SC2016 # The dollar signs are JavaScript's.
   node --input-type=module -e '
     const [status, url, method = "GET", key = "", body] = process.argv.slice(1);
-    const headers = { ...(key && { authorization: `Bearer ${key}` }), ...(body && { "content-type": "application/json" }) };
+    const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0", ...(key && { authorization: `Bearer ${key}` }), ...(body && { "content-type": "application/json" }) };
     const answer = await fetch(url, { method, headers, body }).catch(({ cause }) => process.exit(console.log(`  ${cause}`) ?? 1));
     const [line] = (await answer.text()).split("\n");
     console.log(`  ${method} ${new URL(url).pathname} ${answer.status} ${line.slice(0, 90)}`);
-    process.exitCode = String(answer.status) === status ? 0 : 1;' "$@" || broken "$app did not answer $1 to ${3:-GET} $2."
+    process.exitCode = String(answer.status) === status && !answer.headers.has("x-waymark-dropped") ? 0 : 1;' "$@" || broken "$app did not answer $1 to ${3:-GET} $2."
 }
 
 broken() {
@@ -182,6 +183,11 @@ check_app() {
       ask 404 "http://127.0.0.1:$port/metrics"
       ask 200 "http://127.0.0.1:$port/api/v1/sites" GET "$(key_for analytics)"
       ;;
+    collector)
+      ask 404 "http://127.0.0.1:$port/metrics"
+      ask 200 "http://127.0.0.1:$port/js/script.js"
+      ask 202 "http://127.0.0.1:$port/api/event" POST "" '{"n":"check","u":"https://check.example/","d":"check.example"}'
+      ;;
   esac
   say "  $(($(ps -o rss= -p "$pid") / 1024)) MB of memory"
   kill "$pid"
@@ -209,6 +215,7 @@ start() {
   (bare cli node packages/database/bin/migrate.mjs) || fail "the migrations could not be applied."
   (bare cli node packages/database/bin/migrate.mjs) || fail "the migrations could not be applied twice."
   account=$(waymark account create --email check@example.com --plan pro | field id)
+  waymark site create --account "$account" --domain check.example --name check >/dev/null
   for chosen in "$@"; do
     [ -z "${TEST_REDIS_URL:-}" ] || check_app "$chosen" "$TEST_REDIS_URL"
     check_app "$chosen" ""

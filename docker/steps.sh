@@ -4,7 +4,7 @@
 set -eu
 
 # What runs in a container; `cli` is the command line, which shares its image with the migrations.
-apps="trace-api analytics-api worker cli"
+apps="trace-api analytics-api collector worker cli"
 
 export CI=true
 export TURBO_TELEMETRY_DISABLED=1
@@ -68,6 +68,8 @@ modules() {
   # The Prisma client brings a query compiler per database and module system; ours imports one of the twenty.
   find node_modules/.pnpm/@prisma+client@*/node_modules/@prisma/client/runtime -type f \
     -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*mjs' -delete
+  # The country database comes as one file for all addresses, which ours is, and as one for each kind.
+  find node_modules/.pnpm/@ip-location-db+*/ -type f -name '*-ipv[46].mmdb' -delete 2>/dev/null || true
   # What pnpm keeps for its next run: there is none, and a scanner would take the lockfile for what is installed.
   rm -f pnpm-lock.yaml pnpm-workspace.yaml .npmrc node_modules/.modules.yaml node_modules/.pnpm-workspace-state-v1.json \
     node_modules/.pnpm/lock.yaml

@@ -4,6 +4,7 @@ import type { DemoAccounts } from "./demo/demo-accounts.js";
 export interface RunningSystem {
   traceUrl: string;
   analyticsUrl: string;
+  collectorUrl: string;
   /** The database, without its password. */
   database: string;
   queue: string;
@@ -15,13 +16,14 @@ export interface RunningSystem {
 
 /** What runs where, the demo's keys, and lines that work when pasted, in this order. */
 export function describeSystem(system: RunningSystem): string {
-  const { traceUrl, analyticsUrl, accounts } = system;
+  const { traceUrl, analyticsUrl, collectorUrl, accounts } = system;
   const parts = [
     [
       "Waymark runs.",
       "",
       `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
       `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
+      `  collector      ${collectorUrl}   documentation: ${collectorUrl}/docs`,
       `  worker         mails failed runs: ${system.mails}`,
       `  database       ${system.database}`,
       `  queue          ${system.queue}`,
@@ -29,6 +31,7 @@ export function describeSystem(system: RunningSystem): string {
     ],
   ];
   if (accounts) parts.push(describeKeys(accounts), describeCalls(system, accounts));
+  parts.push(describeTag(collectorUrl, accounts?.pro.site.domain ?? "YOUR-DOMAIN"));
   parts.push(["The command line works beside it: npx --yes pnpm@10.34.9 waymark --help", "Ctrl-C stops all of it."]);
   return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
@@ -40,6 +43,11 @@ function describeKeys({ free, pro }: DemoAccounts): string[] {
     `        analytics  ${keys.analytics}`,
   ]);
   return ["Demo keys:", "", ...lines];
+}
+
+function describeTag(collectorUrl: string, domain: string): string[] {
+  const tag = `<script defer src="${collectorUrl}/js/script.js" data-domain="${domain}"></script>`;
+  return ["Any page with this line in it reports its visits, and they are in the statistics at once:", "", `  ${tag}`];
 }
 
 function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoAccounts): string[] {

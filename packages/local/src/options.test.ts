@@ -6,7 +6,7 @@ describe("the options of start", () => {
     expect(readOptions([], {})).toEqual({
       isHelpWanted: false,
       isDemoWanted: true,
-      ports: { trace: 4100, analytics: 4200 },
+      ports: { trace: 4100, analytics: 4200, collector: 4300 },
       databaseUrl: undefined,
       redisUrl: undefined,
     });
@@ -16,7 +16,7 @@ describe("the options of start", () => {
     const env = { TRACE_API_PORT: "1", ANALYTICS_API_PORT: "", DATABASE_URL: "postgres://x", REDIS_URL: "redis://x" };
     expect(readOptions(["--", "--no-demo"], env)).toMatchObject({
       isDemoWanted: false,
-      ports: { trace: 1, analytics: 4200 },
+      ports: { trace: 1, analytics: 4200, collector: 4300 },
       databaseUrl: "postgres://x",
       redisUrl: "redis://x",
     });

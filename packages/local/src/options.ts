@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 export interface StartOptions {
   isHelpWanted: boolean;
   isDemoWanted: boolean;
-  ports: { trace: number; analytics: number };
+  ports: { trace: number; analytics: number; collector: number };
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
 }
@@ -14,8 +14,8 @@ export class OptionsError extends Error {
   override name = "OptionsError";
 }
 
-export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API and the worker, with
-demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
+export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector and
+the worker, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
 usage: npx --yes pnpm@10.34.9 start [--no-demo]
 
@@ -23,7 +23,8 @@ usage: npx --yes pnpm@10.34.9 start [--no-demo]
   --help      show this
 
 environment:
-  TRACE_API_PORT, ANALYTICS_API_PORT   other ports than 4100 and 4200
+  TRACE_API_PORT, ANALYTICS_API_PORT,  other ports than 4100, 4200
+  COLLECTOR_PORT                       and 4300
   DATABASE_URL                         a Postgres of your own in place of the one from npm
   REDIS_URL                            a Redis for the queue and the rate limits
   RESEND_API_KEY, ALERT_FROM           send mails through Resend in place of writing files
@@ -42,7 +43,11 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): StartOption
   return {
     isHelpWanted: values.help ?? false,
     isDemoWanted: !values["no-demo"],
-    ports: { trace: readPort(env, "TRACE_API_PORT", 4100), analytics: readPort(env, "ANALYTICS_API_PORT", 4200) },
+    ports: {
+      trace: readPort(env, "TRACE_API_PORT", 4100),
+      analytics: readPort(env, "ANALYTICS_API_PORT", 4200),
+      collector: readPort(env, "COLLECTOR_PORT", 4300),
+    },
     databaseUrl: env["DATABASE_URL"] || undefined,
     redisUrl: env["REDIS_URL"] || undefined,
   };

@@ -37,7 +37,7 @@ interface Started {
 /** Runs a program of ours on the test's data folder. */
 function run(file: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Started {
   const base = { PATH: path, WAYMARK_DATA_DIR: dataFolder };
-  const ports = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0" };
+  const ports = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0" };
   const child = spawn(process.execPath, [file, ...args], { env: { ...base, ...ports, ...env }, stdio: "pipe" });
   children.push(child);
   let output = "";
@@ -65,6 +65,18 @@ async function start(env: NodeJS.ProcessEnv = {}) {
 const keyIn = (output: string, plan: string, service: string) =>
   new RegExp(`${plan} +account[\\s\\S]*?${service} +(wmk_\\S+)`).exec(output)?.[1] ?? "";
 
+/** Reports a visit to the site of the script tag that was shown, as a browser would. */
+async function visit(output: string) {
+  const [, script = "", domain = ""] = /<script defer src="(\S+)" data-domain="(\S+)">/.exec(output) ?? [];
+  expect((await fetch(script)).headers.get("content-type")).toMatch(/javascript/);
+  const answer = await fetch(new URL("/api/event", script), {
+    method: "POST",
+    headers: { "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0" },
+    body: JSON.stringify({ n: "pageview", u: `https://${domain}/`, d: domain }),
+  });
+  expect([answer.status, answer.headers.get("x-waymark-dropped")]).toEqual([202, null]);
+}
+
 async function stop({ child, exit }: Started, signal: NodeJS.Signals) {
   child.kill(signal);
   return exit;
@@ -77,7 +89,9 @@ describe("start", () => {
     const first = await start();
     const { system } = first;
     const output = first.output();
-    const order = ["Waymark runs.", "Demo keys:", "Paste these:", "Ctrl-C stops"].map((text) => output.indexOf(text));
+    const order = ["Waymark runs.", "Demo keys:", "Paste these:", "<script", "Ctrl-C stops"].map((text) =>
+      output.indexOf(text),
+    );
     expect(order).toEqual([...order].sort((a, b) => a - b));
     expect(output).not.toMatch(/warn/i);
 
@@ -95,6 +109,7 @@ describe("start", () => {
     expect(answers[0].pageviews).toBeGreaterThan(700);
     expect(answers[1].events[0].name).toBe("Download");
     expect(answers.at(-1)).toMatchObject({ status: "error", spans: [{ error: "connection refused" }] });
+    await visit(output);
     await until(async () => (await mails()).length === 1, first.output);
     await until(() => /mail to demo-pro@localhost/.test(first.output()), first.output);
 
@@ -106,7 +121,7 @@ describe("start", () => {
     ]);
 
     expect(await stop(first, "SIGINT")).toBe(0);
-    expect(system.apps).toHaveLength(3);
+    expect(system.apps).toHaveLength(4);
     for (const app of system.apps ?? []) expect(isRunning(app)).toBe(false);
     expect(await readdir(join(dataFolder, "postgres", "data"))).not.toContain("postmaster.pid");
 
@@ -153,6 +168,7 @@ describe("start", () => {
       WAYMARK_DATA_DIR: dataFolder,
       TRACE_API_PORT: "0",
       ANALYTICS_API_PORT: "0",
+      COLLECTOR_PORT: "0",
     };
     const shell = spawn("sh", ["-c", `: pnpm start; "$0" "$1"; :`, process.execPath, bin], {
       env: base,

@@ -13,7 +13,7 @@ import { isPortFree } from "./ports.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-const apps = ["trace-api", "analytics-api", "worker"] as const;
+const apps = ["trace-api", "analytics-api", "collector", "worker"] as const;
 
 export interface StartDeps {
   options: StartOptions;
@@ -66,15 +66,17 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
   const demo = options.isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
-  const [traceUrl, analyticsUrl] = [`http://127.0.0.1:${ports[0]}`, `http://127.0.0.1:${ports[1]}`];
-  for (const url of [traceUrl, analyticsUrl]) await requireReady(url);
+  const urlOf = (name: (typeof apps)[number]) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
+  const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
+  for (const url of [traceUrl, analyticsUrl, collectorUrl]) await requireReady(url);
   await demo?.sendRuns(traceUrl);
-  await claim.publish({ urls: [traceUrl, analyticsUrl] });
+  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl] });
   signal.throwIfAborted();
   say(
     `\n${describeSystem({
       traceUrl,
       analyticsUrl,
+      collectorUrl,
       database: describeUrl(databaseUrl),
       queue: options.redisUrl ? describeUrl(options.redisUrl) : "in the database",
       dataFolder,
@@ -89,6 +91,7 @@ async function requireFreePorts(ports: StartOptions["ports"]): Promise<void> {
   for (const [port, variable] of [
     [ports.trace, "TRACE_API_PORT"],
     [ports.analytics, "ANALYTICS_API_PORT"],
+    [ports.collector, "COLLECTOR_PORT"],
   ] as const) {
     if (!(await isPortFree(port))) {
       throw new OptionsError(`Port ${port} is taken by another process. Set ${variable} to another port.`);
@@ -116,6 +119,7 @@ async function openApps(
     WAYMARK_DATA_DIR: dataFolder,
     TRACE_API_PORT: String(options.ports.trace),
     ANALYTICS_API_PORT: String(options.ports.analytics),
+    COLLECTOR_PORT: String(options.ports.collector),
   };
   return apps.map((name) =>
     startApp({

@@ -1,0 +1,26 @@
+// Starts one of the apps as a process of its own, as production runs it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+/** Resolves once the app listens, with its port. */
+export async function startApp({ entry, env }) {
+  const child = spawn(process.execPath, [entry], {
+    env: { ...process.env, LOG_LEVEL: "info", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const port = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const said = JSON.parse(line);
+      if (said.msg === "listening") resolve(said.port);
+    });
+    child.once("exit", (code) => reject(new Error(`${entry} ended with ${code}`)));
+  });
+  return {
+    port,
+    async stop() {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
