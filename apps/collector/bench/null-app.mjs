@@ -1,7 +1,8 @@
 // The baselines of the collector: NULL_APP=express answers 202 and does nothing else; NULL_APP=collector is the collector's
 // own app, which reads and checks each beacon, with a store that forgets it at once.
-import express from "express";
+
 import { createLogger, createRegistry, listen } from "@waymark/service";
+import express from "express";
 import { createApp } from "../dist/app.js";
 import { openCountryDirectory } from "../dist/country/country-directory.js";
 import { createClientReader } from "../dist/event/read-client.js";
