@@ -11,7 +11,7 @@ Metadata, inputs and outputs are kept and given back exactly as they came. Every
 
 Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
 413 for a body over the limit, 415 for another content type, 500 for a fault of ours and 503 with \`Retry-After\` while the
-database cannot be reached. 429, 500 and 503 are safe to retry.
+database cannot be reached or more is sent than it takes in. 429, 500 and 503 are safe to retry.
 `;
 
 /** The description of the trace service for `/openapi.json` and `/docs`. */

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
 import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
 import { createPool, createPrisma, createUuidV7 } from "@waymark/database";
@@ -5,6 +6,7 @@ import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
+import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
 
@@ -13,10 +15,13 @@ export interface TestApp {
   readonly app: Express;
   readonly pool: ReturnType<typeof createPool>;
   readonly databaseUrl: string;
+  readonly registry: Registry;
   /** Alerts queued by the app, in order. */
   readonly queued: { accountId: string; alertId: string }[];
   /** Sets the moment that monthly limits go by. */
   setNow(moment: Date): void;
+  /** Waits until so many rows wait for a gathered statement. */
+  untilWaiting(statement: string, rows: number): Promise<void>;
   /** Makes an account with a key of the trace service. */
   makeAccount(plan: PlanId): Promise<TestAccount>;
 }
@@ -47,6 +52,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
   const database = useDatabase();
   const queued: TestApp["queued"] = [];
   const log = createLogger({ service: "trace-api", level: "silent" });
+  const registry = createRegistry("trace-api");
   let current = () => new Date();
   let app: Express | undefined;
   let keys: KeyDirectory | undefined;
@@ -55,6 +61,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     maxConnections: 10,
     applicationName: "test",
     statementTimeoutMs: 10_000,
+    lockTimeoutMs: 1_000,
   });
   const prisma = createPrisma(pool);
 
@@ -66,7 +73,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
       alerts: { add: async (alert) => void queued.push(alert) },
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
-      registry: createRegistry("trace-api"),
+      registry,
       bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
       uuid: createUuidV7(),
       now: () => current(),
@@ -88,9 +95,18 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     },
     pool,
     databaseUrl: database.url,
+    registry,
     queued,
     setNow: (moment) => {
       current = () => moment;
+    },
+    async untilWaiting(statement, rows) {
+      const waiting = registry.getSingleMetric("waymark_rows_waiting");
+      for (const until = Date.now() + 5_000; Date.now() < until; await setTimeout(5)) {
+        const values = (await waiting?.get())?.values ?? [];
+        if (values.some(({ labels, value }) => labels["statement"] === statement && value >= rows)) return;
+      }
+      throw new Error(`${rows} rows of ${statement} did not come to wait`);
     },
     async makeAccount(plan) {
       const account = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });

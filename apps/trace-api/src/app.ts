@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { describeTraceApi } from "./api.js";
+import { createGather } from "./gather.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
@@ -30,7 +31,8 @@ export interface AppDeps {
 
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const routes = [createTraceRoute(deps), addSpanRoute(deps), finalizeTraceRoute(deps), getTraceRoute(deps)];
+  const writing = { ...deps, gather: createGather(deps.registry) };
+  const routes = [createTraceRoute(writing), addSpanRoute(writing), finalizeTraceRoute(writing), getTraceRoute(deps)];
   const api = describeTraceApi(routes);
 
   const app = express();

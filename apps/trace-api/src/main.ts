@@ -10,6 +10,8 @@ import { type Config, loadConfig } from "./config.js";
 const drainTimeoutMs = 10_000;
 /** A statement of ours takes milliseconds; one that takes this long is stuck behind a lock or a sick disk. */
 const statementTimeoutMs = 10_000;
+/** A row is locked for milliseconds; whoever holds it this long must not hold up the statement's other rows. */
+const lockTimeoutMs = 1_000;
 
 async function start(config: Config, log: Logger) {
   const pool = createPool({
@@ -17,6 +19,7 @@ async function start(config: Config, log: Logger) {
     maxConnections: config.database.maxConnections,
     applicationName: "waymark trace-api",
     statementTimeoutMs,
+    lockTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });
   const keys = createKeyDirectory({ service: "trace", pool, connectionString: config.database.url, log });

@@ -9,6 +9,8 @@ export interface PoolOptions {
   applicationName: string;
   /** A statement that runs longer is cancelled; 0 for no limit. */
   statementTimeoutMs: number;
+  /** A statement that waits longer for one lock fails; no limit where omitted. */
+  lockTimeoutMs?: number;
   /** Told of connections that break while idle; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
 }
@@ -33,6 +35,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     max: options.maxConnections,
     application_name: options.applicationName,
     statement_timeout: options.statementTimeoutMs,
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     options: "-c TimeZone=UTC",

@@ -5,11 +5,13 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
-import { addSpan } from "./add-span.query.js";
+import type { Gather } from "../gather.js";
+import { createSpanStore } from "./add-span.query.js";
 import { newSpanSchema } from "./span.schema.js";
 
 /** `POST /traces/:trace_id/spans`: adds a span (trace contract, "POST /api/v1/traces/:trace_id/spans"). */
-export function addSpanRoute({ pool, uuid }: { pool: pg.Pool; uuid(): string }) {
+export function addSpanRoute({ pool, gather, uuid }: { pool: pg.Pool; gather: Gather; uuid(): string }) {
+  const addSpan = createSpanStore({ pool, gather });
   return route({
     method: "post",
     path: "/traces/:trace_id/spans",
@@ -40,7 +42,7 @@ export function addSpanRoute({ pool, uuid }: { pool: pg.Pool; uuid(): string }) 
       const { accountId } = principalOf(response);
       const traceId = params["trace_id"] ?? "";
       const spanId = uuid();
-      const isAdded = isUuid(traceId) && (await addSpan(pool, { accountId, traceId, spanId, span: body }));
+      const isAdded = isUuid(traceId) && (await addSpan({ accountId, traceId, spanId, span: body }));
       if (!isAdded) throw new AppError("trace_not_found");
       return { status: 201, body: { span_id: spanId } };
     },

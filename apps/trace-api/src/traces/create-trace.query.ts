@@ -1,5 +1,6 @@
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
+import type { Gather } from "../gather.js";
 import type { NewTrace } from "./trace.schema.js";
 
 /** A trace to be stored, and the limits that hold for it. */
@@ -15,33 +16,54 @@ export interface TraceToCreate {
 /** What became of it; `used` is the month's count after it. */
 export type CreateTraceResult = { outcome: "created" | "agent_limit" | "trace_limit"; used: number };
 
-/**
- * Counts one more trace in the account's month and stores the trace, or does neither when the month is full.
- * The counter's row is locked until commit, and a waiting statement tests the limit on the newest count, so that the
- * limit is exact under any concurrency. One probe each of `trace_usage_pkey` and `trace_pkey`.
- */
-const insertTraceSql = `
-  WITH quota AS (
-    INSERT INTO trace_usage AS u (account_id, month, traces) VALUES ($1, $2, 1)
-    ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + 1 WHERE u.traces < $3
-    RETURNING traces
-  )
-  INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
-  SELECT $1, $4, $5, $6, $7, $8, $9, $10 FROM quota
-  RETURNING (SELECT traces FROM quota) AS used`;
+/** A trace whose agent the plan allows. */
+interface TraceRow extends TraceToCreate {
+  /** Whether the agent is stored already; otherwise it is stored with the trace. */
+  isAgentKnown: boolean;
+}
 
 /**
- * Whether the account has the agent, and how many it has. Reads the account's range of `agent_pkey`: its length is
- * bounded by the plan where there is a limit, and is not counted where there is none.
+ * Adds each account's new traces to its month ($1) and stores them, or does neither where they do not all fit the limit
+ * ($4); an account that was refused comes with the count seen. The month's row is locked until commit, and a waiting
+ * statement tests the newest count, so that the limit is exact under any concurrency. Locks are taken in the order of
+ * accounts, so that statements of several instances do not deadlock. A probe of `trace_usage_pkey` for each account, of
+ * `trace_pkey` for each trace, and of `agent_pkey` for each new agent.
+ */
+const insertTracesSql = `
+  WITH quota AS (
+    INSERT INTO trace_usage AS u (account_id, month, traces)
+    SELECT account_id, $1, traces FROM unnest($2::uuid[], $3::int[]) AS a (account_id, traces)
+    WHERE traces <= $4 ORDER BY account_id
+    ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces
+      WHERE u.traces + excluded.traces <= $4
+    RETURNING account_id, traces
+  ), new_agents AS (
+    INSERT INTO agent (account_id, id)
+    SELECT account_id, id FROM unnest($5::uuid[], $6::text[]) AS a (account_id, id) JOIN quota USING (account_id)
+    ORDER BY account_id, id
+    ON CONFLICT (account_id, id) DO NOTHING
+  ), stored AS (
+    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
+    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata
+    FROM unnest($7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::json[])
+      AS t (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
+    JOIN quota USING (account_id)
+  )
+  SELECT account_id, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
+    SELECT u.traces FROM trace_usage u WHERE u.account_id = a.account_id AND u.month = $1
+  ) END AS seen
+  FROM unnest($2::uuid[]) AS a (account_id) LEFT JOIN quota USING (account_id)`;
+
+/**
+ * Whether the account has the agent, and how many it has. Reads the account's range of `agent_pkey`, whose length is
+ * bounded by the plan: it is asked only where there is a limit.
  */
 const findAgentSql = `
   SELECT EXISTS (SELECT FROM agent WHERE account_id = $1 AND id = $2) AS known,
-         CASE WHEN $3::boolean THEN (SELECT count(*)::int FROM agent WHERE account_id = $1) ELSE 0 END AS agents`;
+         (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
 /** Held to the end of the transaction: of an account's first uses of agents, one at a time decides about the limit. */
 const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
-
-const insertAgentSql = "INSERT INTO agent (account_id, id) VALUES ($1, $2) ON CONFLICT (account_id, id) DO NOTHING";
 
 /** The month's count; one probe of `trace_usage_pkey`. */
 const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
@@ -50,17 +72,37 @@ const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND m
 const maxKnownAgents = 20_000;
 
 /** Creates traces, each with its agent and its place in the month, exactly within the plan's limits. */
-export function createTraceStore(pool: pg.Pool) {
+export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   const knownAgents = new Set<string>();
+  const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
+    name: "create-trace",
+    write: (rows) => insertTraces(pool, rows),
+    bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
+    kindOf: ({ month, plan }) => `${month} ${plan.tracesPerMonth}`,
+  });
+
+  /** Of an account whose month has room for some of its gathered traces, each is decided by itself. */
+  async function insert(row: TraceRow): Promise<CreateTraceResult> {
+    const result = (await insertGathered(row)) ?? (await insertTraces(pool, [row]))[0];
+    return result ?? { outcome: "trace_limit", used: await readUsage(pool, row) };
+  }
+
+  async function insertWithinAgentLimit(input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
+    const { known, agents } = await findAgent(pool, input);
+    if (known) return insert({ ...input, isAgentKnown: true });
+    if (agents >= maxAgents) return { outcome: "agent_limit", used: await readUsage(pool, input) };
+    return claimAgent(pool, input, maxAgents);
+  }
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
     const agentKey = `${input.accountId} ${input.trace.agent_id}`;
-    if (knownAgents.has(agentKey)) return insertTrace(pool, input);
-    const found = await findAgent(pool, input);
-    const isOverLimit = input.plan.agents !== null && found.agents >= input.plan.agents;
-    if (!found.known && isOverLimit) return { outcome: "agent_limit", used: await readUsage(pool, input) };
-    const result = found.known ? await insertTrace(pool, input) : await insertWithAgent(pool, input);
-    if (result.outcome === "created") {
+    const isAgentKnown = knownAgents.has(agentKey);
+    const maxAgents = input.plan.agents;
+    const result =
+      isAgentKnown || maxAgents === null
+        ? await insert({ ...input, isAgentKnown })
+        : await insertWithinAgentLimit(input, maxAgents);
+    if (!isAgentKnown && result.outcome === "created") {
       if (knownAgents.size >= maxKnownAgents) knownAgents.clear();
       knownAgents.add(agentKey);
     }
@@ -68,13 +110,57 @@ export function createTraceStore(pool: pg.Pool) {
   };
 }
 
+/**
+ * Stores traces of one month and limit in one transaction.
+ * @returns each trace's result; undefined where the account has room left but not for all its traces here
+ */
+async function insertTraces(
+  db: pg.Pool | pg.PoolClient,
+  rows: readonly TraceRow[],
+): Promise<(CreateTraceResult | undefined)[]> {
+  const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
+  const places = new Map<string, number>();
+  const placeOf = rows.map(({ accountId }) => {
+    const place = (places.get(accountId) ?? 0) + 1;
+    places.set(accountId, place);
+    return place;
+  });
+  const newAgents = rows.filter(({ isAgentKnown }) => !isAgentKnown);
+  const { rows: accounts } = await db.query<{ account_id: string; used: number | null; seen: number | null }>({
+    name: "insert-traces",
+    text: insertTracesSql,
+    values: [
+      month,
+      [...places.keys()],
+      [...places.values()],
+      plan.tracesPerMonth,
+      newAgents.map(({ accountId }) => accountId),
+      newAgents.map(({ trace }) => trace.agent_id),
+      rows.map(({ accountId }) => accountId),
+      rows.map(({ traceId }) => traceId),
+      rows.map(({ trace }) => trace.agent_id),
+      rows.map(({ trace }) => trace.name),
+      rows.map(({ trace }) => trace.status),
+      rows.map(({ trace }) => trace.started_at),
+      rows.map(({ trace }) => trace.ended_at),
+      rows.map(({ trace }) => trace.metadata?.text),
+    ],
+  });
+  const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
+  return rows.map(({ accountId }, index) => {
+    const { used = null, seen = null } = byAccount.get(accountId) ?? {};
+    if (used !== null) return { outcome: "created", used: used - (places.get(accountId) ?? 0) + (placeOf[index] ?? 0) };
+    return seen !== null && seen >= plan.tracesPerMonth ? { outcome: "trace_limit", used: seen } : undefined;
+  });
+}
+
 /** The first trace of a new agent: both are stored or neither, and the agent limit is decided under a lock. */
-async function insertWithAgent(pool: pg.Pool, input: TraceToCreate): Promise<CreateTraceResult> {
+async function claimAgent(pool: pg.Pool, input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
     await client.query("BEGIN");
-    const result = await insertWithAgentLocked(client, input);
+    const result = await claimAgentLocked(client, input, maxAgents);
     await client.query(result.outcome === "created" ? "COMMIT" : "ROLLBACK");
     return result;
   } catch (error) {
@@ -87,44 +173,23 @@ async function insertWithAgent(pool: pg.Pool, input: TraceToCreate): Promise<Cre
   }
 }
 
-async function insertWithAgentLocked(client: pg.PoolClient, input: TraceToCreate): Promise<CreateTraceResult> {
-  if (input.plan.agents !== null) {
-    await client.query(lockAgentsSql, [input.accountId]);
-    const { known, agents } = await findAgent(client, input);
-    if (!known && agents >= input.plan.agents) return { outcome: "agent_limit", used: await readUsage(client, input) };
-  }
-  await client.query(insertAgentSql, [input.accountId, input.trace.agent_id]);
-  return insertTrace(client, input);
-}
-
-async function insertTrace(db: pg.Pool | pg.PoolClient, input: TraceToCreate): Promise<CreateTraceResult> {
-  const { accountId, traceId, month, plan, trace } = input;
-  const { rows } = await db.query<{ used: number }>({
-    name: "insert-trace",
-    text: insertTraceSql,
-    values: [
-      accountId,
-      month,
-      plan.tracesPerMonth,
-      traceId,
-      trace.agent_id,
-      trace.name,
-      trace.status,
-      trace.started_at,
-      trace.ended_at ?? null,
-      trace.metadata?.text ?? null,
-    ],
-  });
-  const row = rows[0];
-  return row ? { outcome: "created", used: row.used } : { outcome: "trace_limit", used: await readUsage(db, input) };
+async function claimAgentLocked(
+  client: pg.PoolClient,
+  input: TraceToCreate,
+  maxAgents: number,
+): Promise<CreateTraceResult> {
+  await client.query(lockAgentsSql, [input.accountId]);
+  const { known, agents } = await findAgent(client, input);
+  if (!known && agents >= maxAgents) return { outcome: "agent_limit", used: await readUsage(client, input) };
+  const [result] = await insertTraces(client, [{ ...input, isAgentKnown: known }]);
+  return result ?? { outcome: "trace_limit", used: await readUsage(client, input) };
 }
 
 async function findAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate) {
-  const values = [input.accountId, input.trace.agent_id, input.plan.agents !== null];
   const { rows } = await db.query<{ known: boolean; agents: number }>({
     name: "find-agent",
     text: findAgentSql,
-    values,
+    values: [input.accountId, input.trace.agent_id],
   });
   return rows[0] ?? { known: false, agents: 0 };
 }

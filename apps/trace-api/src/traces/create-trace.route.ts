@@ -5,12 +5,20 @@ import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
 import { agentLimitReached, invalidKey, monthHeaders, traceLimitReached, validationFailed } from "../api.js";
+import type { Gather } from "../gather.js";
 import { createTraceStore } from "./create-trace.query.js";
 import { newTraceSchema } from "./trace.schema.js";
 
+interface CreateTraceDeps {
+  pool: pg.Pool;
+  gather: Gather;
+  uuid(): string;
+  now(): Date;
+}
+
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ pool, uuid, now }: { pool: pg.Pool; uuid(): string; now(): Date }) {
-  const createTrace = createTraceStore(pool);
+export function createTraceRoute({ pool, gather, uuid, now }: CreateTraceDeps) {
+  const createTrace = createTraceStore({ pool, gather });
   return route({
     method: "post",
     path: "/traces",

@@ -1,53 +1,76 @@
 import type pg from "pg";
+import type { Gather } from "../gather.js";
 import type { FinalTrace } from "./trace.schema.js";
 
 /** A change of a trace, and the mail it may owe. */
 export interface TraceToFinalize {
   accountId: string;
+  /** In lower case, as Postgres writes it. */
   traceId: string;
   change: FinalTrace;
   /** The id of the alert to owe, where the new status and the plan call for a mail; otherwise null. */
   alertId: string | null;
 }
 
-/**
- * Sets what the body gave and, in the same transaction, notes the mail that this owes. `trace.alert_id` is the alert of
- * the trace's present status: the same status again keeps it, so that a retry owes nothing; another status replaces or
- * clears it, so that a later failure owes anew. Concurrent changes queue on the row lock and each sees the one before.
- * One probe of `trace_pkey`.
- */
-const finalizeTraceSql = `
-  WITH finalized AS (
-    UPDATE trace SET
-      status = COALESCE($3, status),
-      ended_at = CASE WHEN $4::boolean THEN $5::timestamptz ELSE ended_at END,
-      alert_id = CASE
-        WHEN $3 IS NULL OR (status = $3 AND alert_id IS NOT NULL) THEN alert_id
-        ELSE $6::uuid
-      END
-    WHERE account_id = $1 AND id = $2
-    RETURNING id, status, alert_id
-  ), owed AS (
-    INSERT INTO alert (account_id, id, trace_id, status)
-    SELECT $1, alert_id, id, status FROM finalized WHERE alert_id = $6::uuid
-    RETURNING id
-  )
-  SELECT EXISTS (SELECT FROM finalized) AS found, EXISTS (SELECT FROM owed) AS owed`;
+/** Whether the account has the trace, and whether the alert with the given id is owed now. */
+export interface FinalizeResult {
+  found: boolean;
+  owed: boolean;
+}
 
-/** Changes a trace of the account; `owed` tells whether the alert with the given id is owed now. */
-export async function finalizeTrace(pool: pg.Pool, input: TraceToFinalize): Promise<{ found: boolean; owed: boolean }> {
-  const { accountId, traceId, change, alertId } = input;
-  const { rows } = await pool.query<{ found: boolean; owed: boolean }>({
+/**
+ * Sets what each body gave and, in the same transaction, notes the mail that this owes. `trace.alert_id` is the alert of
+ * the trace's present status: the same status again keeps it, so that a retry owes nothing; another status replaces or
+ * clears it, so that a later failure owes anew. No trace comes twice in a statement; concurrent statements queue on the
+ * row lock, and each sees the change before. One probe of `trace_pkey` for a trace.
+ */
+const finalizeTracesSql = `
+  WITH finalized AS (
+    UPDATE trace t SET
+      status = COALESCE(c.status, t.status),
+      ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE t.ended_at END,
+      alert_id = CASE
+        WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
+        ELSE c.alert_id
+      END
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
+      AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
+    WHERE t.account_id = c.account_id AND t.id = c.id
+    RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
+  ), debts AS (
+    INSERT INTO alert (account_id, id, trace_id, status)
+    SELECT account_id, alert_id, id, status FROM finalized WHERE owed
+  )
+  SELECT account_id, id, owed FROM finalized`;
+
+/** Changes traces of accounts. */
+export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+  return gather<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
-    text: finalizeTraceSql,
+    write: (changes) => finalizeTraces(pool, changes),
+    targetOf: ({ accountId, traceId }) => accountId + traceId,
+  });
+}
+
+async function finalizeTraces(pool: pg.Pool, changes: readonly TraceToFinalize[]): Promise<FinalizeResult[]> {
+  // In one order everywhere, so that statements of several instances lock the same rows one after the other.
+  const sorted = changes.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
+  const { rows } = await pool.query<[string, string, boolean]>({
+    name: "finalize-traces",
+    text: finalizeTracesSql,
+    rowMode: "array",
     values: [
-      accountId,
-      traceId,
-      change.status ?? null,
-      change.ended_at !== undefined,
-      change.ended_at ?? null,
-      alertId,
+      sorted.map(({ accountId }) => accountId),
+      sorted.map(({ traceId }) => traceId),
+      sorted.map(({ change }) => change.status),
+      sorted.map(({ change }) => change.ended_at !== undefined),
+      sorted.map(({ change }) => change.ended_at),
+      sorted.map(({ alertId }) => alertId),
     ],
   });
-  return rows[0] ?? { found: false, owed: false };
+  const owedOf = new Map(rows.map(([accountId, traceId, owed]) => [accountId + traceId, owed]));
+  return changes.map(({ accountId, traceId }) => {
+    const owed = owedOf.get(accountId + traceId);
+    return { found: owed !== undefined, owed: owed ?? false };
+  });
 }

@@ -7,7 +7,8 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
-import { finalizeTrace } from "./finalize-trace.query.js";
+import type { Gather } from "../gather.js";
+import { createFinalizer } from "./finalize-trace.query.js";
 import { finalTraceSchema, type TraceStatus } from "./trace.schema.js";
 
 /** Tells the worker that a mail is owed. The debt itself is in the database: what gets lost here is swept up there. */
@@ -18,8 +19,17 @@ export interface AlertQueue {
 /** The states that owe a mail (trace contract, "Events"). */
 const failedStatuses: readonly (TraceStatus | undefined)[] = ["error", "timeout"];
 
+interface FinalizeTraceDeps {
+  pool: pg.Pool;
+  gather: Gather;
+  alerts: AlertQueue;
+  uuid(): string;
+  log: Logger;
+}
+
 /** `PATCH /traces/:trace_id`: finalizes a trace (trace contract, "PATCH /api/v1/traces/:trace_id"). */
-export function finalizeTraceRoute(deps: { pool: pg.Pool; alerts: AlertQueue; uuid(): string; log: Logger }) {
+export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
+  const finalizeTrace = createFinalizer(deps);
   return route({
     method: "patch",
     path: "/traces/:trace_id",
@@ -38,11 +48,11 @@ export function finalizeTraceRoute(deps: { pool: pg.Pool; alerts: AlertQueue; uu
     },
     async handle({ params, body, response }) {
       const { accountId, plan } = principalOf(response);
-      const traceId = params["trace_id"] ?? "";
+      const traceId = (params["trace_id"] ?? "").toLowerCase();
       if (!isUuid(traceId)) throw new AppError("trace_not_found");
       const owesMail = planOf(plan).failureMails && failedStatuses.includes(body.status);
       const alertId = owesMail ? deps.uuid() : null;
-      const { found, owed } = await finalizeTrace(deps.pool, { accountId, traceId, change: body, alertId });
+      const { found, owed } = await finalizeTrace({ accountId, traceId, change: body, alertId });
       if (!found) throw new AppError("trace_not_found");
       if (owed && alertId !== null) {
         // Not awaited: the change is committed, and a queue that is down must not keep the client waiting.

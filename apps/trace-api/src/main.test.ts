@@ -1,0 +1,154 @@
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { createAccount, issueKey } from "@waymark/auth";
+import { createPool, createPrisma } from "@waymark/database";
+import type { PlanId } from "@waymark/plan";
+import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { Redis } from "ioredis";
+import { spanBody, traceBody } from "./app.fixture.js";
+import { type ServiceProcess, startService } from "./service.fixture.js";
+
+const database = useDatabase();
+const pool = createPool({
+  connectionString: database.url,
+  maxConnections: 2,
+  applicationName: "test",
+  statementTimeoutMs: 10_000,
+});
+const prisma = createPrisma(pool);
+let services: ServiceProcess[] = [];
+let accounts = 0;
+
+afterEach(async () => {
+  await Promise.all(services.map((service) => service.end("SIGKILL")));
+  services = [];
+});
+afterAll(() => pool.end());
+
+async function start(redisUrl?: string): Promise<ServiceProcess> {
+  const service = await startService({ databaseUrl: database.url, redisUrl });
+  services.push(service);
+  return service;
+}
+
+async function makeAccount(plan: PlanId) {
+  const account = await createAccount(prisma, { email: `process-${++accounts}@example.com`, plan });
+  const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+  return { id: account.id, key };
+}
+
+type Account = Awaited<ReturnType<typeof makeAccount>>;
+
+/** Sends a request; undefined where the connection broke before the answer. */
+async function send(service: ServiceProcess, account: Account, method: string, path: string, body: unknown) {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates traces with spans over 32 connections until the service no longer answers; gives what was acknowledged. */
+async function loadUntilGone(service: ServiceProcess, account: Account) {
+  const acknowledged = { traces: [] as string[], spans: [] as string[], refused: new Set<number>() };
+  const agent = async () => {
+    for (;;) {
+      const created = await send(service, account, "POST", "/traces", traceBody());
+      if (!created) return;
+      if (created.status === 201) acknowledged.traces.push(created.body["trace_id"] ?? "");
+      else acknowledged.refused.add(created.status);
+      const added = await send(service, account, "POST", `/traces/${created.body["trace_id"]}/spans`, spanBody());
+      if (!added) return;
+      if (added.status === 201) acknowledged.spans.push(added.body["span_id"] ?? "");
+      else acknowledged.refused.add(added.status);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, agent));
+  return acknowledged;
+}
+
+async function countStored(table: "trace" | "span", ids: readonly string[]): Promise<number> {
+  const { rows } = await pool.query(`SELECT count(*)::int AS n FROM ${table} WHERE id = ANY($1)`, [ids]);
+  return rows[0].n;
+}
+
+describe("the trace service as a process", () => {
+  it("has everything that it acknowledged in the database after kill -9 under load, ten times, and counts it exactly", async () => {
+    const account = await makeAccount("pro");
+    for (let round = 0; round < 10; round++) {
+      const service = await start();
+      const load = loadUntilGone(service, account);
+      setTimeout(() => void service.end("SIGKILL"), 150 + 20 * round);
+      const { traces, spans, refused } = await load;
+      expect(await service.ended).toBe("SIGKILL");
+      expect(traces.length).toBeGreaterThan(0);
+      expect(refused).toEqual(new Set());
+      await untilSessionsEnd();
+      expect(await countStored("trace", traces)).toBe(traces.length);
+      expect(await countStored("span", spans)).toBe(spans.length);
+      const { rows } = await pool.query(
+        "SELECT (SELECT traces FROM trace_usage WHERE account_id = $1) AS counted, (SELECT count(*)::int FROM trace WHERE account_id = $1) AS stored",
+        [account.id],
+      );
+      expect(rows[0].counted).toBe(rows[0].stored);
+    }
+  }, 60_000);
+
+  it("answers what it has in hand after SIGTERM, and ends with 0", async () => {
+    const account = await makeAccount("pro");
+    const service = await start();
+    const load = loadUntilGone(service, account);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await service.end("SIGTERM")).toBe(0);
+    const { traces, spans, refused } = await load;
+    expect(traces.length).toBeGreaterThan(0);
+    expect(refused).toEqual(new Set());
+    expect(await countStored("trace", traces)).toBe(traces.length);
+    expect(await countStored("span", spans)).toBe(spans.length);
+    // Nothing was written that was not answered: what was in hand was finished, not cut off.
+    const { rows } = await pool.query("SELECT count(*)::int AS n FROM trace WHERE account_id = $1", [account.id]);
+    expect(rows[0].n).toBe(traces.length);
+  });
+
+  describeWithRedis("twice, on one Postgres and one Redis", (redisUrl) => {
+    it("holds limits exactly, and owes and queues each mail once", async () => {
+      const redis = new Redis(redisUrl);
+      await redis.flushall();
+      const [one, two] = await Promise.all([start(redisUrl), start(redisUrl)]);
+      const account = await makeAccount("pro");
+      const first = await send(one, account, "POST", "/traces", traceBody());
+      await pool.query("UPDATE trace_usage SET traces = 49900 WHERE account_id = $1", [account.id]);
+      const creates = await Promise.all(
+        Array.from({ length: 400 }, (_, n) => send(n % 2 ? one : two, account, "POST", "/traces", traceBody())),
+      );
+      expect(creates.filter((answer) => answer?.status === 201)).toHaveLength(100);
+      const refused = creates.filter((answer) => answer?.status === 429);
+      expect(refused).toHaveLength(300);
+      expect(new Set(refused.map((answer) => answer?.body["current"]))).toEqual(new Set([50_000]));
+
+      const path = `/traces/${first?.body["trace_id"]}`;
+      const patches = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => send(n % 2 ? one : two, account, "PATCH", path, { status: "error" })),
+      );
+      expect(new Set(patches.map((answer) => answer?.status))).toEqual(new Set([200]));
+      const { rows } = await pool.query("SELECT id FROM alert WHERE account_id = $1", [account.id]);
+      expect(rows).toHaveLength(1);
+      const isQueued = async () => (await redis.keys("*")).some((key) => key.endsWith(rows[0].id));
+      for (const until = Date.now() + 3_000; Date.now() < until && !(await isQueued()); );
+      expect(await isQueued()).toBe(true);
+      await redis.quit();
+    });
+  });
+});
+
+/** A killed service's last statement may still run; it ends with its session. */
+async function untilSessionsEnd(): Promise<void> {
+  const sql =
+    "SELECT FROM pg_stat_activity WHERE application_name = 'waymark trace-api' AND datname = current_database()";
+  for (const until = Date.now() + 5_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount === 0) return;
+  throw new Error("Sessions of the killed service did not end");
+}
