@@ -33,6 +33,7 @@ export interface TestAccount {
   post(path: string, body?: unknown): request.Test;
   patch(path: string, body?: unknown): request.Test;
   get(path: string): request.Test;
+  head(path: string): request.Test;
   /** Creates a trace and returns its id. */
   makeTrace(changes?: Record<string, unknown>): Promise<string>;
 }
@@ -128,6 +129,7 @@ function actAs(app: Express, id: string, key: string): TestAccount {
     post: (path, body) => withBody(authorized(request(app).post(path)), body),
     patch: (path, body) => withBody(authorized(request(app).patch(path)), body),
     get: (path) => authorized(request(app).get(path)),
+    head: (path) => authorized(request(app).head(path)),
     async makeTrace(changes = {}) {
       const answer = await account.post("/api/v1/traces", traceBody(changes)).expect(201);
       return answer.body.trace_id;

@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { AppError } from "@waymark/errors";
 import type { Request, RequestHandler, Response } from "express";
 import { Router } from "express";
@@ -6,12 +8,12 @@ import type { JsonBody } from "./json-body.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
 
-/** What a handler answers: JSON to write, or text that is already written, as JSON or in another media type. */
+/** What a handler answers: JSON to write, or text that is already written, whole or in pieces, as JSON or in another media type. */
 export interface Answer {
   status: number;
   /** A `Cache-Control` among them replaces `no-store`. */
   headers?: Readonly<Record<string, string>>;
-  body: object | string;
+  body: object | string | AsyncIterable<string>;
   /** Of a body that is text; JSON if omitted. */
   contentType?: string;
 }
@@ -103,16 +105,29 @@ function createHandler(spec: Route, readBody: ReadBody | undefined): RequestHand
     const body = spec.body ? validate(spec.body, json) : undefined;
     const params = request.params as Record<string, string>;
     const answer = await spec.handle({ params, query, body, request, response });
-    send(response, answer);
+    await send(response, answer);
   };
 }
 
-function send(response: Response, answer: Answer): void {
+async function send(response: Response, answer: Answer): Promise<void> {
   response.status(answer.status);
   response.setHeader("Cache-Control", "no-store");
   if (answer.headers) response.set(answer.headers);
   if (typeof answer.body === "string") response.type(answer.contentType ?? "application/json").send(answer.body);
+  else if (Symbol.asyncIterator in answer.body) await sendPieces(response, answer.body);
   else response.json(answer.body);
+}
+
+/** Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. */
+async function sendPieces(response: Response, pieces: AsyncIterable<string>): Promise<void> {
+  response.type("application/json");
+  if (response.req.method === "HEAD") {
+    response.end();
+    return;
+  }
+  await pipeline(Readable.from(pieces, { highWaterMark: 1 }), response).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  });
 }
 
 /** The schema of an error answer with its further members. */

@@ -159,9 +159,9 @@ describe("POST /api/v1/traces", () => {
       await account.makeTrace({ agent_id: "a" });
       await account.makeTrace({ agent_id: "b" });
       await test.pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [account.id]);
-      // One that is created before the change is heard exists from then on, so that each attempt needs a new name.
-      let attempt = 0;
-      await eventually(() => account.post("/api/v1/traces", traceBody({ agent_id: `c${attempt++}` })), 403);
+      // A new name each time: an agent that was created before the change was heard goes on too.
+      let asked = 0;
+      await eventually(() => account.post("/api/v1/traces", traceBody({ agent_id: `c-${++asked}` })), 403);
       await account.post("/api/v1/traces", traceBody({ agent_id: "a" })).expect(201);
       await account.post("/api/v1/traces", traceBody({ agent_id: "b" })).expect(201);
     });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
+import { readTrace } from "./get-trace.query.js";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);
 
@@ -46,6 +47,72 @@ describe("GET /api/v1/traces/:trace_id", () => {
         await account.post(`/api/v1/traces/${id}/spans`, spanBody()).expect(201);
         expect((await account.get(`/api/v1/traces/${id}`)).body.spans).toHaveLength(n);
       }
+    });
+
+    it("reads 10,000 spans, of all sizes, in order and each once", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace({ metadata: { large: true } });
+      // Incompressible values of up to 20 kB, so that pages are cut by size as well as by number.
+      await test.pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input, error)
+         SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 'step ' || n, 'ok', now(),
+           CASE WHEN n % 500 = 0 THEN (
+             SELECT to_json(string_agg(md5(n::text || m), '')) FROM generate_series(1, n / 16) m
+           ) ELSE to_json(n) END,
+           CASE WHEN n % 3 = 0 THEN 'error \u0022 ' || n END
+         FROM generate_series(1, 10000) n`,
+        [account.id, id],
+      );
+      const answer = await account.get(`/api/v1/traces/${id}`).expect(200);
+      expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+      expect(answer.headers["transfer-encoding"]).toBe("chunked");
+      expect(answer.body.metadata).toEqual({ large: true });
+      const names = answer.body.spans.map(({ name }: { name: string }) => name);
+      expect(names).toEqual(Array.from({ length: 10_000 }, (_, n) => `step ${n + 1}`));
+      expect(answer.body.spans[9_999].input).toHaveLength(20_000);
+      await account.head(`/api/v1/traces/${id}`).expect(200);
+    });
+
+    it.each([
+      [999, undefined],
+      [1_000, "chunked"],
+      [1_001, "chunked"],
+    ])("reads %i spans whole, whether or not they fill a page", async (count, encoding) => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await test.pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
+         SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 's', 'ok', now() FROM generate_series(1, $3::int) n`,
+        [account.id, id, count],
+      );
+      const answer = await account.get(`/api/v1/traces/${id}`).expect(200);
+      expect(answer.body.spans).toHaveLength(count);
+      expect(answer.headers["transfer-encoding"]).toBe(encoding);
+    });
+
+    it("reads a large trace in pieces of bounded size, as they are asked for, and holds no connection in between", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await test.pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input)
+         SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 's', 'ok', now(),
+           (SELECT to_json(string_agg(md5(n::text || m), '')) FROM generate_series(1, 3200) m)
+         FROM generate_series(1, 100) n`,
+        [account.id, id],
+      );
+      const pieces = await readTrace(test.pool, account.id, id);
+      if (typeof pieces !== "object") throw new Error("10 MB come in pieces");
+      let text = "";
+      let largest = 0;
+      for await (const piece of pieces) {
+        text += piece;
+        largest = Math.max(largest, piece.length);
+        expect(test.pool.idleCount).toBe(test.pool.totalCount);
+      }
+      expect(text.length).toBeGreaterThan(10_000_000);
+      // Hexadecimal digits are stored in a little less than they are long; a page holds 256 KiB of what is stored.
+      expect(largest).toBeLessThan(600_000);
+      expect(JSON.parse(text).spans).toHaveLength(100);
     });
 
     it.each(readdirSync(fixtures).filter((name) => name.endsWith(".traces.ndjson")))(

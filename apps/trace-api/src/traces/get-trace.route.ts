@@ -76,9 +76,9 @@ export function getTraceRoute({ pool }: { pool: pg.Pool }) {
     async handle({ params, response }) {
       const { accountId } = principalOf(response);
       const traceId = params["trace_id"] ?? "";
-      const json = isUuid(traceId) ? await readTrace(pool, accountId, traceId) : undefined;
-      if (json === undefined) throw new AppError("trace_not_found");
-      return { status: 200, body: json };
+      const body = isUuid(traceId) ? await readTrace(pool, accountId, traceId) : undefined;
+      if (body === undefined) throw new AppError("trace_not_found");
+      return { status: 200, body };
     },
   });
 }
