@@ -22,12 +22,13 @@ export interface ServiceOptions {
   nodeFlags?: readonly string[];
   /** The compiled main file. */
   entry?: string;
+  args?: readonly string[];
 }
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const entry = options.entry ?? fileURLToPath(new URL("../dist/main.js", import.meta.url));
-  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), entry], {
+  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), entry, ...(options.args ?? [])], {
     env: {
       DATABASE_URL: options.databaseUrl,
       ...(options.redisUrl && { REDIS_URL: options.redisUrl }),

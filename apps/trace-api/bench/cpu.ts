@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+
+/** The unit of times in /proc: a hundredth of a second on every Linux that Node runs on (proc(5), `sysconf(_SC_CLK_TCK)`). */
+const microsPerTick = 10_000;
+
+/** CPU microseconds that a process used so far; 0 where there is no /proc or no such process. */
+export function cpuMicrosOf(pid: number): number {
+  const [user = 0, system = 0] = timesOf(pid);
+  return (user + system) * microsPerTick;
+}
+
+/** CPU microseconds of a process, of its children, and of those children that ended. */
+export function cpuMicrosOfTree(pid: number): number {
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = timesOf(pid);
+  const own = (user + system + endedUser + endedSystem) * microsPerTick;
+  return own + childrenOf(pid).reduce((sum, child) => sum + cpuMicrosOf(child), 0);
+}
+
+/** Resident memory of a process in bytes, now and at its highest. */
+export function memoryOf(pid: number): { now: number; highest: number } {
+  const status = read(`/proc/${pid}/status`);
+  const bytes = (field: string) => Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024;
+  return { now: bytes("VmRSS"), highest: bytes("VmHWM") };
+}
+
+function timesOf(pid: number): number[] {
+  const stat = read(`/proc/${pid}/stat`);
+  // The second field is the program's name in parentheses; fields 14 to 17 are the times.
+  return stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 15)
+    .map(Number);
+}
+
+function childrenOf(pid: number): number[] {
+  return read(`/proc/${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,64 @@
+import autocannon from "autocannon";
+
+/** One request of a load, as the generator takes it. */
+export interface LoadRequest {
+  method: "GET" | "POST" | "PATCH";
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface Load {
+  port: number;
+  connections: number;
+  /** The requests of a connection, sent over and over in this order. */
+  requestsOf(connection: number): readonly LoadRequest[];
+  /** How long to go on, or how many requests to send in all. */
+  until: { seconds: number } | { requests: number };
+}
+
+/** What the clients saw. */
+export interface Seen {
+  seconds: number;
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Answers 2xx. */
+  acknowledged: number;
+  /** Other answers, and requests without one. */
+  errors: number;
+}
+
+/** Sends requests over so many connections, each waiting for an answer before its next request. */
+export async function generate(load: Load): Promise<Seen> {
+  const durations: number[] = [];
+  let acknowledged = 0;
+  let connection = 0;
+  const startedAt = performance.now();
+  let endedAt = startedAt;
+  const options: autocannon.Options = {
+    url: `http://127.0.0.1:${load.port}`,
+    connections: load.connections,
+    ...("seconds" in load.until ? { duration: load.until.seconds } : { amount: load.until.requests }),
+    setupClient: (client) => client.setRequests([...load.requestsOf(connection++)]),
+  };
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(options, (error, end) => (error ? reject(error) : resolve(end)));
+    instance.on("response", (_client, statusCode, _bytes, responseTime) => {
+      durations.push(responseTime);
+      if (statusCode >= 200 && statusCode < 300) acknowledged++;
+      endedAt = performance.now();
+    });
+  });
+  const sorted = Float64Array.from(durations).sort();
+  const percentile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const seconds = (endedAt - startedAt) / 1000;
+  return {
+    seconds,
+    requestsPerSecond: durations.length / seconds,
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+    acknowledged,
+    errors: durations.length - acknowledged + result.errors + result.timeouts,
+  };
+}

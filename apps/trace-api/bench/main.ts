@@ -1,0 +1,167 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createPool, migrate } from "@waymark/database";
+import { startEmbeddedPostgres } from "@waymark/local";
+import { type ServiceProcess, startService } from "../src/service.fixture.js";
+import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
+import { profile } from "./profile.js";
+import { drawChart, formatReport, formatTable, type Results } from "./report.js";
+import { makeAccounts, operations } from "./scenario.js";
+import { soak } from "./soak.js";
+
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile]
+
+Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
+  --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
+  --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
+  --soak     drives all writes for so long and shows memory, instead of everything else
+  --profile  shows where the service's CPU time goes, instead of everything else
+`;
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const entries = {
+  ours: join(folder, "../../../dist/main.js"),
+  null: join(folder, "null-app.js"),
+  orm: join(folder, "orm-app.js"),
+};
+const mostAccounts = 100;
+const defaultAccounts = 10;
+const defaultConnections = 64;
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seconds: { type: "string", default: "4" },
+      rounds: { type: "string", default: "3" },
+      save: { type: "boolean", default: false },
+      against: { type: "string" },
+      soak: { type: "string" },
+      profile: { type: "boolean", default: false },
+    },
+  });
+  const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
+  if (positionals[0] !== "traces" || !(seconds > 0) || !(rounds > 0)) {
+    process.stderr.write(usage);
+    process.exitCode = 2;
+    return;
+  }
+  await withDatabase(async (databaseUrl, postmasterPid) => {
+    const pool = createPool({
+      connectionString: databaseUrl,
+      maxConnections: 2,
+      applicationName: "bench",
+      statementTimeoutMs: 0,
+    });
+    const stage: Stage = { pool, postmasterPid, accounts: await makeAccounts(pool, mostAccounts), seconds };
+    if (values.soak) await soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
+    else if (values.profile)
+      await profile(stage, (nodeFlags) => startService({ databaseUrl, entry: entries.ours, nodeFlags }));
+    else if (values.against) await compareBuilds(stage, databaseUrl, values.against, rounds);
+    else await compareServers(stage, databaseUrl, rounds, values.save);
+    await pool.end();
+  });
+}
+
+/** Runs on a fresh embedded Postgres with its own settings, as `pnpm start` has it, but room for connections. */
+async function withDatabase(run: (databaseUrl: string, postmasterPid: number) => Promise<void>): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), "waymark-bench-"));
+  const postgres = await startEmbeddedPostgres({ folder: join(home, "postgres") });
+  try {
+    await migrate(postgres.connectionString);
+    const pidFile = await readFile(join(home, "postgres/data/postmaster.pid"), "utf8");
+    await run(postgres.connectionString, Number(pidFile.split("\n")[0]));
+  } finally {
+    await Promise.all(started.map((service) => service.end("SIGTERM")));
+    await postgres.stop();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+const started: ServiceProcess[] = [];
+
+async function start(name: string, options: Parameters<typeof startService>[0]): Promise<Subject> {
+  const service = await startService(options);
+  started.push(service);
+  return { name, process: service };
+}
+
+async function compareServers(stage: Stage, databaseUrl: string, rounds: number, save: boolean): Promise<void> {
+  const subjects = [
+    await start("express-null", { databaseUrl, entry: entries.null }),
+    await start("ours", { databaseUrl, entry: entries.ours }),
+    await start("orm", { databaseUrl, entry: entries.orm, args: [databaseUrl] }),
+  ];
+  await fillMemory(stage, subjects);
+  const [yardstick, ours] = subjects as [Subject, Subject];
+  const each = { connections: defaultConnections, accounts: defaultAccounts };
+  const creates = { operation: "create" as const, ...each };
+  const servers = operations.flatMap((operation) =>
+    subjects.map((subject) => ({ subject, load: { operation, ...each } })),
+  );
+  const connections = [1, 8, 64, 256].flatMap((count) =>
+    [yardstick, ours].map((subject) => ({ subject, load: { ...creates, connections: count } })),
+  );
+  const accounts = [1, 10, 100].map((count) => ({ subject: ours, load: { ...creates, accounts: count } }));
+  const results: Results = {
+    at: new Date().toISOString(),
+    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}`,
+    seconds: stage.seconds,
+    rounds,
+    servers: await measureAll(stage, servers, rounds),
+    connections: await measureAll(stage, connections, rounds),
+    accounts: await measureAll(stage, accounts, rounds),
+  };
+  const report = formatReport(results);
+  process.stdout.write(`\n${report}`);
+  if (!save) return;
+  const target = join(folder, "../../results");
+  await writeFile(join(target, "traces.txt"), report);
+  await writeFile(join(target, "traces.json"), `${JSON.stringify(results, undefined, 2)}\n`);
+  await writeFile(join(target, "traces.svg"), drawChart(results.servers));
+}
+
+/** Gives the app that does nothing the bytes that ours answers, to send from memory. */
+async function fillMemory(stage: Stage, [yardstick, ours]: readonly Subject[]): Promise<void> {
+  const account = stage.accounts[0];
+  const headers = { Authorization: `Bearer ${account?.key}` };
+  const path = `/api/v1/traces/${account?.traces[0]}`;
+  const answer = await fetch(`http://127.0.0.1:${ours?.process.port}${path}`, { headers });
+  const put = { method: "PUT", body: await answer.text() };
+  await fetch(`http://127.0.0.1:${yardstick?.process.port}/memory`, put);
+}
+
+async function compareBuilds(stage: Stage, databaseUrl: string, other: string, rounds: number): Promise<void> {
+  const subjects = [
+    await start("other", { databaseUrl, entry: other }),
+    await start("ours", { databaseUrl, entry: entries.ours }),
+  ];
+  const plans = [1, defaultConnections].flatMap((connections) =>
+    operations.flatMap((operation) =>
+      subjects.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts } })),
+    ),
+  );
+  process.stdout.write(`\n${formatTable(await measureAll(stage, plans, rounds))}\n`);
+}
+
+type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };
+
+/** Measures everything once, then everything again, so that a disturbance does not fall on one server alone. */
+async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[]> {
+  const runs: Measurement[][] = plans.map(() => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { subject, load }] of plans.entries()) {
+      const measurement = await measure(stage, subject, load);
+      runs[index]?.push(measurement);
+      process.stderr.write(
+        `${load.operation} ${subject.name} ${load.connections}/${load.accounts}: ${measurement.requestsPerSecond.toFixed(0)}/s\n`,
+      );
+    }
+  }
+  return runs.map(median);
+}
+
+await main();

@@ -1,0 +1,35 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+
+/**
+ * The yardstick: an Express app that parses the body and answers, and does nothing else. No key is checked, nothing is
+ * validated, logged or counted. GET sends bytes from memory, which PUT /memory sets.
+ */
+const app = express();
+app.disable("x-powered-by");
+app.set("etag", false);
+const id = "019c13f2-6c00-7cc3-98c4-dc0c0c07398f";
+let memory = "{}";
+
+app.put("/memory", express.text({ type: () => true, limit: "64mb" }), (request, response) => {
+  memory = request.body;
+  response.end();
+});
+app.use(express.json());
+app.post("/api/v1/traces", (_request, response) => {
+  response.status(201).json({ trace_id: id });
+});
+app.post("/api/v1/traces/:trace_id/spans", (_request, response) => {
+  response.status(201).json({ span_id: id });
+});
+app.patch("/api/v1/traces/:trace_id", (_request, response) => {
+  response.json({ ok: true });
+});
+app.get("/api/v1/traces/:trace_id", (_request, response) => {
+  response.type("application/json").send(memory);
+});
+
+const server = createServer(app).listen(0, "127.0.0.1", () => {
+  console.log(JSON.stringify({ msg: "listening", port: (server.address() as AddressInfo).port }));
+});

@@ -1,0 +1,115 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { hashApiKey } from "@waymark/auth";
+import { createPool, createPrisma, createUuidV7, Prisma } from "@waymark/database";
+import express, { type Request } from "express";
+
+/**
+ * The same service as a plain Prisma tutorial would write it: each handler looks up the key, checks, and creates, one
+ * query after the other. Its monthly limit is not exact under concurrency, and nothing is validated.
+ */
+const pool = createPool({
+  connectionString: process.argv[2] ?? "",
+  maxConnections: 10,
+  applicationName: "orm",
+  statementTimeoutMs: 10_000,
+});
+const prisma = createPrisma(pool);
+const uuid = createUuidV7();
+const app = express();
+app.use(express.json());
+
+async function accountOf(request: Request) {
+  const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
+  const key = await prisma.apiKey.findUnique({
+    where: { hash: new Uint8Array(hashApiKey(token)) },
+    include: { account: true },
+  });
+  if (!key || key.revokedAt) throw new Error("Invalid API key");
+  return key.account;
+}
+
+app.post("/api/v1/traces", async (request, response) => {
+  const { id: accountId, plan } = await accountOf(request);
+  const now = new Date();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+  const usage = await prisma.traceUsage.findUnique({ where: { accountId_month: { accountId, month } } });
+  if ((usage?.traces ?? 0) >= (plan === "pro" ? 50_000 : 1_000)) {
+    response.status(429).json({ error: "Monthly trace limit reached" });
+    return;
+  }
+  const { agent_id: agentId, name, status, started_at, ended_at, metadata } = request.body;
+  await prisma.agent.upsert({
+    where: { accountId_id: { accountId, id: agentId } },
+    create: { accountId, id: agentId },
+    update: {},
+  });
+  const startedAt = new Date(started_at);
+  const endedAt = ended_at ? new Date(ended_at) : null;
+  const trace = await prisma.trace.create({
+    data: { accountId, id: uuid(), agentId, name, status, startedAt, endedAt, metadata: metadata ?? Prisma.DbNull },
+  });
+  await prisma.traceUsage.upsert({
+    where: { accountId_month: { accountId, month } },
+    create: { accountId, month, traces: 1 },
+    update: { traces: { increment: 1 } },
+  });
+  response.status(201).json({ trace_id: trace.id });
+});
+
+app.post("/api/v1/traces/:trace_id/spans", async (request, response) => {
+  const { id: accountId } = await accountOf(request);
+  const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
+  if (!trace) {
+    response.status(404).json({ error: "Trace not found" });
+    return;
+  }
+  const { name, status, started_at, ended_at, input, output, error, parent_span_id } = request.body;
+  const span = await prisma.span.create({
+    data: {
+      accountId,
+      traceId: trace.id,
+      id: uuid(),
+      name,
+      status,
+      startedAt: new Date(started_at),
+      endedAt: ended_at ? new Date(ended_at) : null,
+      input: input ?? Prisma.DbNull,
+      output: output ?? Prisma.DbNull,
+      error,
+      parentSpanId: parent_span_id,
+    },
+  });
+  response.status(201).json({ span_id: span.id });
+});
+
+app.patch("/api/v1/traces/:trace_id", async (request, response) => {
+  const { id: accountId } = await accountOf(request);
+  const id = request.params.trace_id;
+  const trace = await prisma.trace.findFirst({ where: { accountId, id } });
+  if (!trace) {
+    response.status(404).json({ error: "Trace not found" });
+    return;
+  }
+  const { status, ended_at } = request.body;
+  await prisma.trace.update({
+    where: { accountId_id: { accountId, id } },
+    data: { status, endedAt: ended_at ? new Date(ended_at) : null },
+  });
+  response.json({ ok: true });
+});
+
+app.get("/api/v1/traces/:trace_id", async (request, response) => {
+  const { id: accountId } = await accountOf(request);
+  const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
+  if (!trace) {
+    response.status(404).json({ error: "Trace not found" });
+    return;
+  }
+  const spans = await prisma.span.findMany({ where: { accountId, traceId: trace.id }, orderBy: { id: "asc" } });
+  response.json({ ...trace, spans });
+});
+
+const server = createServer(app).listen(0, "127.0.0.1", () => {
+  console.log(JSON.stringify({ msg: "listening", port: (server.address() as AddressInfo).port }));
+});

@@ -1,0 +1,103 @@
+import type { Measurement } from "./measure.js";
+import { operations } from "./scenario.js";
+
+/** Everything that one run of the bench found. */
+export interface Results {
+  at: string;
+  machine: string;
+  seconds: number;
+  rounds: number;
+  /** Every operation on every server. */
+  servers: Measurement[];
+  /** Creates over several numbers of connections. */
+  connections: Measurement[];
+  /** Creates for several numbers of accounts. */
+  accounts: Measurement[];
+}
+
+const columns = [
+  ["operation", (m: Measurement) => m.operation],
+  ["server", (m: Measurement) => m.server],
+  ["conns", (m: Measurement) => String(m.connections)],
+  ["accounts", (m: Measurement) => String(m.accounts)],
+  ["req/s", (m: Measurement) => m.requestsPerSecond.toFixed(0)],
+  ["p50 ms", (m: Measurement) => m.p50Ms.toFixed(1)],
+  ["p99 ms", (m: Measurement) => m.p99Ms.toFixed(1)],
+  ["node us", (m: Measurement) => m.nodeMicrosPerRequest.toFixed(0)],
+  ["pg us", (m: Measurement) => m.postgresMicrosPerRequest.toFixed(0)],
+  ["RSS MB", (m: Measurement) => (m.memoryBytes / 1e6).toFixed(0)],
+  ["errors", (m: Measurement) => String(m.errors)],
+  ["2xx", (m: Measurement) => String(m.acknowledged)],
+  ["rows", (m: Measurement) => (m.rows === null ? "-" : String(m.rows))],
+  ["counted", (m: Measurement) => (m.counted === null ? "-" : String(m.counted))],
+] as const;
+
+/** A table of measurements; CPU is in microseconds per request. */
+export function formatTable(measurements: readonly Measurement[]): string {
+  const cells = [columns.map(([title]) => title), ...measurements.map((each) => columns.map(([, show]) => show(each)))];
+  const widths = columns.map((_, n) => Math.max(...cells.map((row) => row[n]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, n) => (n < 2 ? cell.padEnd(widths[n] ?? 0) : cell.padStart(widths[n] ?? 0))).join("  ");
+  return cells.map((row) => line(row).trimEnd()).join("\n");
+}
+
+/** The whole report as text. */
+export function formatReport(results: Results): string {
+  return [
+    `${results.machine}, ${results.at.slice(0, 10)}; runs of ${results.seconds} s, the median of ${results.rounds}`,
+    formatTable(results.servers),
+    formatRatios(results.servers),
+    "Creates, by connections",
+    formatTable(results.connections),
+    "Creates, by accounts",
+    formatTable(results.accounts),
+    "",
+  ].join("\n\n");
+}
+
+/** Ours against the others, for each operation. */
+function formatRatios(measurements: readonly Measurement[]): string {
+  const of = (operation: string, server: string) =>
+    measurements.find((each) => each.operation === operation && each.server === server);
+  const lines = operations.flatMap((operation) => {
+    const [ours, nothing, orm] = ["ours", "express-null", "orm"].map((server) => of(operation, server));
+    if (!ours || !nothing || !orm) return [];
+    const ratio = (other: Measurement) => (ours.requestsPerSecond / other.requestsPerSecond).toFixed(2);
+    const p99 = (ours.p99Ms / nothing.p99Ms).toFixed(1);
+    return [`${operation.padEnd(8)}  ours/null ${ratio(nothing)}   ours/orm ${ratio(orm)}   p99 ours/null ${p99}`];
+  });
+  return lines.join("\n");
+}
+
+const width = 760;
+const labelWidth = 190;
+const barHeight = 16;
+const groupGap = 14;
+const colours: Readonly<Record<string, string>> = { "express-null": "#9aa5b1", ours: "#2f6fde", orm: "#d08770" };
+
+/** Requests per second of every operation and server, as a bar chart. */
+export function drawChart(measurements: readonly Measurement[]): string {
+  const fastest = Math.max(...measurements.map((each) => each.requestsPerSecond));
+  const parts: string[] = [];
+  let y = 34;
+  for (const operation of operations) {
+    for (const each of measurements.filter((one) => one.operation === operation)) {
+      const length = Math.max(1, (each.requestsPerSecond / fastest) * (width - labelWidth - 90));
+      const textY = y + barHeight - 4;
+      parts.push(
+        `<text x="${labelWidth - 8}" y="${textY}" text-anchor="end">${operation}, ${each.server}</text>`,
+        `<rect x="${labelWidth}" y="${y}" width="${length.toFixed(1)}" height="${barHeight - 3}" fill="${colours[each.server] ?? "#888"}"/>`,
+        `<text x="${(labelWidth + length + 6).toFixed(1)}" y="${textY}">${each.requestsPerSecond.toFixed(0)}</text>`,
+      );
+      y += barHeight;
+    }
+    y += groupGap;
+  }
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" viewBox="0 0 ${width} ${y}" font-family="system-ui, sans-serif" font-size="12" fill="#555">`,
+    `<text x="${labelWidth}" y="18" font-size="14">Requests per second, 64 connections, everything on one machine</text>`,
+    ...parts,
+    "</svg>",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,113 @@
+import { createAccount, issueKey } from "@waymark/auth";
+import { createPrisma, createUuidV7 } from "@waymark/database";
+import type pg from "pg";
+import type { LoadRequest } from "./load.js";
+
+/** An account of the bench, its key, and traces that spans and changes go to. */
+export interface BenchAccount {
+  id: string;
+  key: string;
+  traces: readonly string[];
+}
+
+/** What is measured: create a trace, add a span, finalize, read a trace of 50 spans. */
+export const operations = ["create", "span", "finalize", "read"] as const;
+
+/** One of {@link operations}. */
+export type Operation = (typeof operations)[number];
+
+/** Spans of the trace that is read. */
+const spansToRead = 50;
+/** Traces of each account: more than there are connections, so that no two change one trace at a time. */
+const tracesPerAccount = 300;
+
+const metadata = { model: "gpt-4o", session: "5f0c7f6e", tags: ["support", "billing"], temperature: 0.2 };
+const traceBody = {
+  agent_id: "support-agent",
+  name: "Answer ticket 1042: where is my refund?",
+  status: "running",
+  started_at: "2026-11-21T09:00:00.000Z",
+  metadata,
+};
+const spanBody = {
+  name: "call the model",
+  status: "ok",
+  started_at: "2026-11-21T09:00:01.250Z",
+  ended_at: "2026-11-21T09:00:02.750Z",
+  input: {
+    messages: [
+      { role: "system", content: "You answer tickets of a web shop. Be short." },
+      { role: "user", content: 'Where is my refund for order 1042? It says "pending".' },
+    ],
+  },
+  output: { content: "Your refund was sent on Monday and takes three working days.", usage: { input: 61, output: 14 } },
+};
+const finalBody = { status: "success", ended_at: "2026-11-21T09:00:04.250Z" };
+
+/** Makes Pro accounts, each with a key and traces; the first trace of each has the spans that are read. */
+export async function makeAccounts(pool: pg.Pool, count: number): Promise<BenchAccount[]> {
+  const prisma = createPrisma(pool);
+  const uuid = createUuidV7();
+  const accounts: BenchAccount[] = [];
+  for (let n = 0; n < count; n++) {
+    const { id } = await createAccount(prisma, { email: `bench-${n}@example.com`, plan: "pro" });
+    const { key } = await issueKey(prisma, { accountId: id, service: "trace", name: "bench" });
+    const traces = Array.from({ length: tracesPerAccount }, uuid);
+    await pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, metadata)
+       SELECT $1, id, 'support-agent', 'A run', 'running', now(), $3 FROM unnest($2::uuid[]) AS t (id)`,
+      [id, traces, JSON.stringify(metadata)],
+    );
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output)
+       SELECT $1, $2, id, $4, $5, $6, $7, $8, $9 FROM unnest($3::uuid[]) AS s (id)`,
+      [
+        id,
+        traces[0],
+        Array.from({ length: spansToRead }, uuid),
+        spanBody.name,
+        spanBody.status,
+        spanBody.started_at,
+        spanBody.ended_at,
+        JSON.stringify(spanBody.input),
+        JSON.stringify(spanBody.output),
+      ],
+    );
+    accounts.push({ id, key, traces });
+  }
+  await pool.query("VACUUM ANALYZE");
+  return accounts;
+}
+
+/** The requests of a connection: each connection goes through the accounts from another start, over traces of its own. */
+export function requestsOf(
+  operation: Operation,
+  accounts: readonly BenchAccount[],
+  connection: number,
+  connections: number,
+): LoadRequest[] {
+  const rotated = accounts.map((_, n) => accounts[(n + connection) % accounts.length] ?? missing());
+  // Trace 0 is for reading: it must keep its 50 spans.
+  const ownTraces = Array.from({ length: Math.ceil(60 / accounts.length) }, (_, n) => 1 + n * connections + connection);
+  return ownTraces.flatMap((place) => rotated.map((account) => requestOf(operation, account, place)));
+}
+
+function requestOf(operation: Operation, account: BenchAccount, place: number): LoadRequest {
+  const headers = { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json" };
+  const trace = account.traces[1 + (place % (tracesPerAccount - 1))];
+  const path = "/api/v1/traces";
+  switch (operation) {
+    case "create":
+      return { method: "POST", path, headers, body: JSON.stringify(traceBody) };
+    case "span":
+      return { method: "POST", path: `${path}/${trace}/spans`, headers, body: JSON.stringify(spanBody) };
+    case "finalize":
+      return { method: "PATCH", path: `${path}/${trace}`, headers, body: JSON.stringify(finalBody) };
+    case "read":
+      return { method: "GET", path: `${path}/${account.traces[0]}`, headers: { Authorization: headers.Authorization } };
+  }
+}
+
+function missing(): never {
+  throw new Error("There are no accounts");
+}
