@@ -39,9 +39,9 @@ export function createApp(deps: AppDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.use(requestContext(deps));
-  app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(api.basePath, authenticate(deps.keys));
   app.use(api.basePath, createRouter(routes, api.basePath, createBodyReader(deps.bodyLimitBytes)));
+  app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** The services that keys are made for, and the prefix that tells each one's keys. */
@@ -41,7 +41,7 @@ export function isApiKeyOf(service: KeyService, text: string): boolean {
 
 /** The SHA-256 of a key, the only form in which it is stored. */
 export function hashApiKey(key: string): Buffer {
-  return createHash("sha256").update(key, "utf8").digest();
+  return hash("sha256", key, "buffer");
 }
 
 function checksum(text: string): string {

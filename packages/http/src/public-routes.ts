@@ -19,12 +19,11 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
   const get = (path: string, handler: RequestHandler) => {
     router
       .route(path)
-      .all((_request, response, next) => {
+      .get((request, response, next) => {
         markRoute(response, path);
-        next();
+        return handler(request, response, next);
       })
-      .get(handler)
-      .all(refuseMethod(["GET", "HEAD"]));
+      .all(refuseMethod(["GET", "HEAD"], path));
   };
   get("/health", (_request, response) => {
     response.json({ status: "ok" });

@@ -79,27 +79,26 @@ export function createRouter(routes: readonly Route[], basePath: string, readBod
   for (const path of new Set(routes.map((each) => each.path))) {
     const atPath = routes.filter((each) => each.path === path);
     const mounted = router.route(path);
-    mounted.all((_request, response, next) => {
-      markRoute(response, `${basePath}${path}`);
-      next();
-    });
-    for (const each of atPath) mounted[each.method](createHandler(each, readBody));
+    const label = `${basePath}${path}`;
+    for (const each of atPath) mounted[each.method](createHandler(each, label, readBody));
     const allowed = atPath.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
-    mounted.all(refuseMethod(allowed));
+    mounted.all(refuseMethod(allowed, label));
   }
   return router;
 }
 
-/** Answers 405 and names the methods that the path has. */
-export function refuseMethod(allowed: readonly string[]): RequestHandler {
-  return () => {
+/** Answers 405 and names the methods that the path has; `label` is the route's name in metrics. */
+export function refuseMethod(allowed: readonly string[], label: string): RequestHandler {
+  return (_request, response) => {
+    markRoute(response, label);
     throw new AppError("method_not_allowed", { details: { allowed }, headers: { Allow: allowed.join(", ") } });
   };
 }
 
-function createHandler(spec: Route, readBody: ReadBody | undefined): RequestHandler {
+function createHandler(spec: Route, label: string, readBody: ReadBody | undefined): RequestHandler {
   if (spec.body && !readBody) throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
   return async (request, response) => {
+    markRoute(response, label);
     const query = spec.query ? validate(spec.query, request.query) : undefined;
     const json = spec.body && readBody ? await readBody(request, response, spec.opaqueKeys ?? []) : undefined;
     const body = spec.body ? validate(spec.body, json) : undefined;
@@ -109,18 +108,20 @@ function createHandler(spec: Route, readBody: ReadBody | undefined): RequestHand
   };
 }
 
-async function send(response: Response, answer: Answer): Promise<void> {
-  response.status(answer.status);
+/** Written by Node's own means: Express's `json` and `send` do the same at several times the cost. */
+async function send(response: Response, { status, headers, body, contentType }: Answer): Promise<void> {
+  response.statusCode = status;
   response.setHeader("Cache-Control", "no-store");
-  if (answer.headers) response.set(answer.headers);
-  if (typeof answer.body === "string") response.type(answer.contentType ?? "application/json").send(answer.body);
-  else if (Symbol.asyncIterator in answer.body) await sendPieces(response, answer.body);
-  else response.json(answer.body);
+  response.setHeader("Content-Type", `${contentType ?? "application/json"}; charset=utf-8`);
+  if (headers) for (const name in headers) response.setHeader(name, headers[name] ?? "");
+  if (typeof body !== "string" && Symbol.asyncIterator in body) return sendPieces(response, body);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
 }
 
 /** Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. */
 async function sendPieces(response: Response, pieces: AsyncIterable<string>): Promise<void> {
-  response.type("application/json");
   if (response.req.method === "HEAD") {
     response.end();
     return;
