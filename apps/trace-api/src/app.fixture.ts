@@ -63,6 +63,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     applicationName: "test",
     statementTimeoutMs: 10_000,
     lockTimeoutMs: 1_000,
+    plansOnce: true,
   });
   const prisma = createPrisma(pool);
 

@@ -31,8 +31,13 @@ export interface AppDeps {
 
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const writing = { ...deps, gather: createGather(deps.registry) };
-  const routes = [createTraceRoute(writing), addSpanRoute(writing), finalizeTraceRoute(writing), getTraceRoute(deps)];
+  const gathering = { ...deps, gather: createGather(deps.registry) };
+  const routes = [
+    createTraceRoute(gathering),
+    addSpanRoute(gathering),
+    finalizeTraceRoute(gathering),
+    getTraceRoute(gathering),
+  ];
   const api = describeTraceApi(routes);
 
   const app = express();

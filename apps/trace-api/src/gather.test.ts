@@ -154,7 +154,7 @@ describe("gathered writes", () => {
     const written: number[] = [];
     const add = gather<{ accountId: string; n: number }, number>({
       name: "slow",
-      write: async (rows) => {
+      run: async (rows) => {
         await test.pool.query("SELECT pg_sleep(0.02)");
         written.push(...rows.map(({ n }) => n));
         return rows.map(({ n }) => n);
@@ -175,7 +175,7 @@ describe("gathered writes", () => {
     const statements: number[] = [];
     const add = gather<{ accountId: string; bytes: number }, void>({
       name: "large",
-      write: async (rows) => {
+      run: async (rows) => {
         await test.pool.query("SELECT pg_sleep(0.005)");
         statements.push(rows.reduce((sum, { bytes }) => sum + bytes, 0));
         return rows.map(() => undefined);

@@ -3,7 +3,7 @@ import { AppError } from "@waymark/errors";
 import { Gauge, Histogram, type Registry } from "prom-client";
 
 /** Rows of one statement at most: beyond it the cost per row hardly falls, and the wait for the statement grows. */
-const maxRows = 256;
+const maxRowsPerStatement = 256;
 /** Bytes of opaque JSON in one statement at most, but for a row that is larger alone. */
 const maxBytes = 1_048_576;
 /** Rows that may wait: a few tenths of a second's work. Who comes later does better to try again than to wait longer. */
@@ -13,7 +13,7 @@ const maxWaitingBytes = 32 * 1_048_576;
 /** Seconds after which a refused client may try again. */
 const retryAfterSeconds = 1;
 
-/** What one request wants to have written. */
+/** What one request wants to have written or read. */
 export interface Row {
   readonly accountId: string;
 }
@@ -21,8 +21,12 @@ export interface Row {
 export interface GatherOptions<Item extends Row, Result> {
   /** Names the statement in metrics. */
   name: string;
-  /** Writes all rows in one transaction, or none, and gives their results in the rows' order. */
-  write(rows: readonly Item[]): Promise<readonly Result[]>;
+  /** Does the work for all rows in one statement, so wholly or not at all, and gives the results in the rows' order. */
+  run(rows: readonly Item[]): Promise<readonly Result[]>;
+  /** Statements in flight at most; 1 where omitted. With more than one, {@link targetOf} keeps no order. */
+  maxInFlight?: number;
+  /** Rows of one statement at most; 256 where omitted. */
+  maxRows?: number;
   /** How much opaque JSON a row carries, in UTF-16 code units. */
   bytesOf?(row: Item): number;
   /** Rows go into one statement only with rows of the same kind. */
@@ -45,15 +49,15 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Gathers concurrent writes: rows that come while a statement is in flight go out together in the next one. Nothing waits
- * for company, so that a lone row goes out at once. Each row gets its own result. When a statement fails, its rows are
- * tried again apart, first by account and then one by one, so that a row that cannot be stored or is locked fails alone.
+ * Gathers concurrent requests: rows that come while a statement is in flight go out together in the next one. Nothing
+ * waits for company, so that a lone row goes out at once. Each row gets its own result. When a statement fails, its rows
+ * are tried again apart, first by account and then one by one, so that a row that cannot be stored or is locked fails alone.
  * @returns a factory; its functions reject with AppError 503 where too much waits already
  */
 export function createGather(registry: Registry): Gather {
   const rowsPerStatement = new Histogram({
     name: "waymark_rows_per_statement",
-    help: "Rows that one gathered statement wrote",
+    help: "Rows that one gathered statement wrote or read",
     labelNames: ["statement"],
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     registers: [registry],
@@ -61,7 +65,7 @@ export function createGather(registry: Registry): Gather {
   const queues = new Map<string, readonly unknown[]>();
   new Gauge({
     name: "waymark_rows_waiting",
-    help: `Rows that wait for the statement in flight; ${maxWaitingRows} at most, then 503`,
+    help: `Rows that wait for statements in flight; ${maxWaitingRows} at most, then 503`,
     labelNames: ["statement"],
     registers: [registry],
     collect() {
@@ -70,16 +74,16 @@ export function createGather(registry: Registry): Gather {
   });
 
   return (options) => {
-    const queue = new WriteQueue(options, (rows) => rowsPerStatement.observe({ statement: options.name }, rows));
+    const queue = new Queue(options, (rows) => rowsPerStatement.observe({ statement: options.name }, rows));
     queues.set(options.name, queue.waiting);
     return (row) => queue.add(row);
   };
 }
 
-class WriteQueue<Item extends Row, Result> {
+class Queue<Item extends Row, Result> {
   readonly waiting: Waiting<Item, Result>[] = [];
   private waitingBytes = 0;
-  private isRunning = false;
+  private inFlight = 0;
 
   constructor(
     private readonly options: GatherOptions<Item, Result>,
@@ -97,19 +101,19 @@ class WriteQueue<Item extends Row, Result> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ row, bytes, resolve, reject });
       this.waitingBytes += bytes;
-      if (!this.isRunning) void this.run();
+      if (this.inFlight < (this.options.maxInFlight ?? 1)) void this.run();
     });
   }
 
   private async run(): Promise<void> {
-    this.isRunning = true;
+    this.inFlight++;
     while (this.waiting.length > 0) await this.settle(this.take());
-    this.isRunning = false;
+    this.inFlight--;
   }
 
   /** The rows of the next statement, oldest first; those that cannot join it keep their order. */
   private take(): Waiting<Item, Result>[] {
-    const { kindOf, targetOf } = this.options;
+    const { kindOf, targetOf, maxRows = maxRowsPerStatement } = this.options;
     const taken: Waiting<Item, Result>[] = [];
     const left: Waiting<Item, Result>[] = [];
     const targets = new Set<string>();
@@ -138,7 +142,7 @@ class WriteQueue<Item extends Row, Result> {
     let results: readonly Result[];
     try {
       this.observe(entries.length);
-      results = await this.options.write(entries.map(({ row }) => row));
+      results = await this.options.run(entries.map(({ row }) => row));
     } catch (error) {
       const parts = apart(entries, error);
       if (parts.length > 1) await Promise.all(parts.map((part) => this.settle(part)));

@@ -20,6 +20,7 @@ async function start(config: Config, log: Logger) {
     applicationName: "waymark trace-api",
     statementTimeoutMs,
     lockTimeoutMs,
+    plansOnce: true,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });
   const keys = createKeyDirectory({ service: "trace", pool, connectionString: config.database.url, log });

@@ -11,6 +11,8 @@ export interface PoolOptions {
   statementTimeoutMs: number;
   /** A statement that waits longer for one lock fails; no limit where omitted. */
   lockTimeoutMs?: number;
+  /** Plans each prepared statement once: for statements whose plan does not hang on their values. */
+  plansOnce?: boolean;
   /** Told of connections that break while idle; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
 }
@@ -38,7 +40,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    options: "-c TimeZone=UTC",
+    options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan" : ""}`,
     types,
   });
   pool.on("error", (error) => options.onIdleError?.(error));

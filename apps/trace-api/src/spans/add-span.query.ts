@@ -27,7 +27,7 @@ const insertSpansSql = `
 export function createSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<SpanToAdd, boolean>({
     name: "add-span",
-    write: (spans) => insertSpans(pool, spans),
+    run: (spans) => insertSpans(pool, spans),
     bytesOf: ({ span }) => (span.input?.text.length ?? 0) + (span.output?.text.length ?? 0) + (span.error?.length ?? 0),
   });
 }

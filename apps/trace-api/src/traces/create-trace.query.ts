@@ -76,7 +76,7 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
   const knownAgents = new Set<string>();
   const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
-    write: (rows) => insertTraces(pool, rows),
+    run: (rows) => insertTraces(pool, rows),
     bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
     kindOf: ({ month, plan }) => `${month} ${plan.tracesPerMonth}`,
   });

@@ -47,7 +47,7 @@ const finalizeTracesSql = `
 export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
-    write: (changes) => finalizeTraces(pool, changes),
+    run: (changes) => finalizeTraces(pool, changes),
     targetOf: ({ accountId, traceId }) => accountId + traceId,
   });
 }

@@ -1,9 +1,15 @@
 import type pg from "pg";
+import type { Gather } from "../gather.js";
 
 /** Spans of one page at most. */
 const maxPageSpans = 1_000;
 /** Bytes of a page's opaque JSON and error texts at most, as they are stored (perhaps compressed), but for a lone span's. */
 const maxPageBytes = 262_144;
+
+/** Reads cost the database more than writes: several at once use several of its cores. */
+const maxReadsInFlight = 4;
+/** Pages of one statement at most, so that the answer of one waits for few others. */
+const maxPagesPerStatement = 16;
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
@@ -28,29 +34,39 @@ const traceJson = `concat(
   ',"metadata":', ${orNull("t.metadata")}, ',"spans":[')`;
 
 /**
- * The trace as the JSON text that goes to the client, with its spans after $3, $4 at most: opaque JSON is copied as text
- * and never parsed. Spans come in the order they were received, since their ids rise. `last` is the last span's id where
- * the page is full; `spans` is null where they weigh more than $5, unless it is one alone. Text is put together here
- * because that takes half the time of `json_build_object`. One probe of `trace_pkey` and two reads of one range of
- * `span_pkey`, both of which start with the account, so that a foreign trace is not found. Sessions speak UTC.
+ * Each trace as the JSON text that goes to the client, with its spans after a given one, up to a number: opaque JSON is
+ * copied as text and never parsed. Spans come in the order they were received, since their ids rise. `last` is the last
+ * span's id where the page is full; `spans` is null where they weigh more than $5, unless it is one alone. Text is put
+ * together here because that takes half the time of `json_build_object`. One probe of `trace_pkey` and two reads of one
+ * range of `span_pkey` for a trace; both start with the account, so that a foreign trace is not found. Sessions speak UTC.
  */
-const readTraceSql = `
-  SELECT CASE WHEN $3::uuid = '${firstId}' THEN ${traceJson} END AS head, page.last,
-    CASE WHEN page.bytes <= $5 OR $4 = 1 THEN (
+const readTracesSql = `
+  SELECT q.place::int, CASE WHEN q.after = '${firstId}' THEN ${traceJson} END AS head, page.last, page.fits,
+    CASE WHEN page.fits THEN (
       SELECT string_agg(${spanJson}, ',' ORDER BY s.id) FROM span s
-      WHERE s.account_id = t.account_id AND s.trace_id = t.id
-        AND s.id > $3::uuid AND s.id <= COALESCE(page.last, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    ) END AS spans, page.bytes <= $5 OR $4 = 1 AS fits
-  FROM trace t, LATERAL (
-    SELECT (array_agg(s.id ORDER BY s.id))[$4::int] AS last, COALESCE(sum(
+      WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id
+        AND s.id > q.after AND s.id <= COALESCE(page.last, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    ) END AS spans
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[]) WITH ORDINALITY AS q (account_id, trace_id, after, most, place)
+  JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
+  LATERAL (
+    SELECT (array_agg(s.id ORDER BY s.id))[q.most] AS last, q.most = 1 OR COALESCE(sum(
       COALESCE(pg_column_size(s.input), 0) + COALESCE(pg_column_size(s.output), 0) + COALESCE(pg_column_size(s.error), 0)
-    ), 0) AS bytes
+    ), 0) <= $5 AS fits
     FROM (
       SELECT id, input, output, error FROM span
-      WHERE account_id = t.account_id AND trace_id = t.id AND id > $3::uuid ORDER BY id LIMIT $4
+      WHERE account_id = q.account_id AND trace_id = q.trace_id AND id > q.after ORDER BY id LIMIT q.most
     ) s
-  ) page
-  WHERE t.account_id = $1 AND t.id = $2`;
+  ) page`;
+
+interface PageToRead {
+  accountId: string;
+  traceId: string;
+  /** The span after which the page begins. */
+  after: string;
+  /** Spans at most. */
+  most: number;
+}
 
 interface Page {
   head: string | null;
@@ -60,40 +76,57 @@ interface Page {
   fits: boolean;
 }
 
+type ReadPage = (page: PageToRead) => Promise<Page | undefined>;
+
+/** A trace as JSON text, whole or in pieces; undefined where the account has none with that id. */
+export type ReadTrace = (accountId: string, traceId: string) => Promise<string | AsyncIterable<string> | undefined>;
+
 /**
- * The account's trace with its spans as JSON text, or undefined where the account has none with that id. A large trace
- * comes in pieces, each read when the one before has been taken: memory stays flat, and a slow client holds no connection.
+ * Reads traces with their spans. A large trace comes in pieces, each read when the one before has been taken: memory
+ * stays flat, and a slow client holds no connection.
  */
-export async function readTrace(
-  pool: pg.Pool,
-  accountId: string,
-  traceId: string,
-): Promise<string | AsyncIterable<string> | undefined> {
-  const readPage = async (after: string, limit: number): Promise<Page | undefined> => {
-    const { rows } = await pool.query<Page>({
-      name: "read-trace",
-      text: readTraceSql,
-      values: [accountId, traceId, after, limit, maxPageBytes],
-    });
-    return rows[0];
+export function createTraceReader({ pool, gather }: { pool: pg.Pool; gather: Gather }): ReadTrace {
+  const readPage = gather<PageToRead, Page | undefined>({
+    name: "read-trace",
+    run: (pages) => readPages(pool, pages),
+    maxInFlight: maxReadsInFlight,
+    maxRows: maxPagesPerStatement,
+  });
+  return async (accountId, traceId) => {
+    const first = await readPage({ accountId, traceId, after: firstId, most: maxPageSpans });
+    if (!first) return undefined;
+    if (first.fits && first.last === null) return `${first.head}${first.spans ?? ""}]}`;
+    return readOn(first, { accountId, traceId, after: firstId, most: maxPageSpans }, readPage);
   };
-  const first = await readPage(firstId, maxPageSpans);
-  if (!first) return undefined;
-  if (first.fits && first.last === null) return `${first.head}${first.spans ?? ""}]}`;
-  return readOn(first, readPage);
 }
 
-async function* readOn(first: Page, readPage: (after: string, limit: number) => Promise<Page | undefined>) {
+async function readPages(pool: pg.Pool, pages: readonly PageToRead[]): Promise<(Page | undefined)[]> {
+  const { rows } = await pool.query<Page & { place: number }>({
+    name: "read-traces",
+    text: readTracesSql,
+    values: [
+      pages.map(({ accountId }) => accountId),
+      pages.map(({ traceId }) => traceId),
+      pages.map(({ after }) => after),
+      pages.map(({ most }) => most),
+      maxPageBytes,
+    ],
+  });
+  const results: (Page | undefined)[] = pages.map(() => undefined);
+  for (const row of rows) results[row.place - 1] = row;
+  return results;
+}
+
+async function* readOn(first: Page, { accountId, traceId, ...start }: PageToRead, readPage: ReadPage) {
   yield first.head ?? "";
-  let after = firstId;
-  let limit = maxPageSpans;
+  let { after, most } = start;
   // A trace that retention deletes meanwhile ends here: there is no next page, and what was sent stays valid JSON.
-  for (let page: Page | undefined = first; page; page = await readPage(after, limit)) {
+  for (let page: Page | undefined = first; page; page = await readPage({ accountId, traceId, after, most })) {
     if (!page.fits) {
-      limit = Math.ceil(limit / 4);
+      most = Math.ceil(most / 4);
       continue;
     }
-    if (page.spans !== null) yield after === firstId ? page.spans : `,${page.spans}`;
+    if (page.spans !== null) yield after === start.after ? page.spans : `,${page.spans}`;
     if (page.last === null) break;
     after = page.last;
   }

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { readTrace } from "./get-trace.query.js";
+import { createGather } from "../gather.js";
+import { createTraceReader } from "./get-trace.query.js";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);
 
@@ -100,7 +102,8 @@ describe("GET /api/v1/traces/:trace_id", () => {
          FROM generate_series(1, 100) n`,
         [account.id, id],
       );
-      const pieces = await readTrace(test.pool, account.id, id);
+      const readTrace = createTraceReader({ pool: test.pool, gather: createGather(new Registry()) });
+      const pieces = await readTrace(account.id, id);
       if (typeof pieces !== "object") throw new Error("10 MB come in pieces");
       let text = "";
       let largest = 0;

@@ -5,8 +5,9 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound } from "../api.js";
+import type { Gather } from "../gather.js";
 import { spanStatuses } from "../spans/span.schema.js";
-import { readTrace } from "./get-trace.query.js";
+import { createTraceReader } from "./get-trace.query.js";
 import { traceStatuses } from "./trace.schema.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
@@ -35,7 +36,8 @@ const readTraceSchema = z.object({
 });
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
-export function getTraceRoute({ pool }: { pool: pg.Pool }) {
+export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {
+  const readTrace = createTraceReader(deps);
   return route({
     method: "get",
     path: "/traces/:trace_id",
@@ -76,7 +78,7 @@ export function getTraceRoute({ pool }: { pool: pg.Pool }) {
     async handle({ params, response }) {
       const { accountId } = principalOf(response);
       const traceId = params["trace_id"] ?? "";
-      const body = isUuid(traceId) ? await readTrace(pool, accountId, traceId) : undefined;
+      const body = isUuid(traceId) ? await readTrace(accountId, traceId) : undefined;
       if (body === undefined) throw new AppError("trace_not_found");
       return { status: 200, body };
     },
