@@ -100,7 +100,7 @@ describe("a service without keys", () => {
   it("shows commands without one", () => {
     const page = docsPage(open, { origin: "https://api.example.com" });
     expect(page).toContain("curl -X POST https://api.example.com/x");
-    expect(page).toContain("<pre>ok</pre>");
+    expect(page).toContain("<pre>text/plain\n\nok</pre>");
     expect(page).not.toContain("Authorization");
   });
 });

@@ -112,12 +112,17 @@ function createHandler(spec: Route, label: string, readBody: ReadBody | undefine
 async function send(response: Response, { status, headers, body, contentType }: Answer): Promise<void> {
   response.statusCode = status;
   response.setHeader("Cache-Control", "no-store");
-  response.setHeader("Content-Type", `${contentType ?? "application/json"}; charset=utf-8`);
+  response.setHeader("Content-Type", withCharset(contentType ?? "application/json"));
   if (headers) for (const name in headers) response.setHeader(name, headers[name] ?? "");
   if (typeof body !== "string" && Symbol.asyncIterator in body) return sendPieces(response, body);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  response.setHeader("Content-Length", Buffer.byteLength(text));
+  // The length in a 304 would be that of the text that it spares.
+  if (status !== 304) response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);
+}
+
+function withCharset(contentType: string): string {
+  return contentType.includes("charset=") ? contentType : `${contentType}; charset=utf-8`;
 }
 
 /** Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. */
