@@ -35,4 +35,4 @@ function createExpressApp() {
 const handler = process.env.NULL_APP === "collector" ? await createCollectorApp() : createExpressApp();
 const server = await listen({ handler, host: "127.0.0.1", port: 0, portVariable: "none" });
 log.info({ port: server.port }, "listening");
-process.on("SIGTERM", () => process.exit(0));
+process.on("SIGTERM", () => process.exit());

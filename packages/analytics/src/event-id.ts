@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { formatUuid } from "@waymark/database";
 import type { ImportLine } from "./import-line.schema.js";
 
 /**
@@ -21,26 +20,23 @@ export interface LineId {
 export function lineId(line: ImportLine): LineId {
   const { id } = line;
   if (id !== null) return { first: id.toLowerCase(), nth: () => id.toLowerCase() };
-  const digest = hash("sha256", contentOf(line), "buffer");
+  const digest = hash("sha256", contentOf(line), "hex");
   const millis = Date.parse(line.at);
   const first = toUuid(millis, digest);
   return {
     first,
-    nth: (occurrence) =>
-      occurrence === 1
-        ? first
-        : toUuid(millis, hash("sha256", Buffer.concat([digest, Buffer.from(`#${occurrence}`)]), "buffer")),
+    nth: (occurrence) => (occurrence === 1 ? first : toUuid(millis, hash("sha256", `${digest}#${occurrence}`, "hex"))),
   };
 }
 
-/** A UUID version 8 (RFC 9562, 5.8): 48 bits of time as in version 7, then 74 bits of the hash. */
-function toUuid(millis: number, digest: Buffer): string {
-  const bytes = Buffer.allocUnsafe(16);
-  bytes.writeUIntBE(millis, 0, 6);
-  digest.copy(bytes, 6, 0, 10);
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(6) & 0x0f), 6);
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
-  return formatUuid(bytes);
+/**
+ * A UUID version 8 (RFC 9562, 5.8): 48 bits of time as in version 7, then 74 bits of the hash. Put together as text: a buffer per
+ * line would be most of an import's memory.
+ */
+function toUuid(millis: number, digest: string): string {
+  const time = millis.toString(16).padStart(12, "0");
+  const variant = (0x8 | (Number.parseInt(digest.charAt(4), 16) & 0x3)).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-8${digest.slice(1, 4)}-${variant}${digest.slice(5, 8)}-${digest.slice(8, 20)}`;
 }
 
 function contentOf(line: ImportLine): string {

@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { hash } from "node:crypto";
+import { hash64 } from "./hash64.js";
 import { dimensions, type SiteEvent, valueIn } from "./site-event.js";
 
 /** What is known of a visitor of a day before a batch. */
@@ -86,9 +85,7 @@ export function rollUp(
 
 /** 64 bits of SHA-256 over dimension and value, as Postgres's bigint and its function `seen_hash` have them. */
 export function seenHash(dimension: string, value: string): string {
-  return hash("sha256", Buffer.from(`${dimension}\n${value}`), "buffer")
-    .readBigInt64BE()
-    .toString();
+  return hash64(`${dimension}\n${value}`);
 }
 
 /** A row that a batch adds to. */

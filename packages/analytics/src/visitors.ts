@@ -1,5 +1,6 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type pg from "pg";
+import { hash64 } from "./hash64.js";
 
 /** How long a salt lives (design, "Statistics"): a day's visitors are told apart that day, and by nobody afterwards. */
 const saltLifeMs = 48 * 3_600_000;
@@ -77,7 +78,7 @@ export async function purgeSalts(pool: pg.Pool, now: Date): Promise<number> {
 
 /** The visitor of a UTC day by address and browser: 64 bits of SHA-256 over the day's salt, the site and both. */
 export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent: string): string {
-  return hash64(Buffer.concat([salt, Buffer.from(`${siteId}\0${ip}\0${userAgent}`)]));
+  return hash64(`${salt.toString("hex")}\0${siteId}\0${ip}\0${userAgent}`);
 }
 
 /**
@@ -86,9 +87,4 @@ export function hashVisitor(salt: Buffer, siteId: string, ip: string, userAgent:
  */
 export function hashPseudonym(siteId: string, day: string, pseudonym: string): string {
   return hash64(`visitor\0${siteId}\0${day}\0${pseudonym}`);
-}
-
-/** The first 64 bits of SHA-256, as the text of Postgres's bigint. */
-function hash64(data: Buffer | string): string {
-  return hash("sha256", data, "buffer").readBigInt64BE().toString();
 }

@@ -1,6 +1,7 @@
 import { findAccount } from "@waymark/auth";
 import { createUuidV7, isUuid, type PrismaClient } from "@waymark/database";
 import { textProblem } from "@waymark/fields";
+import type pg from "pg";
 import { CommandError } from "./command-error.js";
 import { normaliseDomain } from "./site-domain.js";
 
@@ -45,11 +46,15 @@ export async function listSites(prisma: PrismaClient, accountId: string): Promis
   return sites.map(present);
 }
 
+/** A probe of `site_pkey`. Without Prisma, whose query compiler would be a tenth of an import's memory. */
+const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1";
+
 /** @throws CommandError when there is no site with the id */
-export async function findSite(prisma: PrismaClient, id: string): Promise<Site> {
-  const site = isUuid(id) ? await prisma.site.findUnique({ where: { id } }) : null;
+export async function findSite(pool: pg.Pool, id: string): Promise<Site> {
+  const { rows } = isUuid(id) ? await pool.query<Site>(findSiteSql, [id]) : { rows: [] };
+  const [site] = rows;
   if (!site) throw new CommandError(`There is no site '${id}'. 'waymark site list --account ID' shows them.`);
-  return present(site);
+  return site;
 }
 
 function present({ id, domain, name }: Site): Site {

@@ -40,10 +40,10 @@ export function addExportCommand(program: Command, act: Act): void {
 
 async function exportSite(
   context: CommandContext,
-  { pool, prisma }: CommandDatabase,
+  { pool }: CommandDatabase,
   { site, file }: ExportCommandOptions,
 ): Promise<Outcome> {
-  const { id } = await findSite(prisma, site);
+  const { id } = await findSite(pool, site);
   const signal = context.catchInterrupts();
   const isStandardOutput = file === "-";
   const output = isStandardOutput ? context.stdout : await openFile(file);

@@ -54,10 +54,10 @@ export function addImportCommand(program: Command, act: Act): void {
 
 async function importFile(
   context: CommandContext,
-  { pool, prisma }: CommandDatabase,
+  { pool }: CommandDatabase,
   options: ImportCommandOptions,
 ): Promise<Outcome> {
-  const site = await findSite(prisma, options.site);
+  const site = await findSite(pool, options.site);
   const input = await openImportInput(options.file, context.stdin);
   const signal = context.catchInterrupts();
   const rejections = await openRejectionReport(options.rejects);

@@ -44,10 +44,10 @@ export function addRollupCommands(program: Command, act: Act): void {
 
 async function rebuild(
   context: CommandContext,
-  { pool, prisma }: CommandDatabase,
+  { pool }: CommandDatabase,
   options: RebuildCommandOptions,
 ): Promise<Outcome> {
-  const { id } = await findSite(prisma, options.site);
+  const { id } = await findSite(pool, options.site);
   const signal = context.catchInterrupts();
   const listed: Difference[] = [];
   const progress = { days: 0, differences: 0, skipped: 0 };
