@@ -6,7 +6,7 @@ import { createPartitions } from "./partitions.query.js";
 import { loadReferrers } from "./referrer-directory.js";
 import { createSiteDirectory, type KnownSite } from "./site-directory.js";
 import { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
-import { createSourceClassifier } from "./source.js";
+import { createReferrerReader, createSourceClassifier } from "./source.js";
 import { createUserAgentReader } from "./user-agent.js";
 import { cutToBytes } from "./utf8.js";
 import { createSaltStore, hashVisitor } from "./visitors.js";
@@ -53,7 +53,7 @@ export interface CollectorOptions {
   maxWaiting?: number;
 }
 
-/** Sites whose classifier is kept: it remembers referrers, and a process serves few sites at a time. */
+/** Sites whose classifier is kept. */
 const maxClassifiers = 1_000;
 
 /** A collector on the one write path that imports use too. */
@@ -107,12 +107,13 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
 
 function createClassifiers() {
   const referrers = loadReferrers();
+  const read = createReferrerReader(referrers);
   const bySite = new Map<string, ReturnType<typeof createSourceClassifier>>();
   return ({ id, domain }: KnownSite) => {
     const known = bySite.get(id);
     if (known) return known;
     if (bySite.size >= maxClassifiers) bySite.clear();
-    const fresh = createSourceClassifier({ referrers, siteDomain: domain });
+    const fresh = createSourceClassifier({ referrers, siteDomain: domain, read });
     bySite.set(id, fresh);
     return fresh;
   };

@@ -21,7 +21,7 @@ export interface Classification {
 /** Bytes of UTF-8 that a source has at most. */
 export const sourceMaxBytes = 255;
 
-/** Referrers whose reading is remembered; a site sees the same few again and again. */
+/** Referrers whose reading is remembered; sites see the same few again and again. */
 const maxRemembered = 10_000;
 
 interface Origin {
@@ -34,30 +34,44 @@ interface KnownReferrer {
   readonly stored: string | null;
 }
 
-/**
- * Makes the function that says where a visit to a site came from. Each event is classed by its own referrer and URL.
- * The site's own host is no referrer: its domain, that with `www.`, and all subdomains (design, "Statistics").
- * `utm_source` goes above the referrer, the referrer above what a click id tells of the network that made it.
- */
-export function createSourceClassifier(options: { referrers: ReferrerDirectory; siteDomain: string }) {
-  const { referrers } = options;
-  const own = siteHost(options.siteDomain);
+/** Makes the function that reads referrers, whichever site they led to. It remembers them: one serves all sites of a process. */
+export function createReferrerReader(referrers: ReferrerDirectory): (text: string) => KnownReferrer {
   const remembered = new Map<string, KnownReferrer>();
-
   const read = (text: string): KnownReferrer => {
     const referrer = readReferrer(text);
-    if (!referrer || isWithin(referrer.host, own)) return { origin: undefined, stored: null };
+    if (!referrer) return noReferrer;
     const { host, path, stored } = referrer;
     return { origin: { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } }, stored };
   };
-
-  const recall = (text: string): KnownReferrer => {
+  return (text) => {
     const known = remembered.get(text);
     if (known) return known;
     const fresh = read(text);
     if (remembered.size >= maxRemembered) remembered.clear();
     remembered.set(text, fresh);
     return fresh;
+  };
+}
+
+export interface SourceClassifierOptions {
+  referrers: ReferrerDirectory;
+  siteDomain: string;
+  /** One of this classifier alone, if omitted. */
+  read?: ReturnType<typeof createReferrerReader>;
+}
+
+/**
+ * Makes the function that says where a visit to a site came from. Each event is classed by its own referrer and URL.
+ * The site's own host is no referrer: its domain, that with `www.`, and all subdomains (design, "Statistics").
+ * `utm_source` goes above the referrer, the referrer above what a click id tells of the network that made it.
+ */
+export function createSourceClassifier(options: SourceClassifierOptions) {
+  const { referrers, siteDomain, read = createReferrerReader(referrers) } = options;
+  const own = siteHost(siteDomain);
+
+  const recall = (text: string): KnownReferrer => {
+    const known = read(text);
+    return known.origin && isWithin(known.origin.text, own) ? noReferrer : known;
   };
 
   /**

@@ -6,8 +6,8 @@ import { z } from "zod";
 /** Longer than any address that a browser shows; what a path keeps of it is bounded again when it is recorded. */
 const urlMaxLength = 8_192;
 
-/** Longer referrers count by their origin alone; collectors remember referrers, and must not remember long ones. */
-const referrerMaxLength = 2_000;
+/** Longer referrers lose their query, then their path: collectors remember referrers, and must not remember long ones. */
+const referrerMaxLength = 500;
 
 const domainsMaxLength = 1_000;
 const maxDomains = 10;
@@ -56,7 +56,10 @@ const referrer = z
   .transform((text) => {
     if (!text) return null;
     if (text.length <= referrerMaxLength) return text;
-    return URL.canParse(text) ? new URL(text).origin : null;
+    if (!URL.canParse(text)) return null;
+    const { origin, pathname } = new URL(text);
+    const place = `${origin}${pathname}`;
+    return place.length <= referrerMaxLength ? place : origin;
   });
 
 const props = z

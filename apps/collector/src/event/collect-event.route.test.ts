@@ -88,14 +88,20 @@ describe("POST /api/event", () => {
       ]);
     });
 
-    it("keeps of a long referrer its origin", async () => {
+    it("keeps of a long referrer its path, and of a long path its origin", async () => {
       const { id, domain } = await test.makeSite();
       const r = `https://news.ycombinator.com/item?id=${"1".repeat(50_000)}`;
+      const path = `https://news.ycombinator.com/${"1".repeat(500)}`;
       await test.post({ n: "pageview", u: `https://${domain}/`, d: domain, r }).expect(202);
       await test
         .post({ n: "pageview", u: `https://${domain}/`, d: domain, r: `no url ${"1".repeat(50_000)}` })
         .expect(202);
-      expect(await test.readEvents(id)).toMatchObject([{ source: "Hacker News" }, { source: null }]);
+      await test.post({ n: "pageview", u: `https://${domain}/`, d: domain, r: path }).expect(202);
+      expect(await test.readEvents(id)).toMatchObject([
+        { source: "Hacker News", referrer: "https://news.ycombinator.com/item" },
+        { source: null, referrer: null },
+        { source: "Hacker News", referrer: "https://news.ycombinator.com/" },
+      ]);
     });
 
     it("says why an event was left out, and counts it by reason", async () => {
