@@ -47,9 +47,9 @@ DECLARE
   upper uuid := uuid_floor((first + interval '1 month') AT TIME ZONE 'UTC');
 BEGIN
   IF to_regclass('public.' || name) IS NOT NULL THEN RETURN false; END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended('waymark event partitions', 0));
-  IF to_regclass('public.' || name) IS NOT NULL THEN RETURN false; END IF;
+  -- A lock of a table, unlike an advisory one, also lets this session see what others made while it waited.
   LOCK TABLE "event_default" IN ACCESS EXCLUSIVE MODE;
+  IF to_regclass('public.' || name) IS NOT NULL THEN RETURN false; END IF;
   EXECUTE format('CREATE TABLE %I (LIKE "event" INCLUDING ALL)', name);
   EXECUTE format('WITH moved AS (DELETE FROM "event_default" WHERE id >= %L AND id < %L RETURNING *)
     INSERT INTO %I SELECT * FROM moved', lower, upper, name);
