@@ -52,15 +52,18 @@ async function send(service: ServiceProcess, account: Account, method: string, p
   }
 }
 
-/** Creates traces with spans over 32 connections until the service no longer answers; gives what was acknowledged. */
-async function loadUntilGone(service: ServiceProcess, account: Account) {
+/**
+ * Creates traces with spans over 32 connections until the service no longer answers; gives what was acknowledged.
+ * @param onAnswer told once, when the first trace is acknowledged
+ */
+async function loadUntilGone(service: ServiceProcess, account: Account, onAnswer: () => void) {
   const acknowledged = { traces: [] as string[], spans: [] as string[], refused: new Set<number>() };
   const agent = async () => {
     for (;;) {
       const created = await send(service, account, "POST", "/traces", traceBody());
       if (!created) return;
-      if (created.status === 201) acknowledged.traces.push(created.body["trace_id"] ?? "");
-      else acknowledged.refused.add(created.status);
+      if (created.status === 201 && acknowledged.traces.push(created.body["trace_id"] ?? "") === 1) onAnswer();
+      if (created.status !== 201) acknowledged.refused.add(created.status);
       const added = await send(service, account, "POST", `/traces/${created.body["trace_id"]}/spans`, spanBody());
       if (!added) return;
       if (added.status === 201) acknowledged.spans.push(added.body["span_id"] ?? "");
@@ -81,9 +84,9 @@ describe("the trace service as a process", () => {
     const account = await makeAccount("pro");
     for (let round = 0; round < 10; round++) {
       const service = await start();
-      const load = loadUntilGone(service, account);
-      setTimeout(() => void service.end("SIGKILL"), 150 + 20 * round);
-      const { traces, spans, refused } = await load;
+      // From the first answer on, at another moment of the load each time.
+      const kill = () => void setTimeout(() => void service.end("SIGKILL"), 20 + 20 * round);
+      const { traces, spans, refused } = await loadUntilGone(service, account, kill);
       expect(await service.ended).toBe("SIGKILL");
       expect(traces.length).toBeGreaterThan(0);
       expect(refused).toEqual(new Set());
@@ -101,10 +104,9 @@ describe("the trace service as a process", () => {
   it("answers what it has in hand after SIGTERM, and ends with 0", async () => {
     const account = await makeAccount("pro");
     const service = await start();
-    const load = loadUntilGone(service, account);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(await service.end("SIGTERM")).toBe(0);
-    const { traces, spans, refused } = await load;
+    const stop = () => void setTimeout(() => void service.end("SIGTERM"), 200);
+    const { traces, spans, refused } = await loadUntilGone(service, account, stop);
+    expect(await service.ended).toBe(0);
     expect(traces.length).toBeGreaterThan(0);
     expect(refused).toEqual(new Set());
     expect(await countStored("trace", traces)).toBe(traces.length);
