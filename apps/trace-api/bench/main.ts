@@ -12,10 +12,11 @@ import { drawChart, formatReport, formatTable, type Results } from "./report.js"
 import { makeAccounts, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
+  --only     measures one of create, span, finalize, read, and no sweeps
   --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
       seconds: { type: "string", default: "4" },
       rounds: { type: "string", default: "3" },
       save: { type: "boolean", default: false },
+      only: { type: "string" },
       against: { type: "string" },
       soak: { type: "string" },
       profile: { type: "boolean", default: false },
@@ -61,7 +63,7 @@ async function main(): Promise<void> {
     else if (values.profile)
       await profile(stage, (nodeFlags) => startService({ databaseUrl, entry: entries.ours, nodeFlags }));
     else if (values.against) await compareBuilds(stage, databaseUrl, values.against, rounds);
-    else await compareServers(stage, databaseUrl, rounds, values.save);
+    else await compareServers(stage, databaseUrl, rounds, values);
     await pool.end();
   });
 }
@@ -89,7 +91,12 @@ async function start(name: string, options: Parameters<typeof startService>[0]):
   return { name, process: service };
 }
 
-async function compareServers(stage: Stage, databaseUrl: string, rounds: number, save: boolean): Promise<void> {
+async function compareServers(
+  stage: Stage,
+  databaseUrl: string,
+  rounds: number,
+  { save, only }: { save: boolean; only?: string | undefined },
+): Promise<void> {
   const subjects = [
     await start("express-null", { databaseUrl, entry: entries.null }),
     await start("ours", { databaseUrl, entry: entries.ours }),
@@ -102,6 +109,11 @@ async function compareServers(stage: Stage, databaseUrl: string, rounds: number,
   const servers = operations.flatMap((operation) =>
     subjects.map((subject) => ({ subject, load: { operation, ...each } })),
   );
+  if (only) {
+    const chosen = servers.filter(({ load }) => load.operation === only);
+    process.stdout.write(`\n${formatTable(await measureAll(stage, chosen, rounds))}\n`);
+    return;
+  }
   const connections = [1, 8, 64, 256].flatMap((count) =>
     [yardstick, ours].map((subject) => ({ subject, load: { ...creates, connections: count } })),
   );

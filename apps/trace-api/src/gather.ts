@@ -101,12 +101,14 @@ class Queue<Item extends Row, Result> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ row, bytes, resolve, reject });
       this.waitingBytes += bytes;
-      if (this.inFlight < (this.options.maxInFlight ?? 1)) void this.run();
+      if (this.inFlight >= (this.options.maxInFlight ?? 1)) return;
+      this.inFlight++;
+      // At the end of this turn of the event loop: what was read from the sockets together goes out together.
+      setImmediate(() => void this.run());
     });
   }
 
   private async run(): Promise<void> {
-    this.inFlight++;
     while (this.waiting.length > 0) await this.settle(this.take());
     this.inFlight--;
   }

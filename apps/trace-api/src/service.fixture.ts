@@ -25,19 +25,26 @@ export interface ServiceOptions {
   args?: readonly string[];
 }
 
+/** As in the image: young objects get 8 MB instead of 16, which keeps the process below 200 MB under full load. */
+const deployedFlags = ["--max-semi-space-size=8"];
+
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const entry = options.entry ?? fileURLToPath(new URL("../dist/main.js", import.meta.url));
-  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), entry, ...(options.args ?? [])], {
-    env: {
-      DATABASE_URL: options.databaseUrl,
-      ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
-      TRACE_API_PORT: "0",
-      TRACE_API_METRICS_PORT: "0",
-      ...options.env,
+  const child = spawn(
+    process.execPath,
+    [...deployedFlags, ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
+    {
+      env: {
+        DATABASE_URL: options.databaseUrl,
+        ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
+        TRACE_API_PORT: "0",
+        TRACE_API_METRICS_PORT: "0",
+        ...options.env,
+      },
+      stdio: ["ignore", "pipe", "inherit"],
     },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  );
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? code ?? -1));
   });

@@ -7,15 +7,15 @@ const maxPageSpans = 1_000;
 const maxPageBytes = 262_144;
 
 /** Reads cost the database more than writes: several at once use several of its cores. */
-const maxReadsInFlight = 4;
+const maxReadsInFlight = 2;
 /** Pages of one statement at most, so that the answer of one waits for few others. */
-const maxPagesPerStatement = 16;
+const maxPagesPerStatement = 32;
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
 /** A timestamp as JSON: UTC with `Z`, milliseconds, and microseconds where there are any. */
 function iso(column: string): string {
-  return `to_json(replace(to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '000Z', 'Z'))`;
+  return `'"' || replace(to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '000Z', 'Z') || '"'`;
 }
 
 /** A value as JSON text, `null` where there is none. */
@@ -34,30 +34,33 @@ const traceJson = `concat(
   ',"metadata":', ${orNull("t.metadata")}, ',"spans":[')`;
 
 /**
- * Each trace as the JSON text that goes to the client, with its spans after a given one, up to a number: opaque JSON is
- * copied as text and never parsed. Spans come in the order they were received, since their ids rise. `last` is the last
- * span's id where the page is full; `spans` is null where they weigh more than $5, unless it is one alone. Text is put
- * together here because that takes half the time of `json_build_object`. One probe of `trace_pkey` and two reads of one
- * range of `span_pkey` for a trace; both start with the account, so that a foreign trace is not found. Sessions speak UTC.
+ * Pages of traces as the JSON text that goes to the client: a page holds the spans after a given one, up to a number; the
+ * first begins with the trace itself, the last ends it. Opaque JSON is copied as text and never parsed. Spans come in the
+ * order they were received, since their ids rise. `last` is the last span's id where the page is full; `json` is null
+ * where the spans weigh more than $5, unless it is one alone. Text is put together here because that takes half the time
+ * of `json_build_object`. One probe of `trace_pkey` and two reads of one range of `span_pkey` for a page; both start with
+ * the account, so that a foreign trace is not found. Sessions speak UTC.
  */
-const readTracesSql = `
-  SELECT q.place::int, CASE WHEN q.after = '${firstId}' THEN ${traceJson} END AS head, page.last, page.fits,
-    CASE WHEN page.fits THEN (
-      SELECT string_agg(${spanJson}, ',' ORDER BY s.id) FROM span s
-      WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id
-        AND s.id > q.after AND s.id <= COALESCE(page.last, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    ) END AS spans
+const readPagesSql = `
+  SELECT q.place::int, page.last, CASE WHEN page.fits THEN concat(
+    CASE WHEN q.after = '${firstId}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
+    spans.json, CASE WHEN page.last IS NULL THEN ']}' END) END AS json
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[]) WITH ORDINALITY AS q (account_id, trace_id, after, most, place)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
-    SELECT (array_agg(s.id ORDER BY s.id))[q.most] AS last, q.most = 1 OR COALESCE(sum(
+    SELECT (array_agg(s.id))[q.most] AS last, q.most = 1 OR COALESCE(sum(
       COALESCE(pg_column_size(s.input), 0) + COALESCE(pg_column_size(s.output), 0) + COALESCE(pg_column_size(s.error), 0)
     ), 0) <= $5 AS fits
     FROM (
       SELECT id, input, output, error FROM span
       WHERE account_id = q.account_id AND trace_id = q.trace_id AND id > q.after ORDER BY id LIMIT q.most
     ) s
-  ) page`;
+  ) page,
+  LATERAL (
+    SELECT string_agg(${spanJson}, ',' ORDER BY s.id) AS json FROM span s
+    WHERE page.fits AND s.account_id = q.account_id AND s.trace_id = q.trace_id
+      AND s.id > q.after AND s.id <= COALESCE(page.last, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  ) spans`;
 
 interface PageToRead {
   accountId: string;
@@ -69,11 +72,10 @@ interface PageToRead {
 }
 
 interface Page {
-  head: string | null;
-  /** Null where the page is empty or does not fit. */
-  spans: string | null;
+  /** Null where the page does not fit. */
+  json: string | null;
+  /** Null where it is the trace's last page. */
   last: string | null;
-  fits: boolean;
 }
 
 type ReadPage = (page: PageToRead) => Promise<Page | undefined>;
@@ -95,15 +97,15 @@ export function createTraceReader({ pool, gather }: { pool: pg.Pool; gather: Gat
   return async (accountId, traceId) => {
     const first = await readPage({ accountId, traceId, after: firstId, most: maxPageSpans });
     if (!first) return undefined;
-    if (first.fits && first.last === null) return `${first.head}${first.spans ?? ""}]}`;
+    if (first.json !== null && first.last === null) return first.json;
     return readOn(first, { accountId, traceId, after: firstId, most: maxPageSpans }, readPage);
   };
 }
 
 async function readPages(pool: pg.Pool, pages: readonly PageToRead[]): Promise<(Page | undefined)[]> {
   const { rows } = await pool.query<Page & { place: number }>({
-    name: "read-traces",
-    text: readTracesSql,
+    name: "read-pages",
+    text: readPagesSql,
     values: [
       pages.map(({ accountId }) => accountId),
       pages.map(({ traceId }) => traceId),
@@ -118,17 +120,19 @@ async function readPages(pool: pg.Pool, pages: readonly PageToRead[]): Promise<(
 }
 
 async function* readOn(first: Page, { accountId, traceId, ...start }: PageToRead, readPage: ReadPage) {
-  yield first.head ?? "";
   let { after, most } = start;
-  // A trace that retention deletes meanwhile ends here: there is no next page, and what was sent stays valid JSON.
-  for (let page: Page | undefined = first; page; page = await readPage({ accountId, traceId, after, most })) {
-    if (!page.fits) {
+  for (let page: Page | undefined = first; ; page = await readPage({ accountId, traceId, after, most })) {
+    if (!page) {
+      // Retention deleted the trace meanwhile: what was sent stays valid JSON.
+      yield "]}";
+      return;
+    }
+    if (page.json === null) {
       most = Math.ceil(most / 4);
       continue;
     }
-    if (page.spans !== null) yield after === start.after ? page.spans : `,${page.spans}`;
-    if (page.last === null) break;
+    yield page.json;
+    if (page.last === null) return;
     after = page.last;
   }
-  yield "]}";
 }
