@@ -40,6 +40,9 @@ interface LogLine {
   err?: { message?: string };
 }
 
+/** Young objects get 8 MB instead of 16, as in the images: an idle service needs no more. */
+const nodeFlags = ["--max-semi-space-size=8"];
+
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
 const stopTimeoutMs = 28_000;
 
@@ -50,7 +53,7 @@ const stopTimeoutMs = 28_000;
 export function startApp(options: AppOptions): AppProcess {
   const { name, entry, env, cwd, logFile, say } = options;
   const log = createWriteStream(logFile, { flags: "a", mode: 0o600 });
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...nodeFlags, entry], {
     cwd,
     env,
     detached: true,
