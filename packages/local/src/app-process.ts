@@ -40,7 +40,7 @@ interface LogLine {
   err?: { message?: string };
 }
 
-/** Young objects get 8 MB instead of 16, as in the images: an idle service needs no more. */
+/** Young objects get 8 MB instead of 16, as in the trace API's image: an idle service needs no more. */
 const nodeFlags = ["--max-semi-space-size=8"];
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
