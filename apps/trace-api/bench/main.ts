@@ -111,7 +111,7 @@ async function compareServers(
   );
   if (only) {
     const chosen = servers.filter(({ load }) => load.operation === only);
-    process.stdout.write(`\n${formatTable(await measureAll(stage, chosen, rounds))}\n`);
+    process.stdout.write(`\n${formatTable((await measureAll(stage, chosen, rounds)).map(median))}\n`);
     return;
   }
   const connections = [1, 8, 64, 256].flatMap((count) =>
@@ -133,7 +133,7 @@ async function compareServers(
   const target = join(folder, "../../results");
   await writeFile(join(target, "traces.txt"), report);
   await writeFile(join(target, "traces.json"), `${JSON.stringify(results, undefined, 2)}\n`);
-  await writeFile(join(target, "traces.svg"), drawChart(results.servers));
+  await writeFile(join(target, "traces.svg"), drawChart(results.servers.map(median)));
 }
 
 /** Gives the app that does nothing the bytes that ours answers, to send from memory. */
@@ -156,13 +156,13 @@ async function compareBuilds(stage: Stage, databaseUrl: string, other: string, r
       subjects.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts } })),
     ),
   );
-  process.stdout.write(`\n${formatTable(await measureAll(stage, plans, rounds))}\n`);
+  process.stdout.write(`\n${formatTable((await measureAll(stage, plans, rounds)).map(median))}\n`);
 }
 
 type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };
 
 /** Measures everything once, then everything again, so that a disturbance does not fall on one server alone. */
-async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[]> {
+async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[][]> {
   const runs: Measurement[][] = plans.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, { subject, load }] of plans.entries()) {
@@ -173,7 +173,7 @@ async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number):
       );
     }
   }
-  return runs.map(median);
+  return runs;
 }
 
 await main();

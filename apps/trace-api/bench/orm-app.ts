@@ -35,7 +35,7 @@ app.post("/api/v1/traces", async (request, response) => {
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
   const usage = await prisma.traceUsage.findUnique({ where: { accountId_month: { accountId, month } } });
   if ((usage?.traces ?? 0) >= (plan === "pro" ? 50_000 : 1_000)) {
-    response.status(429).json({ error: "Monthly trace limit reached" });
+    response.sendStatus(429);
     return;
   }
   const { agent_id: agentId, name, status, started_at, ended_at, metadata } = request.body;
@@ -61,7 +61,7 @@ app.post("/api/v1/traces/:trace_id/spans", async (request, response) => {
   const { id: accountId } = await accountOf(request);
   const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
   if (!trace) {
-    response.status(404).json({ error: "Trace not found" });
+    response.sendStatus(404);
     return;
   }
   const { name, status, started_at, ended_at, input, output, error, parent_span_id } = request.body;
@@ -88,7 +88,7 @@ app.patch("/api/v1/traces/:trace_id", async (request, response) => {
   const id = request.params.trace_id;
   const trace = await prisma.trace.findFirst({ where: { accountId, id } });
   if (!trace) {
-    response.status(404).json({ error: "Trace not found" });
+    response.sendStatus(404);
     return;
   }
   const { status, ended_at } = request.body;
@@ -103,7 +103,7 @@ app.get("/api/v1/traces/:trace_id", async (request, response) => {
   const { id: accountId } = await accountOf(request);
   const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
   if (!trace) {
-    response.status(404).json({ error: "Trace not found" });
+    response.sendStatus(404);
     return;
   }
   const spans = await prisma.span.findMany({ where: { accountId, traceId: trace.id }, orderBy: { id: "asc" } });

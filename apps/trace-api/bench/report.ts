@@ -1,4 +1,4 @@
-import type { Measurement } from "./measure.js";
+import { type Measurement, median } from "./measure.js";
 import { operations } from "./scenario.js";
 
 /** Everything that one run of the bench found. */
@@ -7,12 +7,12 @@ export interface Results {
   machine: string;
   seconds: number;
   rounds: number;
-  /** Every operation on every server. */
-  servers: Measurement[];
+  /** Every operation on every server, each with its runs in the order of rounds. */
+  servers: Measurement[][];
   /** Creates over several numbers of connections. */
-  connections: Measurement[];
+  connections: Measurement[][];
   /** Creates for several numbers of accounts. */
-  accounts: Measurement[];
+  accounts: Measurement[][];
 }
 
 const columns = [
@@ -45,28 +45,43 @@ export function formatTable(measurements: readonly Measurement[]): string {
 export function formatReport(results: Results): string {
   return [
     `${results.machine}, ${results.at.slice(0, 10)}; runs of ${results.seconds} s, the median of ${results.rounds}`,
-    formatTable(results.servers),
+    formatTable(results.servers.map(median)),
     formatRatios(results.servers),
     "Creates, by connections",
-    formatTable(results.connections),
+    formatTable(results.connections.map(median)),
     "Creates, by accounts",
-    formatTable(results.accounts),
+    formatTable(results.accounts.map(median)),
     "",
   ].join("\n\n");
 }
 
-/** Ours against the others, for each operation. */
-function formatRatios(measurements: readonly Measurement[]): string {
+/**
+ * Ours against the others, for each operation: compared within a round, where both ran one after the other on a machine in
+ * the same state, and then the middle one of the rounds.
+ */
+function formatRatios(measured: readonly (readonly Measurement[])[]): string {
   const of = (operation: string, server: string) =>
-    measurements.find((each) => each.operation === operation && each.server === server);
+    measured.find(([each]) => each?.operation === operation && each.server === server);
   const lines = operations.flatMap((operation) => {
     const [ours, nothing, orm] = ["ours", "express-null", "orm"].map((server) => of(operation, server));
     if (!ours || !nothing || !orm) return [];
-    const ratio = (other: Measurement) => (ours.requestsPerSecond / other.requestsPerSecond).toFixed(2);
-    const p99 = (ours.p99Ms / nothing.p99Ms).toFixed(1);
-    return [`${operation.padEnd(8)}  ours/null ${ratio(nothing)}   ours/orm ${ratio(orm)}   p99 ours/null ${p99}`];
+    const ratio = (other: readonly Measurement[], of: (each: Measurement) => number, digits: number) =>
+      middle(ours.map((each, round) => of(each) / of(other[round] ?? each))).toFixed(digits);
+    const rate = (each: Measurement) => each.requestsPerSecond;
+    const parts = [
+      operation.padEnd(8),
+      `ours/null ${ratio(nothing, rate, 2)}`,
+      `ours/orm ${ratio(orm, rate, 1)}`,
+      `p99 ours/null ${ratio(nothing, (each) => each.p99Ms, 1)}`,
+      `Node CPU ours/null ${ratio(nothing, (each) => each.nodeMicrosPerRequest, 2)}`,
+    ];
+    return [parts.join("   ")];
   });
   return lines.join("\n");
+}
+
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }
 
 const width = 760;
@@ -95,6 +110,7 @@ export function drawChart(measurements: readonly Measurement[]): string {
   }
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" viewBox="0 0 ${width} ${y}" font-family="system-ui, sans-serif" font-size="12" fill="#555">`,
+    "<title>Requests per second of each operation, for an Express app that does nothing, for Waymark and for Prisma</title>",
     `<text x="${labelWidth}" y="18" font-size="14">Requests per second, 64 connections, everything on one machine</text>`,
     ...parts,
     "</svg>",
