@@ -113,25 +113,28 @@ function ignore(): void {}
 async function* readInput(options: ImportOptions, progress: ImportProgress): AsyncGenerator<Buffer> {
   const { input, signal } = options;
   const iterator = input[Symbol.asyncIterator]();
-  let abort: () => void = () => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal?.reason);
-  });
-  aborted.catch(() => undefined);
-  signal?.addEventListener("abort", abort);
   try {
     for (;;) {
       signal?.throwIfAborted();
-      const { done, value } = await Promise.race([iterator.next(), aborted]);
+      const { done, value } = await orAborted(iterator.next(), signal);
       if (done) return;
       progress.bytes += value.length;
       yield value;
     }
   } finally {
-    signal?.removeEventListener("abort", abort);
     // Not awaited: an input that gives nothing may not end either.
     iterator.return?.()?.catch(() => undefined);
   }
+}
+
+/** What is waited for, or the signal's reason. Not a race with one promise for all waits, which would keep every result. */
+function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 /** Reads the input into batches of good lines. What is wrong is reported, what is a bot's is counted. */
