@@ -251,6 +251,20 @@ describe("an import", () => {
     expect(seen).toEqual([2_000, 4_000, 6_000, 8_000, 9_000, 9_000]);
   });
 
+  it("keeps nothing of what it has read, also while it may be interrupted", async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    async function* long() {
+      for (let i = 0; i < 3_000; i++) {
+        yield Buffer.from(`${"x".repeat(60_000)}\n`);
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+    }
+    const { signal } = new AbortController();
+    expect(await importOf(uuid(), "", { input: long(), signal })).toMatchObject({ rejected: 3_000 });
+    expect(most).toBeLessThan(120_000_000);
+  });
+
   it("passes on what its input throws, with earlier batches recorded and the connection given back", async () => {
     const site = uuid();
     async function* failing() {
