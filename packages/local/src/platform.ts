@@ -48,7 +48,8 @@ export function launchAs(user: ServerUser | undefined, command: string, args: st
     );
   }
   const drop = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
-  const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`];
+  // Without the last, access(2), by which Postgres looks for its own programs, does not count the capability.
+  const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, "--securebits=+no_setuid_fixup"];
   return { command: "setpriv", args: [...drop, ...keep, command, ...args] };
 }
 
