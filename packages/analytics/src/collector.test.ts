@@ -1,25 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
-import { createPool, createUuidV7 } from "@waymark/database";
+import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { type Beacon, createCollector } from "./collector.js";
 import { WriterFullError } from "./event-writer.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
+import { makeSite } from "./site.fixture.js";
 
 const database = useDatabase();
-const uuid = createUuidV7();
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
 const now = Date.parse("2026-05-01T12:00:00Z");
-
-async function makeSite(domain = `${uuid()}.example`) {
-  const [accountId, id] = [uuid(), uuid()];
-  await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [accountId, `${id}@x`]);
-  await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 's')", [
-    id,
-    accountId,
-    domain,
-  ]);
-  return { id, domain };
-}
 
 const beacon = (domain: string, change: Partial<Beacon> = {}): Beacon => ({
   name: "pageview",
@@ -42,7 +31,7 @@ const readEvents = async (siteId: string) =>
 
 describe("collecting", () => {
   it("resolves once the event is committed, with all that is worked out of it", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     expect(await open().collect(beacon(site.domain))).toEqual({ dropped: null });
     const [event] = await readEvents(site.id);
     expect(event).toMatchObject({
@@ -64,7 +53,7 @@ describe("collecting", () => {
   });
 
   it("tells visitors apart by address and browser within a day", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const collector = open();
     for (const change of [{}, {}, { ip: "192.0.2.2" }, { userAgent: `${firefox} x` }]) {
       await collector.collect(beacon(site.domain, change));
@@ -73,7 +62,7 @@ describe("collecting", () => {
   });
 
   it("records a custom event with its properties, and keeps hash paths apart where asked to", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const collector = open();
     await collector.collect(beacon(site.domain, { name: "signup", props: { plan: "pro" } }));
     await collector.collect(
@@ -85,7 +74,7 @@ describe("collecting", () => {
   });
 
   it("drops what names no site of ours, and bots", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const collector = open();
     expect(await collector.collect(beacon("unknown.example"))).toEqual({ dropped: "unknown-domain" });
     const bot = beacon(site.domain, { userAgent: "Mozilla/5.0 (compatible; Googlebot/2.1)" });
@@ -94,7 +83,7 @@ describe("collecting", () => {
   });
 
   it("finds a site with www. and in any case, and records for each site that is named", async () => {
-    const [one, two] = [await makeSite(), await makeSite()];
+    const [one, two] = [await makeSite(database.pool), await makeSite(database.pool)];
     const collector = open();
     await collector.collect(
       beacon(one.domain, { domains: [`WWW.${one.domain.toUpperCase()}`, two.domain, two.domain] }),
@@ -103,7 +92,7 @@ describe("collecting", () => {
   });
 
   it("loses nothing and counts nobody twice with many at once on two collectors", async () => {
-    const sites = await Promise.all([makeSite(), makeSite(), makeSite()]);
+    const sites = await Promise.all([makeSite(database.pool), makeSite(database.pool), makeSite(database.pool)]);
     const collectors = [open(), open()];
     await Promise.all(
       Array.from({ length: 600 }, (_, n) => {
@@ -120,7 +109,7 @@ describe("collecting", () => {
   });
 
   it("refuses what is too much to wait, and what comes after it was drained", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const collector = open({ maxWaiting: 5 });
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => collector.collect(beacon(site.domain))));
     const refused = results.filter((it) => it.status === "rejected");

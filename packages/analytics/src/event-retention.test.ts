@@ -1,25 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
-import { createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { purgeEvents } from "./event-retention.query.js";
 import { importEvents } from "./import-events.js";
 import { readRollups } from "./recount.fixture.js";
+import { makeSite } from "./site.fixture.js";
 
 const database = useDatabase();
-const uuid = createUuidV7();
 
 describe("the retention of raw events", () => {
   it("drops whole months, keeps later ones, and leaves the rollups", async () => {
-    const [accountId, id] = [uuid(), uuid()];
-    await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'a@x', 'pro')", [accountId]);
-    await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'a.example', 's')", [
-      id,
-      accountId,
-    ]);
+    const site = await makeSite(database.pool);
+    const { id } = site;
     const lines = ["1980-05-01", "2026-02-28", "2026-03-01", "2026-04-30"].map(
       (day) => `${JSON.stringify({ ts: `${day}T23:00:00Z`, path: "/", visitor: "1" })}\n`,
     );
-    const site = { id, domain: "a.example" };
     const input = async function* () {
       yield Buffer.from(lines.join(""));
     };

@@ -9,22 +9,10 @@ import { importEvents } from "./import-events.js";
 import { rebuildRollups } from "./rebuild-rollups.js";
 import type { Difference } from "./rebuild-rollups.query.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
+import { makeSite } from "./site.fixture.js";
 
 const database = useDatabase();
-const uuid = createUuidV7();
 const day = "2026-05-01";
-
-async function makeSite() {
-  const [accountId, id] = [uuid(), uuid()];
-  const domain = `${id}.example`;
-  await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [accountId, `${id}@x`]);
-  await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 's')", [
-    id,
-    accountId,
-    domain,
-  ]);
-  return { id, domain };
-}
 
 async function* bytes(text: string) {
   yield Buffer.from(text);
@@ -83,7 +71,7 @@ describe("two collectors and an import at once", () => {
   it("give the figures of a naive recount, and a rebuild finds no difference", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
-        const site = await makeSite();
+        const site = await makeSite(database.pool);
         let clock = 0;
         const collectors = { first: open(() => clock), second: open(() => clock) };
         const work: Promise<unknown>[] = [];
@@ -138,7 +126,7 @@ describe("a rebuild", () => {
   ];
 
   it("reports what differs, and mends it only when asked to", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     await load(site, lines);
     const right = await readRollups(database.pool, site.id);
     const change = (sql: string) => database.pool.query(sql, [site.id]);
@@ -158,7 +146,7 @@ describe("a rebuild", () => {
   });
 
   it("leaves writers what they need to go on counting right", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     await load(site, lines);
     await database.pool.query("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1", [site.id]);
     await rebuild(site.id, true);
@@ -167,7 +155,7 @@ describe("a rebuild", () => {
   });
 
   it("keeps the rollups of days whose events are past their retention", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     await load(site, lines);
     await database.pool.query("DELETE FROM event WHERE site_id = $1", [site.id]);
     const before = await readRollups(database.pool, site.id);
@@ -178,7 +166,7 @@ describe("a rebuild", () => {
 
 describe("an export", () => {
   it("imports into another site as the same figures, and into its own as nothing new", async () => {
-    const [from, to] = [await makeSite(), await makeSite()];
+    const [from, to] = [await makeSite(database.pool), await makeSite(database.pool)];
     const collector = open(() => Date.parse(`${day}T12:00:00Z`));
     for (const [n, browser] of browsers.entries()) {
       await collector.collect({
@@ -217,7 +205,7 @@ describe("an export", () => {
 
 describe("a day's lists", () => {
   it("take a bounded number of values; the tail counts as (other), and a rebuild agrees", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const count = maxValuesPerDay + 2_000;
     const lines = Array.from({ length: count }, (_, n) => ({
       ts: `${day}T01:00:00Z`,
@@ -240,7 +228,7 @@ describe("a day's lists", () => {
   }, 60_000);
 
   it("of custom events are bounded too, by values, properties and names", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const event = (name: string, props: object, hour = 1) => ({
       ts: `${day}T0${hour}:00:00Z`,
       type: "event",
@@ -268,7 +256,7 @@ describe("a day's lists", () => {
 
 describe("partitions", () => {
   it("are made by month as events come, and events of impossible months stay in the default one", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     await load(site, [
       { ts: "2021-02-28T23:59:59Z", path: "/" },
       { ts: "2021-03-01T00:00:00Z", path: "/" },
@@ -287,7 +275,7 @@ describe("partitions", () => {
   });
 
   it("take over what the default one holds of their month, and are made once by many at once", async () => {
-    const site = await makeSite();
+    const site = await makeSite(database.pool);
     const pool = createPool({
       connectionString: database.url,
       maxConnections: 5,

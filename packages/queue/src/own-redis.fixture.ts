@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { describe } from "@jest/globals";
+import { describeWithRedis } from "@waymark/testing";
 
 /** A Redis server of one test, which it can stop and start; its data is in memory only, so a stop loses it. */
 export interface OwnRedis {
@@ -14,11 +14,9 @@ export interface OwnRedis {
   thaw(): void;
 }
 
-/** A suite that starts a `redis-server` of its own, or is reported as skipped, by name, where there is none. */
+/** A suite that starts a `redis-server` of its own; it runs and is skipped as every suite that needs Redis. */
 export function describeWithOwnRedis(name: string, suite: () => void): void {
-  const isThere = spawnSync("redis-server", ["--version"]).status === 0;
-  if (isThere) describe(name, suite);
-  else describe.skip(`${name} (needs redis-server on the PATH)`, suite);
+  describeWithRedis(name, () => suite());
 }
 
 /** A port of this machine that nothing listens on. */
