@@ -33,9 +33,9 @@ const defaultAccounts = 10;
 const defaultConnections = 64;
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
+  const { values } = parseArgs({
     options: {
+      help: { type: "boolean", default: false },
       seconds: { type: "string", default: "4" },
       rounds: { type: "string", default: "3" },
       save: { type: "boolean", default: false },
@@ -46,9 +46,9 @@ async function main(): Promise<void> {
     },
   });
   const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
-  if (positionals[0] !== "traces" || !(seconds > 0) || !(rounds > 0)) {
-    process.stderr.write(usage);
-    process.exitCode = 2;
+  if (values.help || !(seconds > 0) || !(rounds > 0)) {
+    process.stdout.write(usage);
+    process.exitCode = values.help ? 0 : 2;
     return;
   }
   await withDatabase(async (databaseUrl, postmasterPid) => {
