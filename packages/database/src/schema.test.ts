@@ -21,6 +21,7 @@ const sqlTypes: Record<string, string> = {
   "DateTime@Date": "date",
   "Json@Json": "json",
   "BigInt[]": "ARRAY",
+  "String[]": "ARRAY",
 };
 
 /** The tables without partitions, which are made as events come. */
@@ -67,7 +68,7 @@ describe("prisma/schema.prisma", () => {
     expect(declared.length).toBeGreaterThan(50);
   });
 
-  it("has the primary keys and unique indexes of the migrated database, in their order", async () => {
+  it("has the primary keys and unique indexes of the migrated database, in their order, but for partial ones, which Prisma has no word for", async () => {
     const models = await readSchema();
     const declared = models.flatMap((model) => {
       const table = model.dbName ?? model.name;
@@ -85,7 +86,7 @@ describe("prisma/schema.prisma", () => {
        JOIN pg_class c ON c.oid = i.indrelid
        CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, position)
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number
-       WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND c.relname <> '_prisma_migrations' AND NOT c.relispartition
+       WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND i.indpred IS NULL AND c.relname <> '_prisma_migrations' AND NOT c.relispartition
        GROUP BY c.relname, i.indexrelid, i.indisprimary`,
     );
     expect(declared.sort()).toEqual(rows.map((row) => row.line).sort());
