@@ -27,13 +27,18 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
+/** Lines go out together when they are this long, since a write of its own for each costs more than the line... */
+const minBytesPerWrite = 4_096;
+/** ... and at the latest after this time. */
+const flushIntervalMs = 100;
+
 /**
  * Standard output, written to without waiting. What pino does with the rest of the log while the process ends is switched
  * off: where the reader of our output is gone it tries to write for ever, and the process would never end. `runProcess`
  * writes the rest before it ends.
  */
 function standardOutput(): DestinationStream {
-  const output = pino.destination({ fd: 1, sync: false, minLength: 0 });
+  const output = pino.destination({ fd: 1, sync: false, minLength: minBytesPerWrite, periodicFlush: flushIntervalMs });
   output.flushSync = () => undefined;
   return output;
 }
