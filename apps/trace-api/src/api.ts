@@ -12,6 +12,9 @@ Metadata, inputs and outputs are kept and given back exactly as they came. Every
 Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
 413 for a body over the limit, 415 for another content type, 500 for a fault of ours and 503 with \`Retry-After\` while the
 database cannot be reached or more is sent than it takes in. 429, 500 and 503 are safe to retry.
+
+Where no answer came, only an \`Idempotency-Key\` makes it safe to send a POST again: the same key with the same request gets
+the same answer and stores nothing twice.
 `;
 
 /** The description of the trace service for `/openapi.json` and `/docs`. */
@@ -44,6 +47,27 @@ export const traceNotFound: DocumentedAnswer = {
   description: "There is no such trace, or it belongs to another account",
   schema: errorSchema(),
   example: { error: "Trace not found" },
+};
+
+/** The header of an answer that was given before; see {@link replayed}. */
+export const replayHeaders = ["Idempotent-Replayed"] as const;
+
+/** Marks the answer of a request that its `Idempotency-Key` told to be a repeated one. */
+export function replayed({ outcome }: { outcome: string }): Readonly<Record<string, string>> {
+  return outcome === "replayed" ? { "Idempotent-Replayed": "true" } : {};
+}
+
+export const requestInProgress: DocumentedAnswer = {
+  description: "The first request with this `Idempotency-Key` has no answer yet",
+  schema: errorSchema(),
+  example: { error: "A request with this idempotency key is in progress" },
+  headers: ["Retry-After"],
+};
+
+export const idempotencyKeyReused: DocumentedAnswer = {
+  description: "The `Idempotency-Key` was used for a request with another path or body",
+  schema: errorSchema(),
+  example: { error: "Idempotency key was used for another request" },
 };
 
 /** The headers of answers that spend a trace of the month. */

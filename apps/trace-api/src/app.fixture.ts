@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
-import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
+import { createAccount, createKeyDirectory, issueKey } from "@waymark/auth";
 import { createPool, createPrisma, createUuidV7 } from "@waymark/database";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
@@ -22,6 +22,11 @@ export interface TestApp {
   setNow(moment: Date): void;
   /** Waits until so many rows wait for a gathered statement. */
   untilWaiting(statement: string, rows: number): Promise<void>;
+  /**
+   * Starts another instance of the app on the same database, with connections of its own.
+   * @returns what sends an account's requests there
+   */
+  startInstance(): Promise<(account: TestAccount) => TestAccount>;
   /** Makes an account with a key of the trace service. */
   makeAccount(plan: PlanId): Promise<TestAccount>;
 }
@@ -55,35 +60,34 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
   const log = createLogger({ service: "trace-api", level: "silent" });
   const registry = createRegistry("trace-api");
   let current = () => new Date();
+  const stops: (() => Promise<void>)[] = [];
   let app: Express | undefined;
-  let keys: KeyDirectory | undefined;
-  const pool = createPool({
-    connectionString: database.url,
-    maxConnections: 10,
-    applicationName: "test",
-    statementTimeoutMs: 10_000,
-    lockTimeoutMs: 1_000,
-    plansOnce: true,
-  });
+  const pool = openPool(database.url);
   const prisma = createPrisma(pool);
 
-  beforeAll(() => {
-    keys = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
-    app = createApp({
-      pool,
+  const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
+    const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.url, log });
+    stops.push(async () => {
+      await keys.stop();
+      await ownPool.end();
+    });
+    return createApp({
+      pool: ownPool,
       keys,
       alerts: { add: async (alert) => void queued.push(alert) },
-      checks: { required: { database: () => pool.query("SELECT 1") } },
+      checks: { required: { database: () => ownPool.query("SELECT 1") } },
       log,
-      registry,
+      registry: ownRegistry,
       bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
       uuid: createUuidV7(),
       now: () => current(),
     });
+  };
+  beforeAll(() => {
+    app = build(pool, registry);
   });
   afterAll(async () => {
-    await keys?.stop();
-    await pool.end();
+    for (const stop of stops) await stop();
   });
 
   const running = (): Express => {
@@ -110,12 +114,27 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
       }
       throw new Error(`${rows} rows of ${statement} did not come to wait`);
     },
+    async startInstance() {
+      const instance = build(openPool(database.url), createRegistry("trace-api"));
+      return ({ id, key }) => actAs(instance, id, key);
+    },
     async makeAccount(plan) {
       const account = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
       const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
       return actAs(running(), account.id, key);
     },
   };
+}
+
+function openPool(connectionString: string) {
+  return createPool({
+    connectionString,
+    maxConnections: 10,
+    applicationName: "test",
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 1_000,
+    plansOnce: true,
+  });
 }
 
 function withBody(test: request.Test, body: unknown): request.Test {

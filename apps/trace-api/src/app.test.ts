@@ -31,7 +31,10 @@ describe("the trace service", () => {
       const { body } = await request(test.app).get("/openapi.json").expect(200);
       expect(body.openapi).toBe("3.1.0");
       const statuses = (path: string, method: string) => Object.keys(body.paths[path][method].responses);
-      expect(statuses("/api/v1/traces", "post")).toEqual(["201", "400", "401", "403", "429"]);
+      expect(statuses("/api/v1/traces", "post")).toEqual(["201", "400", "401", "403", "409", "422", "429"]);
+      expect(body.paths["/api/v1/traces"].post.parameters).toMatchObject([
+        { name: "Idempotency-Key", in: "header", required: false, schema: { maxLength: 255 } },
+      ]);
       expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(["201", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "401", "404"]);

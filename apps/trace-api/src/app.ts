@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { describeTraceApi } from "./api.js";
 import { createGather } from "./gather.js";
+import { createOnce } from "./idempotency.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
@@ -31,7 +32,7 @@ export interface AppDeps {
 
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const gathering = { ...deps, gather: createGather(deps.registry) };
+  const gathering = { ...deps, gather: createGather(deps.registry), once: createOnce() };
   const routes = [
     createTraceRoute(gathering),
     addSpanRoute(gathering),

@@ -1,3 +1,4 @@
+export type { IdempotencyKey } from "./idempotency-key.js";
 export { createBodyReader, type JsonBody } from "./json-body.js";
 export type { ApiDescription } from "./openapi.js";
 export { publicRoutes } from "./public-routes.js";

@@ -21,18 +21,30 @@ export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: 
 
   /**
    * @param opaqueKeys the members that are kept as the text they came in
+   * @param onBytes told the body's bytes, inflated
    * @throws AppError 413, 415, or 400 with `fields.body`
    */
-  return async (request: Request, response: Response, opaqueKeys: readonly string[]): Promise<JsonBody> => {
+  return async (
+    request: Request,
+    response: Response,
+    opaqueKeys: readonly string[],
+    onBytes?: (bytes: Buffer) => void,
+  ): Promise<JsonBody> => {
     if (!isAnyTypeJson) checkContentType(request);
-    if ((request.headers["content-encoding"] ?? "identity") === "identity") {
-      return parseJsonObject(readText(decode, await readPlain(request, limitBytes)), opaqueKeys);
-    }
-    await new Promise<void>((resolve, reject) => {
-      void inflate(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-    });
-    return parseJsonObject(readText(decode, request.body), opaqueKeys);
+    const isPlain = (request.headers["content-encoding"] ?? "identity") === "identity";
+    const bytes = isPlain ? await readPlain(request, limitBytes) : await readEncoded(inflate, request, response);
+    const text = readText(decode, bytes);
+    onBytes?.(bytes);
+    return parseJsonObject(text, opaqueKeys);
   };
+}
+
+/** An empty body leaves nothing behind. */
+async function readEncoded(inflate: RequestHandler, request: Request, response: Response): Promise<Buffer> {
+  await new Promise<void>((resolve, reject) => {
+    void inflate(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+  });
+  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
 
 /** Reads a body that is not encoded, as nearly all are: `express.raw` would cost several times as much. */
@@ -71,11 +83,10 @@ function checkContentType(request: Request): void {
   });
 }
 
-function readText(decode: (bytes: Buffer) => string, body: unknown): string {
-  if (!Buffer.isBuffer(body) || body.length === 0)
-    throw validationError({ body: "Must be a JSON object, and it is empty" });
+function readText(decode: (bytes: Buffer) => string, bytes: Buffer): string {
+  if (bytes.length === 0) throw validationError({ body: "Must be a JSON object, and it is empty" });
   try {
-    return decode(body);
+    return decode(bytes);
   } catch (error) {
     throw validationError({ body: "Must be UTF-8" }, error);
   }

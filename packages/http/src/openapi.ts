@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { idempotencyKeyParameter } from "./idempotency-key.js";
 import type { DocumentedAnswer, Route } from "./route.js";
 
 export interface ApiDescription {
@@ -30,7 +31,7 @@ export interface JsonSchema {
 
 export interface OpenApiParameter {
   name: string;
-  in: "path" | "query";
+  in: "path" | "query" | "header";
   required: boolean;
   description?: string;
   schema: JsonSchema;
@@ -87,7 +88,7 @@ function describeOperation(each: Route): OpenApiOperation {
   const operation: OpenApiOperation = {
     operationId: each.operationId,
     summary: each.summary,
-    parameters: [...pathParameters(each), ...queryParameters(each)],
+    parameters: [...pathParameters(each), ...queryParameters(each), ...headerParameters(each)],
     responses: Object.fromEntries(
       Object.entries(each.answers).map(([status, answer]) => [status, describeAnswer(answer)]),
     ),
@@ -120,6 +121,10 @@ function queryParameters(each: Route): OpenApiParameter[] {
     ...(schema.description && { description: schema.description }),
     schema,
   }));
+}
+
+function headerParameters(each: Route): OpenApiParameter[] {
+  return each.takesIdempotencyKey ? [idempotencyKeyParameter] : [];
 }
 
 function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"][string] {

@@ -4,6 +4,7 @@ import { AppError } from "@waymark/errors";
 import type { Request, RequestHandler, Response } from "express";
 import { Router } from "express";
 import { z } from "zod";
+import { type IdempotencyKey, readIdempotencyKey } from "./idempotency-key.js";
 import type { JsonBody } from "./json-body.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
@@ -23,6 +24,8 @@ export interface RouteInput<Query, Body> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** Where the route takes idempotency keys and the request has one. */
+  idempotency?: IdempotencyKey | undefined;
   request: Request;
   response: Response;
 }
@@ -52,6 +55,8 @@ export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> {
   body?: Body;
   /** Members of the body that are kept as text; see `JsonText`. */
   opaqueKeys?: readonly string[];
+  /** Whether it takes the header `Idempotency-Key`; the handler sees to what that promises. */
+  takesIdempotencyKey?: boolean;
   bodyExample?: unknown;
   answers: Readonly<Record<number, DocumentedAnswer>>;
   handle(input: RouteInput<z.output<Query>, z.output<Body>>): Promise<Answer>;
@@ -67,7 +72,12 @@ export function route<Query extends z.ZodType = z.ZodUnknown, Body extends z.Zod
   return spec as unknown as Route;
 }
 
-type ReadBody = (request: Request, response: Response, opaqueKeys: readonly string[]) => Promise<JsonBody>;
+type ReadBody = (
+  request: Request,
+  response: Response,
+  opaqueKeys: readonly string[],
+  onBytes?: (bytes: Buffer) => void,
+) => Promise<JsonBody>;
 
 /**
  * A router of routes. A path that has routes but not for the method is answered 405 with `Allow`; a path that has none
@@ -100,10 +110,12 @@ function createHandler(spec: Route, label: string, readBody: ReadBody | undefine
   return async (request, response) => {
     markRoute(response, label);
     const query = spec.query ? validate(spec.query, request.query) : undefined;
-    const json = spec.body && readBody ? await readBody(request, response, spec.opaqueKeys ?? []) : undefined;
+    const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
+    const json =
+      spec.body && readBody ? await readBody(request, response, spec.opaqueKeys ?? [], claim?.addBody) : undefined;
     const body = spec.body ? validate(spec.body, json) : undefined;
     const params = request.params as Record<string, string>;
-    const answer = await spec.handle({ params, query, body, request, response });
+    const answer = await spec.handle({ params, query, body, idempotency: claim?.take(), request, response });
     await send(response, answer);
   };
 }

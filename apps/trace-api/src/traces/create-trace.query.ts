@@ -1,6 +1,9 @@
+import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
+import type { KeyRefusal } from "../idempotency.js";
+import { insertTracesOnce } from "./create-trace-once.query.js";
 import type { NewTrace } from "./trace.schema.js";
 
 /** A trace to be stored, and the limits that hold for it. */
@@ -11,13 +14,18 @@ export interface TraceToCreate {
   month: string;
   plan: Plan;
   trace: NewTrace;
+  idempotency: IdempotencyKey | undefined;
 }
 
-/** What became of it; `used` is the month's count after it. */
-export type CreateTraceResult = { outcome: "created" | "agent_limit" | "trace_limit"; used: number };
+/** What became of it; `used` is the month's count after it, `traceId` where it was replayed the id of then. */
+export type CreateTraceResult =
+  | { outcome: "created" | "replayed"; traceId: string; used: number }
+  | { outcome: "agent_limit"; used: number }
+  | { outcome: "trace_limit"; used: number }
+  | KeyRefusal;
 
 /** A trace whose agent the plan allows. */
-interface TraceRow extends TraceToCreate {
+export interface TraceRow extends TraceToCreate {
   /** Whether the agent is stored already; otherwise it is stored with the trace. */
   isAgentKnown: boolean;
 }
@@ -68,6 +76,9 @@ const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 /** The month's count; one probe of `trace_usage_pkey`. */
 const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
 
+/** Whether a request was stored with the key; one probe of `idempotency_key_pkey`. */
+const findKeySql = "SELECT FROM idempotency_key WHERE account_id = $1 AND key = $2";
+
 /** Agents remembered at most; they are never deleted, so what is remembered stays true. */
 const maxKnownAgents = 20_000;
 
@@ -78,7 +89,7 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
     name: "create-trace",
     run: (rows) => insertTraces(pool, rows),
     bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
-    kindOf: ({ month, plan }) => `${month} ${plan.tracesPerMonth}`,
+    kindOf: ({ month, plan, idempotency }) => `${month} ${plan.tracesPerMonth} ${idempotency !== undefined}`,
   });
 
   /** Of an account whose month has room for some of its gathered traces, each is decided by itself. */
@@ -90,7 +101,7 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
   async function insertWithinAgentLimit(input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
     const { known, agents } = await findAgent(pool, input);
     if (known) return insert({ ...input, isAgentKnown: true });
-    if (agents >= maxAgents) return { outcome: "agent_limit", used: await readUsage(pool, input) };
+    if (agents >= maxAgents) return refuseAgent(pool, input);
     return claimAgent(pool, input, maxAgents);
   }
 
@@ -111,13 +122,14 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
 }
 
 /**
- * Stores traces of one month and limit in one transaction.
+ * Stores traces of one month and limit, all with idempotency keys or none, in one transaction.
  * @returns each trace's result; undefined where the account has room left but not for all its traces here
  */
 async function insertTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
 ): Promise<(CreateTraceResult | undefined)[]> {
+  if (rows[0]?.idempotency) return insertTracesOnce(db, rows);
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const places = new Map<string, number>();
   const placeOf = rows.map(({ accountId }) => {
@@ -147,9 +159,11 @@ async function insertTraces(
     ],
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
-  return rows.map(({ accountId }, index) => {
+  return rows.map(({ accountId, traceId }, index) => {
     const { used = null, seen = null } = byAccount.get(accountId) ?? {};
-    if (used !== null) return { outcome: "created", used: used - (places.get(accountId) ?? 0) + (placeOf[index] ?? 0) };
+    if (used !== null) {
+      return { outcome: "created", traceId, used: used - (places.get(accountId) ?? 0) + (placeOf[index] ?? 0) };
+    }
     return seen !== null && seen >= plan.tracesPerMonth ? { outcome: "trace_limit", used: seen } : undefined;
   });
 }
@@ -180,9 +194,18 @@ async function claimAgentLocked(
 ): Promise<CreateTraceResult> {
   await client.query(lockAgentsSql, [input.accountId]);
   const { known, agents } = await findAgent(client, input);
-  if (!known && agents >= maxAgents) return { outcome: "agent_limit", used: await readUsage(client, input) };
+  if (!known && agents >= maxAgents) return refuseAgent(client, input);
   const [result] = await insertTraces(client, [{ ...input, isAgentKnown: known }]);
   return result ?? { outcome: "trace_limit", used: await readUsage(client, input) };
+}
+
+/** A trace whose key is another request's is refused for that: its agent was never asked for. */
+async function refuseAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate): Promise<CreateTraceResult> {
+  if (input.idempotency) {
+    const { rowCount } = await db.query(findKeySql, [input.accountId, input.idempotency.key]);
+    if (rowCount) return { outcome: "key_reused" };
+  }
+  return { outcome: "agent_limit", used: await readUsage(db, input) };
 }
 
 async function findAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate) {

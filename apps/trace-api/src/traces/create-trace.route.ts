@@ -4,20 +4,32 @@ import { route } from "@waymark/http";
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
-import { agentLimitReached, invalidKey, monthHeaders, traceLimitReached, validationFailed } from "../api.js";
+import {
+  agentLimitReached,
+  idempotencyKeyReused,
+  invalidKey,
+  monthHeaders,
+  replayed,
+  replayHeaders,
+  requestInProgress,
+  traceLimitReached,
+  validationFailed,
+} from "../api.js";
 import type { Gather } from "../gather.js";
+import type { Once } from "../idempotency.js";
 import { createTraceStore } from "./create-trace.query.js";
 import { newTraceSchema } from "./trace.schema.js";
 
 interface CreateTraceDeps {
   pool: pg.Pool;
   gather: Gather;
+  once: Once;
   uuid(): string;
   now(): Date;
 }
 
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ pool, gather, uuid, now }: CreateTraceDeps) {
+export function createTraceRoute({ pool, gather, once, uuid, now }: CreateTraceDeps) {
   const createTrace = createTraceStore({ pool, gather });
   return route({
     method: "post",
@@ -27,6 +39,7 @@ export function createTraceRoute({ pool, gather, uuid, now }: CreateTraceDeps) {
     description: "Counts one trace of the UTC month of receipt. The agent is created when it is new.",
     body: newTraceSchema,
     opaqueKeys: ["metadata"],
+    takesIdempotencyKey: true,
     bodyExample: {
       agent_id: "billing-agent",
       name: "Refund order 1042",
@@ -39,19 +52,21 @@ export function createTraceRoute({ pool, gather, uuid, now }: CreateTraceDeps) {
         description: "The trace is committed",
         schema: z.object({ trace_id: z.string() }),
         example: { trace_id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f" },
-        headers: monthHeaders,
+        headers: [...monthHeaders, ...replayHeaders],
       },
       400: validationFailed,
       401: invalidKey,
       403: agentLimitReached,
+      409: requestInProgress,
+      422: idempotencyKeyReused,
       429: traceLimitReached,
     },
-    async handle({ body, response }) {
+    async handle({ body, idempotency, response }) {
       const { accountId, plan: planId } = principalOf(response);
       const plan = planOf(planId);
       const month = utcMonth(now());
-      const traceId = uuid();
-      const result = await createTrace({ accountId, traceId, month: month.firstDay, plan, trace: body });
+      const trace = { accountId, traceId: uuid(), month: month.firstDay, plan, trace: body, idempotency };
+      const result = await once(accountId, idempotency, () => createTrace(trace));
       const limit = plan.tracesPerMonth;
       const headers = {
         "RateLimit-Limit": String(limit),
@@ -67,7 +82,7 @@ export function createTraceRoute({ pool, gather, uuid, now }: CreateTraceDeps) {
           headers: { ...headers, "Retry-After": String(month.secondsLeft) },
         });
       }
-      return { status: 201, headers, body: { trace_id: traceId } };
+      return { status: 201, headers: { ...headers, ...replayed(result) }, body: { trace_id: result.traceId } };
     },
   });
 }

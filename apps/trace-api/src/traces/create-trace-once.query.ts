@@ -1,0 +1,93 @@
+import type pg from "pg";
+import { keyStateSql } from "../idempotency.js";
+import type { CreateTraceResult, TraceRow } from "./create-trace.query.js";
+
+/**
+ * What `insertTracesSql` does, for traces with idempotency keys: only those whose key is new are counted and stored, each
+ * with its key and in the same transaction, so that a key is known exactly when its trace is. Where the account was
+ * refused nothing of it is stored, and its keys stay free. One probe of `idempotency_key_pkey` for a trace beside those.
+ */
+const insertTracesOnceSql = `
+  WITH asked AS MATERIALIZED (
+    SELECT r.*, k.ids, ${keyStateSql} AS state
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
+      $10::json[], $11::text[], $12::bytea[]) WITH ORDINALITY
+      AS r (account_id, id, agent_id, is_agent_known, name, status, started_at, ended_at, metadata, key, request_hash, place)
+    LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
+  ), quota AS (
+    INSERT INTO trace_usage AS u (account_id, month, traces)
+    SELECT account_id, $1, count(*)::int FROM asked WHERE state = 'new'
+    GROUP BY account_id HAVING count(*) <= $13 ORDER BY account_id
+    ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces
+      WHERE u.traces + excluded.traces <= $13
+    RETURNING account_id, traces
+  ), granted AS (
+    SELECT asked.* FROM asked JOIN quota USING (account_id) WHERE state = 'new'
+  ), new_agents AS (
+    INSERT INTO agent (account_id, id)
+    SELECT account_id, agent_id FROM granted WHERE NOT is_agent_known ORDER BY account_id, agent_id
+    ON CONFLICT (account_id, id) DO NOTHING
+  ), stored AS (
+    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
+    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata FROM granted
+  ), remembered AS (
+    INSERT INTO idempotency_key (account_id, key, request_hash, ids)
+    SELECT account_id, key, request_hash, ARRAY[id] FROM granted
+  )
+  SELECT state, ids, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
+    SELECT u.traces FROM trace_usage u WHERE u.account_id = asked.account_id AND u.month = $1
+  ) END AS seen
+  FROM asked LEFT JOIN quota USING (account_id) ORDER BY place`;
+
+interface Answer {
+  state: "new" | "replayed" | "key_reused" | "key_in_use";
+  ids: string[] | null;
+  used: number | null;
+  seen: number | null;
+}
+
+/**
+ * Stores traces with idempotency keys of one month and limit in one transaction; no key may come twice.
+ * @returns each trace's result; undefined where the account has room left but not for all its traces here
+ */
+export async function insertTracesOnce(
+  db: pg.Pool | pg.PoolClient,
+  rows: readonly TraceRow[],
+): Promise<(CreateTraceResult | undefined)[]> {
+  const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
+  const { rows: answers } = await db.query<Answer>({
+    name: "insert-traces-once",
+    text: insertTracesOnceSql,
+    values: [
+      month,
+      rows.map(({ accountId }) => accountId),
+      rows.map(({ traceId }) => traceId),
+      rows.map(({ trace }) => trace.agent_id),
+      rows.map(({ isAgentKnown }) => isAgentKnown),
+      rows.map(({ trace }) => trace.name),
+      rows.map(({ trace }) => trace.status),
+      rows.map(({ trace }) => trace.started_at),
+      rows.map(({ trace }) => trace.ended_at),
+      rows.map(({ trace }) => trace.metadata?.text),
+      rows.map(({ idempotency }) => idempotency?.key),
+      rows.map(({ idempotency }) => idempotency?.requestHash),
+      plan.tracesPerMonth,
+    ],
+  });
+  const left = new Map<string, number>();
+  // From the last to the first: the month's count after each trace is what the statement left, less those that follow.
+  return rows
+    .map((row, index) => ({ row, answer: answers[index] as Answer }))
+    .reverse()
+    .map(({ row: { accountId, traceId }, answer: { state, ids, used, seen } }): CreateTraceResult | undefined => {
+      if (state === "key_reused" || state === "key_in_use") return { outcome: state };
+      if (state === "replayed") return { outcome: state, traceId: ids?.[0] ?? traceId, used: used ?? seen ?? 0 };
+      if (used === null) {
+        return seen !== null && seen >= plan.tracesPerMonth ? { outcome: "trace_limit", used: seen } : undefined;
+      }
+      const count = left.get(accountId) ?? used;
+      left.set(accountId, count - 1);
+      return { outcome: "created", traceId, used: count };
+    })
+    .reverse();
+}
