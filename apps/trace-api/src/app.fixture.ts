@@ -6,6 +6,7 @@ import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
+import pg from "pg";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
@@ -20,6 +21,10 @@ export interface TestApp {
   readonly queued: { accountId: string; alertId: string }[];
   /** Sets the moment that monthly limits go by. */
   setNow(moment: Date): void;
+  /** Runs a statement in a transaction of its own, and keeps that open until told. */
+  hold(sql: string, values?: unknown[]): Promise<HeldTransaction>;
+  /** Waits until a statement of the app waits for a lock that somebody else has. */
+  untilLockWaits(): Promise<void>;
   /** Waits until so many rows wait for a gathered statement. */
   untilWaiting(statement: string, rows: number): Promise<void>;
   /**
@@ -29,6 +34,12 @@ export interface TestApp {
   startInstance(): Promise<(account: TestAccount) => TestAccount>;
   /** Makes an account with a key of the trace service. */
   makeAccount(plan: PlanId): Promise<TestAccount>;
+}
+
+/** A transaction that is open, with the locks that it took. */
+export interface HeldTransaction {
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
 }
 
 /** An account, and requests in its name. */
@@ -106,6 +117,8 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     setNow: (moment) => {
       current = () => moment;
     },
+    hold: (sql, values = []) => hold(database.url, stops, sql, values),
+    untilLockWaits: () => untilLockWaits(pool),
     async untilWaiting(statement, rows) {
       const waiting = registry.getSingleMetric("waymark_rows_waiting");
       for (const until = Date.now() + 5_000; Date.now() < until; await setTimeout(5)) {
@@ -135,6 +148,30 @@ function openPool(connectionString: string) {
     lockTimeoutMs: 1_000,
     plansOnce: true,
   });
+}
+
+async function hold(connectionString: string, stops: (() => Promise<void>)[], sql: string, values: unknown[]) {
+  const holder = new pg.Client({ connectionString });
+  let isOpen = true;
+  const end = async (how: "COMMIT" | "ROLLBACK") => {
+    if (!isOpen) return;
+    isOpen = false;
+    await holder.query(how);
+    await holder.end();
+  };
+  // Where a test fails before it lets go, what waits for it must not keep the rest from ending.
+  stops.unshift(() => end("ROLLBACK"));
+  await holder.connect();
+  await holder.query("BEGIN");
+  await holder.query(sql, values);
+  return { commit: () => end("COMMIT"), rollback: () => end("ROLLBACK") };
+}
+
+async function untilLockWaits(pool: pg.Pool): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
+  for (const until = Date.now() + 5_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount) return;
+  throw new Error("No statement came to wait");
 }
 
 function withBody(test: request.Test, body: unknown): request.Test {

@@ -35,11 +35,17 @@ describe("the trace service", () => {
       expect(body.paths["/api/v1/traces"].post.parameters).toMatchObject([
         { name: "Idempotency-Key", in: "header", required: false, schema: { maxLength: 255 } },
       ]);
-      expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(["201", "400", "401", "404"]);
+      const spans = ["201", "400", "401", "404", "409", "422"];
+      expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(spans);
+      expect(statuses("/api/v1/traces/{trace_id}/spans/batch", "post")).toEqual(spans);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "401", "404"]);
       const schema = body.paths["/api/v1/traces"].post.requestBody.content["application/json"].schema;
       expect(schema.required).toEqual(["agent_id", "name", "status", "started_at"]);
+      const batch = body.paths["/api/v1/traces/{trace_id}/spans/batch"].post.requestBody.content["application/json"];
+      expect(batch.schema.required).toEqual(["spans"]);
+      expect(batch.schema.properties.spans).toMatchObject({ type: "array", minItems: 1, maxItems: 1000 });
+      expect(batch.schema.properties.spans.items.required).toEqual(["name", "status", "started_at"]);
       expect(schema.properties.metadata).toMatchObject({ type: ["object", "null"] });
     });
 
@@ -47,6 +53,8 @@ describe("the trace service", () => {
       const answer = await request(test.app).get("/docs").set("Host", "traces.example.com").expect(200);
       expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
       expect(answer.text).toContain("curl -X POST http://traces.example.com/api/v1/traces");
+      expect(answer.text).toContain("<code>spans[].parent_ref</code>");
+      expect(answer.text).toContain("<code>Idempotency-Key</code>");
       const secure = await request(test.app).get("/docs").set("Host", "a.example").set("X-Forwarded-Proto", "https");
       expect(secure.text).toContain("curl -X POST https://a.example/api/v1/traces");
     });

@@ -10,7 +10,9 @@ import type { Registry } from "prom-client";
 import { describeTraceApi } from "./api.js";
 import { createGather } from "./gather.js";
 import { createOnce } from "./idempotency.js";
+import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
+import { addSpansRoute } from "./spans/add-spans.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
@@ -32,10 +34,13 @@ export interface AppDeps {
 
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const gathering = { ...deps, gather: createGather(deps.registry), once: createOnce() };
+  const gather = createGather(deps.registry);
+  const gathering = { ...deps, gather, once: createOnce() };
+  const addingSpans = { ...gathering, addSpans: createSpanStore(gathering) };
   const routes = [
     createTraceRoute(gathering),
-    addSpanRoute(gathering),
+    addSpanRoute(addingSpans),
+    addSpansRoute(addingSpans),
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
   ];

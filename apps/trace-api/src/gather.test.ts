@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import { afterAll, describe, expect, it } from "@jest/globals";
-import { createPool, createUuidV7 } from "@waymark/database";
+import { describe, expect, it } from "@jest/globals";
+import { createUuidV7 } from "@waymark/database";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
 import { createGather } from "./gather.js";
@@ -36,7 +36,7 @@ describe("gathered writes", () => {
     const alone = await counted("add-span");
     expect(alone).toEqual({ rows: before.rows + 5, statements: before.statements + 5 });
     // The first of the burst waits for the table; all that come meanwhile leave in one statement.
-    const lock = await holdLock("LOCK TABLE span IN ACCESS EXCLUSIVE MODE");
+    const lock = await test.hold("LOCK TABLE span IN ACCESS EXCLUSIVE MODE");
     const first = addSpans(account, traceId, ["first"]);
     while ((await counted("add-span")).statements === alone.statements) await setTimeout(5);
     const burst = addSpans(
@@ -45,7 +45,7 @@ describe("gathered writes", () => {
       times(99, (n) => `burst ${n}`),
     );
     await test.untilWaiting("add-span", 99);
-    await lock.release();
+    await lock.rollback();
     expect(new Set(statusesOf([...(await first), ...(await burst)]))).toEqual(new Set([201]));
     expect(await counted("add-span")).toEqual({ rows: alone.rows + 100, statements: alone.statements + 2 });
   });
@@ -138,12 +138,12 @@ describe("gathered writes", () => {
       const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
       await locked.makeTrace();
       await free.makeTrace();
-      const lock = await holdLock("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [locked.id]);
+      const lock = await test.hold("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [locked.id]);
       const [refused, created] = await Promise.all([
         Promise.all(times(10, () => locked.post("/api/v1/traces", traceBody()))),
         Promise.all(times(10, () => free.post("/api/v1/traces", traceBody()))),
       ]);
-      await lock.release();
+      await lock.rollback();
       expect(statusesOf(refused)).toEqual(times(10, () => 503));
       expect(statusesOf(created)).toEqual(times(10, () => 201));
       await locked.post("/api/v1/traces", traceBody()).expect(201);
@@ -172,6 +172,26 @@ describe("gathered writes", () => {
     expect(await add({ accountId: "a", n: 7 })).toBe(7);
   });
 
+  it("count a row as what it carries: 1,000 to a statement but for one alone, and 20,000 that wait", async () => {
+    const gather = createGather(new Registry());
+    const statements: number[][] = [];
+    const add = gather<{ accountId: string; count: number }, void>({
+      name: "counted",
+      run: async (rows) => {
+        await test.pool.query("SELECT pg_sleep(0.005)");
+        statements.push(rows.map(({ count }) => count));
+        return rows.map(() => undefined);
+      },
+      maxRows: 1_000,
+      countOf: ({ count }) => count,
+    });
+    const counts = [1, 600, 400, 1_500, 999, 1, 1, ...times(16, () => 1_000), 498];
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(20_000);
+    const results = await Promise.allSettled([...counts, 1].map((count) => add({ accountId: "a", count })));
+    expect(results.map(({ status }) => status)).toEqual([...counts.map(() => "fulfilled"), "rejected"]);
+    expect(statements).toEqual([[1, 600], [400], [1_500], [999, 1], [1], ...times(16, () => [1_000]), [498]]);
+  });
+
   it("refuse rows beyond 32 MiB of JSON that wait, and put at most 1 MiB into a statement", async () => {
     const gather = createGather(new Registry());
     const statements: number[] = [];
@@ -191,25 +211,4 @@ describe("gathered writes", () => {
     expect(Math.max(...statements)).toBe(2 * size);
     await add({ accountId: "a", bytes: 60 * 1_048_576 });
   });
-
-  const lockers = createPool({
-    connectionString: test.databaseUrl,
-    maxConnections: 1,
-    applicationName: "locker",
-    statementTimeoutMs: 10_000,
-  });
-  afterAll(() => lockers.end());
-
-  /** Takes a lock in a transaction of its own and keeps it until told. */
-  async function holdLock(sql: string, values: unknown[] = []) {
-    const client = await lockers.connect();
-    await client.query("BEGIN");
-    await client.query(sql, values);
-    return {
-      release: async () => {
-        await client.query("ROLLBACK");
-        client.release();
-      },
-    };
-  }
 });

@@ -8,6 +8,8 @@ const maxRowsPerStatement = 256;
 const maxBytes = 1_048_576;
 /** Rows that may wait: a few tenths of a second's work. Who comes later does better to try again than to wait longer. */
 const maxWaitingRows = 2_000;
+/** What waiting rows may count as together, such as the spans of batches: about a second's work. */
+const maxWaitingCount = 20_000;
 /** Bytes of opaque JSON that may wait, so that large bodies cannot fill the memory in few rows. */
 const maxWaitingBytes = 32 * 1_048_576;
 /** Seconds after which a refused client may try again. */
@@ -25,8 +27,10 @@ export interface GatherOptions<Item extends Row, Result> {
   run(rows: readonly Item[]): Promise<readonly Result[]>;
   /** Statements in flight at most; 1 where omitted. With more than one, {@link targetOf} keeps no order. */
   maxInFlight?: number;
-  /** Rows of one statement at most; 256 where omitted. */
+  /** Rows of one statement at most, but for a row that counts as more alone; 256 where omitted. */
   maxRows?: number;
+  /** As how many rows a row counts, such as a request that brings several; 1 where omitted. */
+  countOf?(row: Item): number;
   /** How much opaque JSON a row carries, in UTF-16 code units. */
   bytesOf?(row: Item): number;
   /** Rows go into one statement only with rows of the same kind. */
@@ -43,6 +47,7 @@ export type Gather = <Item extends Row, Result>(options: GatherOptions<Item, Res
 
 interface Waiting<Item, Result> {
   row: Item;
+  count: number;
   bytes: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -59,7 +64,7 @@ export function createGather(registry: Registry): Gather {
     name: "waymark_rows_per_statement",
     help: "Rows that one gathered statement wrote or read",
     labelNames: ["statement"],
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000],
     registers: [registry],
   });
   const queues = new Map<string, readonly unknown[]>();
@@ -83,6 +88,7 @@ export function createGather(registry: Registry): Gather {
 class Queue<Item extends Row, Result> {
   readonly waiting: Waiting<Item, Result>[] = [];
   private waitingBytes = 0;
+  private waitingCount = 0;
   private inFlight = 0;
 
   constructor(
@@ -92,14 +98,16 @@ class Queue<Item extends Row, Result> {
 
   add(row: Item): Promise<Result> {
     const bytes = this.options.bytesOf?.(row) ?? 0;
+    const count = this.options.countOf?.(row) ?? 1;
     const isOverBytes = this.waitingBytes > 0 && this.waitingBytes + bytes > maxWaitingBytes;
-    if (this.waiting.length >= maxWaitingRows || isOverBytes) {
+    if (this.waiting.length >= maxWaitingRows || isOverBytes || this.waitingCount + count > maxWaitingCount) {
       const cause = new Error(`${this.waiting.length} rows of ${this.options.name} wait already`);
       const headers = { "Retry-After": String(retryAfterSeconds) };
       return Promise.reject(new AppError("unavailable", { headers, cause }));
     }
     return new Promise((resolve, reject) => {
-      this.waiting.push({ row, bytes, resolve, reject });
+      this.waiting.push({ row, count, bytes, resolve, reject });
+      this.waitingCount += count;
       this.waitingBytes += bytes;
       if (this.inFlight >= (this.options.maxInFlight ?? 1)) return;
       this.inFlight++;
@@ -120,10 +128,11 @@ class Queue<Item extends Row, Result> {
     const left: Waiting<Item, Result>[] = [];
     const targets = new Set<string>();
     let kind: string | undefined;
+    let count = 0;
     let bytes = 0;
     let isFull = false;
     for (const entry of this.waiting) {
-      isFull ||= taken.length >= maxRows || (taken.length > 0 && bytes + entry.bytes > maxBytes);
+      isFull ||= taken.length > 0 && (count + entry.count > maxRows || bytes + entry.bytes > maxBytes);
       const ownKind = kindOf?.(entry.row);
       if (taken.length === 0) kind = ownKind;
       const target = targetOf?.(entry.row);
@@ -133,9 +142,11 @@ class Queue<Item extends Row, Result> {
       }
       if (target !== undefined) targets.add(target);
       taken.push(entry);
+      count += entry.count;
       bytes += entry.bytes;
     }
     this.waiting.splice(0, this.waiting.length, ...left);
+    this.waitingCount -= count;
     this.waitingBytes -= bytes;
     return taken;
   }
@@ -143,7 +154,7 @@ class Queue<Item extends Row, Result> {
   private async settle(entries: readonly Waiting<Item, Result>[]): Promise<void> {
     let results: readonly Result[];
     try {
-      this.observe(entries.length);
+      this.observe(entries.reduce((sum, { count }) => sum + count, 0));
       results = await this.options.run(entries.map(({ row }) => row));
     } catch (error) {
       const parts = apart(entries, error);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { jsonDepth, jsonMembers } from "./json-members.js";
+import { jsonDepth, jsonElements, jsonMembers } from "./json-members.js";
 
 describe("jsonMembers", () => {
   it("keeps what parsing would alter", () => {
@@ -29,6 +29,26 @@ describe("jsonMembers", () => {
         for (const [key, value] of Object.entries(JSON.parse(text) as object)) {
           expect(JSON.parse(members.get(key) ?? "")).toEqual(value);
         }
+      }),
+    );
+  });
+});
+
+describe("jsonElements", () => {
+  it.each([
+    ["[]", []],
+    [" [ \n] ", []],
+    ['[""]', ['""']],
+    ['[ 1e400 ,{"a":[1,2],"b":"],"} ,"\\"]",[[]] ]', ["1e400", '{"a":[1,2],"b":"],"}', '"\\"]"', "[[]]"]],
+  ])("of %s are %j", (text, elements) => {
+    expect(jsonElements(text)).toEqual(elements);
+  });
+
+  it("are each element's own JSON, whatever the array", () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.integer({ min: 0, max: 4 }), (array, indent) => {
+        const text = JSON.stringify(array, null, indent);
+        expect(jsonElements(text).map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
       }),
     );
   });

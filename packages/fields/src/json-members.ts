@@ -44,7 +44,22 @@ export function jsonMembers(text: string, keys: readonly string[]): Map<string, 
   return found;
 }
 
-/** The index of the comma or closing brace that ends the member whose value starts at `start`. */
+/**
+ * The raw texts of the elements of a JSON array, without white space around them.
+ * @param text a text that `JSON.parse` accepts and that is an array
+ */
+export function jsonElements(text: string): string[] {
+  const elements: string[] = [];
+  const end = text.lastIndexOf("]");
+  for (let i = text.indexOf("[") + 1; i <= end; ) {
+    const elementEnd = endOfMember(text, i);
+    elements.push(text.slice(i, elementEnd).trim());
+    i = elementEnd + 1;
+  }
+  return elements.length === 1 && elements[0] === "" ? [] : elements;
+}
+
+/** The index of the comma or closing brace that ends the member or element whose value starts at `start`. */
 function endOfMember(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {

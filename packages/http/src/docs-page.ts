@@ -86,12 +86,16 @@ function parameterRow(parameter: OpenApiOperation["parameters"][number]): Row {
   return [parameter.name, typeName(parameter.schema), need, parameter.description ?? ""];
 }
 
-function fieldRows(schema: JsonSchema): Row[] {
-  return Object.entries(schema.properties ?? {}).map(([name, field]) => [
-    name,
-    typeName(field),
-    schema.required?.includes(name) ? "required" : "",
-    field.description ?? field.anyOf?.find((option) => option.description)?.description ?? "",
+/** The fields of an object, and below a list of objects those of its elements, as `spans[].name`. */
+function fieldRows(schema: JsonSchema, prefix = ""): Row[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+    [
+      prefix + name,
+      typeName(field),
+      schema.required?.includes(name) ? "required" : "",
+      field.description ?? field.anyOf?.find((option) => option.description)?.description ?? "",
+    ],
+    ...fieldRows(field.items ?? {}, `${prefix}${name}[].`),
   ]);
 }
 

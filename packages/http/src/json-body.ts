@@ -1,5 +1,5 @@
 import { AppError, validationError } from "@waymark/errors";
-import { JsonText, jsonDepth, jsonMembers } from "@waymark/fields";
+import { JsonText, jsonDepth, jsonElements, jsonMembers } from "@waymark/fields";
 import express, { type Request, type RequestHandler, type Response } from "express";
 
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
@@ -7,6 +7,14 @@ const maxJsonDepth = 200;
 
 /** A body as it was read: an object whose opaque members are {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
+
+/** What of a body is kept as the text it came in; see {@link JsonText}. */
+export interface OpaqueMembers {
+  /** Members of the body. */
+  opaqueKeys?: readonly string[];
+  /** Of members of the body that are lists: the members of each element. */
+  opaqueElementKeys?: Readonly<Record<string, readonly string[]>>;
+}
 
 export interface BodyReaderOptions {
   /** Whatever the content type says counts as JSON: browsers send it as `text/plain`, which needs no preflight. */
@@ -20,14 +28,13 @@ export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: 
   const decode = (bytes: Buffer) => decoder.decode(bytes);
 
   /**
-   * @param opaqueKeys the members that are kept as the text they came in
    * @param onBytes told the body's bytes, inflated
    * @throws AppError 413, 415, or 400 with `fields.body`
    */
   return async (
     request: Request,
     response: Response,
-    opaqueKeys: readonly string[],
+    opaque: OpaqueMembers,
     onBytes?: (bytes: Buffer) => void,
   ): Promise<JsonBody> => {
     if (!isAnyTypeJson) checkContentType(request);
@@ -35,7 +42,7 @@ export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: 
     const bytes = isPlain ? await readPlain(request, limitBytes) : await readEncoded(inflate, request, response);
     const text = readText(decode, bytes);
     onBytes?.(bytes);
-    return parseJsonObject(text, opaqueKeys);
+    return parseJsonObject(text, opaque);
   };
 }
 
@@ -92,19 +99,32 @@ function readText(decode: (bytes: Buffer) => string, bytes: Buffer): string {
   }
 }
 
-function parseJsonObject(text: string, opaqueKeys: readonly string[]): JsonBody {
+function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: OpaqueMembers): JsonBody {
   if (jsonDepth(text) > maxJsonDepth)
     throw validationError({ body: `Must not nest deeper than ${maxJsonDepth} levels` });
-  const value = parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw validationError({ body: "Must be a JSON object" });
-  }
-  const body = value as JsonBody;
-  const present = opaqueKeys.filter((key) => Object.hasOwn(body, key) && body[key] !== null);
-  if (present.length > 0) {
-    for (const [key, member] of jsonMembers(text, present)) body[key] = new JsonText(member, body[key]);
+  const body = parse(text);
+  if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
+  if (opaqueKeys) keepText(body, text, opaqueKeys);
+  for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
+    const elements = body[list];
+    if (!Array.isArray(elements)) continue;
+    const texts = jsonElements(jsonMembers(text, [list]).get(list) ?? "");
+    elements.forEach((element: unknown, index) => {
+      if (isObject(element)) keepText(element, texts[index] ?? "", keys);
+    });
   }
   return body;
+}
+
+/** Puts the text of those members that an object has in place of their values. */
+function keepText(object: JsonBody, text: string, keys: readonly string[]): void {
+  const present = keys.filter((key) => Object.hasOwn(object, key) && object[key] !== null);
+  if (present.length === 0) return;
+  for (const [key, member] of jsonMembers(text, present)) object[key] = new JsonText(member, object[key]);
+}
+
+function isObject(value: unknown): value is JsonBody {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parse(text: string): unknown {

@@ -5,7 +5,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { Router } from "express";
 import { z } from "zod";
 import { type IdempotencyKey, readIdempotencyKey } from "./idempotency-key.js";
-import type { JsonBody } from "./json-body.js";
+import type { JsonBody, OpaqueMembers } from "./json-body.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
 
@@ -43,7 +43,7 @@ export interface DocumentedAnswer {
 }
 
 /** A route: where it is, what it takes, what it answers. The same schemas check requests and describe the API. */
-export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> {
+export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> extends OpaqueMembers {
   method: "get" | "post" | "patch" | "delete";
   /** Express's form, such as `/traces/:trace_id`, below the router's own path. */
   path: string;
@@ -53,8 +53,6 @@ export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> {
   params?: Readonly<Record<string, string>>;
   query?: Query;
   body?: Body;
-  /** Members of the body that are kept as text; see `JsonText`. */
-  opaqueKeys?: readonly string[];
   /** Whether it takes the header `Idempotency-Key`; the handler sees to what that promises. */
   takesIdempotencyKey?: boolean;
   bodyExample?: unknown;
@@ -75,7 +73,7 @@ export function route<Query extends z.ZodType = z.ZodUnknown, Body extends z.Zod
 type ReadBody = (
   request: Request,
   response: Response,
-  opaqueKeys: readonly string[],
+  opaque: OpaqueMembers,
   onBytes?: (bytes: Buffer) => void,
 ) => Promise<JsonBody>;
 
@@ -111,8 +109,7 @@ function createHandler(spec: Route, label: string, readBody: ReadBody | undefine
     markRoute(response, label);
     const query = spec.query ? validate(spec.query, request.query) : undefined;
     const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
-    const json =
-      spec.body && readBody ? await readBody(request, response, spec.opaqueKeys ?? [], claim?.addBody) : undefined;
+    const json = spec.body && readBody ? await readBody(request, response, spec, claim?.addBody) : undefined;
     const body = spec.body ? validate(spec.body, json) : undefined;
     const params = request.params as Record<string, string>;
     const answer = await spec.handle({ params, query, body, idempotency: claim?.take(), request, response });

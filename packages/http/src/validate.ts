@@ -28,14 +28,18 @@ function describe(issue: RawIssue): string | undefined {
     case "invalid_value":
       return `Must be one of: ${issue.values.join(", ")}`;
     case "too_small":
-      return issue.origin === "string" ? "Must not be empty" : `Must be at least ${issue.minimum}`;
+      if (issue.origin === "string") return "Must not be empty";
+      return issue.origin === "array" ? "Must not be an empty list" : `Must be at least ${issue.minimum}`;
     case "too_big":
-      return issue.origin === "string"
-        ? `Must be at most ${issue.maximum} characters`
-        : `Must be at most ${issue.maximum}`;
+      return `Must be at most ${issue.maximum}${unitOf(issue.origin)}`;
     default:
       return undefined;
   }
+}
+
+function unitOf(origin: string): string {
+  if (origin === "string") return " characters";
+  return origin === "array" ? " elements" : "";
 }
 
 function withArticle(type: string): string {

@@ -11,7 +11,7 @@ const bodyLimitBytes = 65_536;
 export function createBeaconReader() {
   const readBody = createBodyReader(bodyLimitBytes, { isAnyTypeJson: true });
   return async (request: Request, response: Response): Promise<JsonBody> => {
-    const body = await readBody(request, response, []);
+    const body = await readBody(request, response, {});
     return {
       name: body["name"] ?? body["n"],
       url: body["url"] ?? body["u"],

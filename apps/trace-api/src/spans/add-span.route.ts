@@ -2,16 +2,28 @@ import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, traceNotFound, validationFailed } from "../api.js";
-import type { Gather } from "../gather.js";
-import { createSpanStore } from "./add-span.query.js";
+import {
+  idempotencyKeyReused,
+  invalidKey,
+  replayed,
+  replayHeaders,
+  requestInProgress,
+  traceNotFound,
+  validationFailed,
+} from "../api.js";
+import type { Once } from "../idempotency.js";
+import type { createSpanStore } from "./add-span.query.js";
 import { newSpanSchema } from "./span.schema.js";
 
+export interface AddSpansDeps {
+  addSpans: ReturnType<typeof createSpanStore>;
+  once: Once;
+  uuid(): string;
+}
+
 /** `POST /traces/:trace_id/spans`: adds a span (trace contract, "POST /api/v1/traces/:trace_id/spans"). */
-export function addSpanRoute({ pool, gather, uuid }: { pool: pg.Pool; gather: Gather; uuid(): string }) {
-  const addSpan = createSpanStore({ pool, gather });
+export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
   return route({
     method: "post",
     path: "/traces/:trace_id/spans",
@@ -20,6 +32,7 @@ export function addSpanRoute({ pool, gather, uuid }: { pool: pg.Pool; gather: Ga
     params: { trace_id: "The id that creating the trace answered" },
     body: newSpanSchema,
     opaqueKeys: ["input", "output"],
+    takesIdempotencyKey: true,
     bodyExample: {
       name: "get_order",
       status: "ok",
@@ -33,18 +46,22 @@ export function addSpanRoute({ pool, gather, uuid }: { pool: pg.Pool; gather: Ga
         description: "The span is committed",
         schema: z.object({ span_id: z.string() }),
         example: { span_id: "019c13f2-6ce1-7d57-8b1c-8a54dfd5b0a4" },
+        headers: replayHeaders,
       },
       400: validationFailed,
       401: invalidKey,
       404: traceNotFound,
+      409: requestInProgress,
+      422: idempotencyKeyReused,
     },
-    async handle({ params, body, response }) {
+    async handle({ params, body, idempotency, response }) {
       const { accountId } = principalOf(response);
       const traceId = params["trace_id"] ?? "";
-      const spanId = uuid();
-      const isAdded = isUuid(traceId) && (await addSpan({ accountId, traceId, spanId, span: body }));
-      if (!isAdded) throw new AppError("trace_not_found");
-      return { status: 201, body: { span_id: spanId } };
+      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const spans = [{ id: uuid(), span: body }];
+      const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
+      if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
+      return { status: 201, headers: replayed(result), body: { span_id: result.ids[0] } };
     },
   });
 }

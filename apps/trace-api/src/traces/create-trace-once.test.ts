@@ -1,16 +1,8 @@
-import { afterAll, describe, expect, it } from "@jest/globals";
-import { createPool } from "@waymark/database";
+import { describe, expect, it } from "@jest/globals";
 import { type TestAccount, traceBody, useApp } from "../app.fixture.js";
 
 describe("POST /api/v1/traces with an Idempotency-Key", () => {
   const test = useApp();
-  const locker = createPool({
-    connectionString: test.databaseUrl,
-    maxConnections: 1,
-    applicationName: "locker",
-    statementTimeoutMs: 10_000,
-  });
-  afterAll(() => locker.end());
 
   const create = (account: TestAccount, key: string, changes: Record<string, unknown> = {}) =>
     account.post("/api/v1/traces", traceBody(changes)).set("Idempotency-Key", key);
@@ -25,6 +17,7 @@ describe("POST /api/v1/traces with an Idempotency-Key", () => {
   };
   const setUsed = (account: TestAccount, traces: number) =>
     test.pool.query("UPDATE trace_usage SET traces = $2 WHERE account_id = $1", [account.id, traces]);
+  const lockUsageSql = "SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE";
   const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
   const inProgress = { error: "A request with this idempotency key is in progress" };
 
@@ -176,18 +169,15 @@ describe("POST /api/v1/traces with an Idempotency-Key", () => {
       const account = await test.makeAccount("free");
       const other = await test.startInstance();
       await create(account, "before").expect(201);
-      const client = await locker.connect();
-      await client.query("BEGIN");
-      await client.query("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [account.id]);
+      const held = await test.hold(lockUsageSql, [account.id]);
       const first = create(account, "key").then((answer) => answer);
-      await untilLockWaits();
+      await test.untilLockWaits();
       for (const account_ of [account, other(account)]) {
         const answer = await create(account_, "key").expect(409);
         expect(answer.body).toEqual(inProgress);
         expect(answer.headers["retry-after"]).toBe("1");
       }
-      await client.query("ROLLBACK");
-      client.release();
+      await held.rollback();
       const { status, body } = await first;
       expect(status).toBe(201);
       const again = await create(other(account), "key").expect(201);
@@ -199,16 +189,13 @@ describe("POST /api/v1/traces with an Idempotency-Key", () => {
     it("is answered where the key is stored in the midst of the statement", async () => {
       const account = await test.makeAccount("free");
       await create(account, "before").expect(201);
-      const client = await locker.connect();
-      await client.query("BEGIN");
-      await client.query(
+      const held = await test.hold(
         "INSERT INTO idempotency_key (account_id, key, request_hash, ids) VALUES ($1, 'key', sha256(''), '{}')",
         [account.id],
       );
       const late = create(account, "key").then((answer) => answer);
-      await untilLockWaits();
-      await client.query("COMMIT");
-      client.release();
+      await test.untilLockWaits();
+      await held.commit();
       const { status, body } = await late;
       expect([status, body]).toEqual([409, inProgress]);
       await create(account, "key").expect(422);
@@ -247,23 +234,12 @@ describe("POST /api/v1/traces with an Idempotency-Key", () => {
     it("leaves the key free: what failed is stored by the next attempt, once", async () => {
       const account = await test.makeAccount("free");
       await create(account, "before").expect(201);
-      const client = await locker.connect();
-      await client.query("BEGIN");
-      await client.query("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [account.id]);
+      const held = await test.hold(lockUsageSql, [account.id]);
       await create(account, "key").expect(503);
-      await client.query("ROLLBACK");
-      client.release();
+      await held.rollback();
       const answer = await create(account, "key").expect(201);
       expect(answer.headers["idempotent-replayed"]).toBeUndefined();
       expect(await countOf(account)).toEqual({ traces: 2, keys: 2, used: 2 });
     });
   });
-
-  /** Waits until a statement waits for a row that somebody else has locked. */
-  async function untilLockWaits(): Promise<void> {
-    const sql = `SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
-    for (const until = Date.now() + 5_000; Date.now() < until; ) if ((await test.pool.query(sql)).rowCount) return;
-    throw new Error("No statement came to wait");
-  }
 });

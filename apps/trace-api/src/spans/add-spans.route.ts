@@ -1,0 +1,71 @@
+import { principalOf } from "@waymark/auth";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { z } from "zod";
+import {
+  idempotencyKeyReused,
+  invalidKey,
+  replayed,
+  replayHeaders,
+  requestInProgress,
+  traceNotFound,
+  validationFailed,
+} from "../api.js";
+import type { AddSpansDeps } from "./add-span.route.js";
+import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
+
+/** `POST /traces/:trace_id/spans/batch`: adds up to 1,000 spans, all or none. */
+export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
+  return route({
+    method: "post",
+    path: "/traces/:trace_id/spans/batch",
+    operationId: "addSpans",
+    summary: "Add up to 1,000 spans to a trace, all or none",
+    description:
+      "A span may name its parent by a `ref` that another span of the batch has. Messages in `fields` are named by place, such as `spans.3.started_at`, counted from 0.",
+    params: { trace_id: "The id that creating the trace answered" },
+    body: spanBatchSchema,
+    opaqueElementKeys: { spans: ["input", "output"] },
+    takesIdempotencyKey: true,
+    bodyExample: {
+      spans: [
+        { ref: "plan", name: "plan", status: "ok", started_at: "2026-01-31T12:00:00.100Z" },
+        {
+          parent_ref: "plan",
+          name: "get_order",
+          status: "ok",
+          started_at: "2026-01-31T12:00:00.200Z",
+          ended_at: "2026-01-31T12:00:00.450Z",
+          input: { order: 1042 },
+          output: { state: "paid" },
+        },
+      ],
+    },
+    answers: {
+      201: {
+        description: "The spans are committed; their ids are in the order of the batch",
+        schema: z.object({ span_ids: z.array(z.string()) }),
+        example: { span_ids: ["019c13f2-6ce1-7d57-8b1c-8a54dfd5b0a4", "019c13f2-6ce1-7d57-8b1d-0a9b7c6d5e4f"] },
+        headers: replayHeaders,
+      },
+      400: {
+        ...validationFailed,
+        example: { error: "Validation failed", fields: { "spans.3.started_at": "Required" } },
+      },
+      401: invalidKey,
+      404: traceNotFound,
+      409: requestInProgress,
+      422: idempotencyKeyReused,
+    },
+    async handle({ params, body, idempotency, response }) {
+      const { accountId } = principalOf(response);
+      const traceId = params["trace_id"] ?? "";
+      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const spans = resolveReferences(body.spans, uuid);
+      const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
+      if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
+      return { status: 201, headers: replayed(result), body: { span_ids: result.ids } };
+    },
+  });
+}
