@@ -49,6 +49,12 @@ export const traceNotFound: DocumentedAnswer = {
   example: { error: "Trace not found" },
 };
 
+export const spanNotFound: DocumentedAnswer = {
+  description: "There is no such trace (`Trace not found`), or it has no such span",
+  schema: errorSchema(),
+  example: { error: "Span not found" },
+};
+
 /** The header of an answer that was given before; see {@link replayed}. */
 export const replayHeaders = ["Idempotent-Replayed"] as const;
 

@@ -38,6 +38,8 @@ describe("the trace service", () => {
       const spans = ["201", "400", "401", "404", "409", "422"];
       expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(spans);
       expect(statuses("/api/v1/traces/{trace_id}/spans/batch", "post")).toEqual(spans);
+      const change = ["200", "400", "401", "404"];
+      expect(statuses("/api/v1/traces/{trace_id}/spans/{span_id}", "patch")).toEqual(change);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "401", "404"]);
       const schema = body.paths["/api/v1/traces"].post.requestBody.content["application/json"].schema;

@@ -13,6 +13,7 @@ import { createOnce } from "./idempotency.js";
 import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
+import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
@@ -41,6 +42,7 @@ export function createApp(deps: AppDeps): Express {
     createTraceRoute(gathering),
     addSpanRoute(addingSpans),
     addSpansRoute(addingSpans),
+    changeSpanRoute(gathering),
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
   ];

@@ -16,4 +16,10 @@ export const newSpanSchema = z.object({
   parent_span_id: textField().nullish().describe("The id of the span that this one is part of; kept as given"),
 });
 
+/** The body of `PATCH /traces/:trace_id/spans/:span_id`: only what is given changes. */
+export const spanChangeSchema = newSpanSchema
+  .pick({ status: true, ended_at: true, output: true, error: true })
+  .partial({ status: true });
+
+export type SpanChange = z.output<typeof spanChangeSchema>;
 export type NewSpan = z.output<typeof newSpanSchema>;

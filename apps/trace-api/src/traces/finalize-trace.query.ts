@@ -32,7 +32,8 @@ const finalizeTracesSql = `
       alert_id = CASE
         WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
         ELSE c.alert_id
-      END
+      END,
+      written_at = now()
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
       AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
     WHERE t.account_id = c.account_id AND t.id = c.id

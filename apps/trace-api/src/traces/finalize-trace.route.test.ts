@@ -35,6 +35,15 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       expect(await read()).toMatchObject({ status: "success", ended_at: null });
     });
 
+    it("is a write of the trace: its moment is kept", async () => {
+      const account = await test.makeAccount("free");
+      const id = await account.makeTrace();
+      await test.pool.query("UPDATE trace SET written_at = '2026-01-01' WHERE id = $1", [id]);
+      await patch(account, id, {});
+      const { rows } = await test.pool.query("SELECT written_at FROM trace WHERE id = $1", [id]);
+      expect(rows[0].written_at.getTime()).toBeGreaterThan(Date.now() - 60_000);
+    });
+
     it("moves from any status to any", async () => {
       const account = await test.makeAccount("free");
       const id = await account.makeTrace({ status: "timeout" });
