@@ -39,14 +39,22 @@ async function makeAccount(plan: PlanId) {
 type Account = Awaited<ReturnType<typeof makeAccount>>;
 
 /** Sends a request; undefined where the connection broke before the answer. */
-async function send(service: ServiceProcess, account: Account, method: string, path: string, body: unknown) {
+async function send(
+  service: ServiceProcess,
+  account: Account,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
   try {
     const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1${path}`, {
       method,
-      headers: { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
-    return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+    const isReplayed = answer.headers.get("idempotent-replayed") === "true";
+    return { status: answer.status, isReplayed, body: (await answer.json()) as Record<string, string> };
   } catch {
     return undefined;
   }
@@ -101,6 +109,49 @@ describe("the trace service as a process", () => {
     }
   }, 60_000);
 
+  it("replays what a process committed and was killed before it answered", async () => {
+    const account = await makeAccount("free");
+    const first = await start();
+    const made = await send(first, account, "POST", "/traces", traceBody());
+    const path = `/traces/${made?.body["trace_id"]}/spans/batch`;
+    const requests = [
+      { path: "/traces", body: traceBody(), table: "trace" },
+      { path, body: { spans: Array.from({ length: 1_000 }, () => spanBody()) }, table: "span" },
+    ];
+    const holder = await pool.connect();
+    await holder.query("BEGIN");
+    // Rows with the same keys, not committed: both statements wait for them, with all they have to store in hand.
+    await holder.query(
+      "INSERT INTO idempotency_key (account_id, key, request_hash, ids) SELECT $1, key, sha256(''), '{}' FROM unnest($2::text[]) AS k (key)",
+      [account.id, requests.map(({ table }) => table)],
+    );
+    const lost = requests.map(({ path, body, table }) =>
+      send(first, account, "POST", path, body, { "Idempotency-Key": table }),
+    );
+    await until("both statements wait", "wait_event_type = 'Lock'", 2);
+    process.kill(first.pid, "SIGSTOP");
+    await holder.query("ROLLBACK");
+    holder.release();
+    await until("both are committed", "state = 'active'", 0);
+    expect(await first.end("SIGKILL")).toBe("SIGKILL");
+    expect(await Promise.all(lost)).toEqual([undefined, undefined]);
+
+    const second = await start();
+    for (const { path, body, table } of requests) {
+      const answer = await send(second, account, "POST", path, body, { "Idempotency-Key": table });
+      expect([answer?.status, answer?.isReplayed]).toEqual([201, true]);
+      const ids = [answer?.body["trace_id"] ?? answer?.body["span_ids"]].flat();
+      expect(ids).toHaveLength(table === "trace" ? 1 : 1_000);
+      const { rows } = await pool.query(`SELECT id FROM ${table} WHERE account_id = $1 AND id <> $2 ORDER BY id`, [
+        account.id,
+        made?.body["trace_id"],
+      ]);
+      expect(rows.map(({ id }) => id)).toEqual(ids);
+    }
+    const { rows } = await pool.query("SELECT traces FROM trace_usage WHERE account_id = $1", [account.id]);
+    expect(rows).toEqual([{ traces: 2 }]);
+  });
+
   it("answers what it has in hand after SIGTERM, and ends with 0", async () => {
     const account = await makeAccount("pro");
     const service = await start();
@@ -147,10 +198,15 @@ describe("the trace service as a process", () => {
   });
 });
 
+/** Waits until so many sessions of services are in a state, given as a condition on `pg_stat_activity`. */
+async function until(what: string, condition: string, sessions: number): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity
+    WHERE application_name = 'waymark trace-api' AND datname = current_database() AND ${condition}`;
+  for (const end = Date.now() + 5_000; Date.now() < end; ) if ((await pool.query(sql)).rowCount === sessions) return;
+  throw new Error(`Waited in vain until ${what}`);
+}
+
 /** A killed service's last statement may still run; it ends with its session. */
-async function untilSessionsEnd(): Promise<void> {
-  const sql =
-    "SELECT FROM pg_stat_activity WHERE application_name = 'waymark trace-api' AND datname = current_database()";
-  for (const until = Date.now() + 5_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount === 0) return;
-  throw new Error("Sessions of the killed service did not end");
+function untilSessionsEnd(): Promise<void> {
+  return until("sessions of the killed service end", "true", 0);
 }
