@@ -36,6 +36,12 @@ export const validationFailed: DocumentedAnswer = {
   example: { error: "Validation failed", fields: { started_at: "Required" } },
 };
 
+export const invalidQuery: DocumentedAnswer = {
+  description: "A query parameter is not one of those allowed; `fields` has a message for each",
+  schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+  example: { error: "Validation failed", fields: { limit: "Must be a whole number from 1 to 200" } },
+};
+
 export const invalidKey: DocumentedAnswer = {
   description: "The key is missing, malformed, unknown or revoked",
   schema: errorSchema(),

@@ -50,6 +50,7 @@ export interface TestAccount {
   patch(path: string, body?: unknown): request.Test;
   get(path: string): request.Test;
   head(path: string): request.Test;
+  delete(path: string): request.Test;
   /** Creates a trace and returns its id. */
   makeTrace(changes?: Record<string, unknown>): Promise<string>;
 }
@@ -187,6 +188,7 @@ function actAs(app: Express, id: string, key: string): TestAccount {
     patch: (path, body) => withBody(authorized(request(app).patch(path)), body),
     get: (path) => authorized(request(app).get(path)),
     head: (path) => authorized(request(app).head(path)),
+    delete: (path) => authorized(request(app).delete(path)),
     async makeTrace(changes = {}) {
       const answer = await account.post("/api/v1/traces", traceBody(changes)).expect(201);
       return answer.body.trace_id;

@@ -17,6 +17,7 @@ import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
+import { listTracesRoute } from "./traces/list-traces.route.js";
 
 /** What the trace service works with. */
 export interface AppDeps {
@@ -45,6 +46,7 @@ export function createApp(deps: AppDeps): Express {
     changeSpanRoute(gathering),
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
+    listTracesRoute(deps),
   ];
   const api = describeTraceApi(routes);
 

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Gather } from "../gather.js";
+import { isoText } from "../iso-text.js";
 
 /** Spans of one page at most. */
 const maxPageSpans = 1_000;
@@ -13,9 +14,9 @@ const maxPagesPerStatement = 32;
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
-/** A timestamp as JSON: UTC with `Z`, milliseconds, and microseconds where there are any. */
+/** A timestamp as JSON. */
 function iso(column: string): string {
-  return `'"' || replace(to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '000Z', 'Z') || '"'`;
+  return `'"' || ${isoText(column)} || '"'`;
 }
 
 /** A value as JSON text, `null` where there is none. */
