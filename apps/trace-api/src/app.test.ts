@@ -42,6 +42,7 @@ describe("the trace service", () => {
       expect(statuses("/api/v1/traces/{trace_id}/spans/{span_id}", "patch")).toEqual(change);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "401", "404"]);
+      expect(statuses("/api/v1/traces", "get")).toEqual(["200", "400", "401"]);
       const schema = body.paths["/api/v1/traces"].post.requestBody.content["application/json"].schema;
       expect(schema.required).toEqual(["agent_id", "name", "status", "started_at"]);
       const batch = body.paths["/api/v1/traces/{trace_id}/spans/batch"].post.requestBody.content["application/json"];
@@ -116,7 +117,11 @@ describe("the trace service", () => {
       expect(wrong.body).toEqual({ error: "Method not allowed", allowed: ["POST"] });
       expect(wrong.headers["allow"]).toBe("POST");
       const trace = await account.post("/api/v1/traces/x").expect(405);
-      expect(trace.headers["allow"]?.split(", ").sort()).toEqual(["GET", "HEAD", "PATCH"]);
+      expect(trace.headers["allow"]?.split(", ").sort()).toEqual(["DELETE", "GET", "HEAD", "PATCH"]);
+      for (const path of ["/api/v1/agents", "/api/v1/usage"]) {
+        const read = await account.post(path).expect(405);
+        expect(read.headers["allow"]).toBe("GET, HEAD");
+      }
       await request(test.app).post("/health").expect(405);
     });
 

@@ -7,6 +7,7 @@ import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { describeTraceApi } from "./api.js";
 import { createGather } from "./gather.js";
 import { createOnce } from "./idempotency.js";
@@ -15,9 +16,11 @@ import { addSpanRoute } from "./spans/add-span.route.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
+import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
+import { getUsageRoute } from "./usage/get-usage.route.js";
 
 /** What the trace service works with. */
 export interface AppDeps {
@@ -47,6 +50,9 @@ export function createApp(deps: AppDeps): Express {
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
     listTracesRoute(deps),
+    deleteTraceRoute(deps),
+    listAgentsRoute(deps),
+    getUsageRoute(deps),
   ];
   const api = describeTraceApi(routes);
 

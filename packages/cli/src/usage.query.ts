@@ -23,13 +23,12 @@ export interface Usage {
 export async function readUsage(prisma: PrismaClient, accountId: string, now: Date): Promise<Usage> {
   const account = await findAccount(prisma, accountId);
   const plan = planOf(account.plan);
-  const { label, firstDay, secondsLeft } = utcMonth(now);
+  const { label, firstDay, secondsLeft, endsAt } = utcMonth(now);
   const month = new Date(`${firstDay}T00:00:00Z`);
   const usage = await prisma.traceUsage.findUnique({
     where: { accountId_month: { accountId: account.id, month } },
   });
   const agents = await prisma.agent.count({ where: { accountId: account.id } });
-  const resetsAt = new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1));
   return {
     account_id: account.id,
     email: account.email,
@@ -37,7 +36,7 @@ export async function readUsage(prisma: PrismaClient, accountId: string, now: Da
     month: label,
     traces: { current: usage?.traces ?? 0, limit: plan.tracesPerMonth },
     agents: { current: agents, limit: plan.agents },
-    resets_at: resetsAt.toISOString(),
+    resets_at: endsAt,
     resets_in_seconds: secondsLeft,
   };
 }

@@ -8,12 +8,16 @@ describe("utcMonth", () => {
       label: "2026-01",
       firstDay: "2026-01-01",
       secondsLeft: 1,
+      endsAt: "2026-02-01T00:00:00.000Z",
     });
     expect(utcMonth(new Date("2026-02-01T00:00:00.000Z")).label).toBe("2026-02");
   });
 
   it("rolls over the year and knows leap days", () => {
-    expect(utcMonth(new Date("2027-12-31T23:59:59Z")).secondsLeft).toBe(1);
+    expect(utcMonth(new Date("2027-12-31T23:59:59Z"))).toMatchObject({
+      secondsLeft: 1,
+      endsAt: "2028-01-01T00:00:00.000Z",
+    });
     expect(utcMonth(new Date("2028-02-28T00:00:00Z")).secondsLeft).toBe(2 * 86_400);
   });
 

@@ -6,6 +6,8 @@ export interface UtcMonth {
   readonly firstDay: string;
   /** Whole seconds from the moment to the start of the next month, rounded up, at least 1. */
   readonly secondsLeft: number;
+  /** The start of the next month, ISO 8601. */
+  readonly endsAt: string;
 }
 
 /** The UTC month of a moment (trace contract, "Limits": reset on the 1st of each calendar month, UTC). */
@@ -16,5 +18,6 @@ export function utcMonth(moment: Date): UtcMonth {
     label,
     firstDay: `${label}-01`,
     secondsLeft: Math.ceil((nextMonth - moment.getTime()) / 1000),
+    endsAt: new Date(nextMonth).toISOString(),
   };
 }

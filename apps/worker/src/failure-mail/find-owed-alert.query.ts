@@ -6,7 +6,7 @@ export interface OwedAlert {
   status: "error" | "timeout";
   email: string;
   attempts: number;
-  /** Null where retention removed the trace before the mail went out. */
+  /** Null where the trace was deleted, or retention removed it, before the mail went out. */
   trace: {
     id: string;
     agentId: string;

@@ -104,12 +104,20 @@ describe("sending a failure mail", () => {
     expect(await readAlert(database.pool, run)).toMatchObject({ attempts: 0, last_error: "429", hasFailed: false });
   });
 
-  it("gives up on a trace that retention removed", async () => {
+  it("sends nothing for a trace that is deleted, also between two attempts, and does not call that a failure", async () => {
     const run = await makeFailedRun(database.pool);
+    const { send, mails, counts, lines } = setUp([{ outcome: "deferred", reason: "Resend answered 500" }]);
+    await send(run);
     await database.pool.query("DELETE FROM trace WHERE id = $1", [run.traceId]);
-    const { send, mails } = setUp();
     expect(await send(run)).toBe("done");
-    expect(mails).toEqual([]);
-    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true });
+    expect(await send(run)).toBe("done");
+    expect(mails).toHaveLength(1);
+    expect(counts).toEqual(["deferred"]);
+    expect(lines.at(-1)).toMatchObject({ level: 30, alertId: run.alertId });
+    expect(await readAlert(database.pool, run)).toMatchObject({
+      hasFailed: true,
+      attempts: 1,
+      last_error: "The trace is gone",
+    });
   });
 });

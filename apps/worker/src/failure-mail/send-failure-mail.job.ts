@@ -32,16 +32,19 @@ export function createSendFailureMail(deps: FailureMailDeps): (alert: TraceFinal
     const owed = await findOwedAlert(pool, alert);
     if (!owed) return "done";
     const { trace, status, attempts } = owed;
-    const delivery: Delivery = trace
-      ? await mailer.send({
-          ...composeMail({ alert: { status, trace }, dashboardUrl }),
-          to: owed.email,
-          idempotencyKey: alert.alertId,
-        })
-      : { outcome: "refused", reason: "The trace is past its retention" };
+    if (!trace) {
+      await settleAlert(pool, alert, { state: "failed", reason: "The trace is gone", counts: false });
+      log.info({ ...alert, status }, "no failure mail: the trace was deleted or is past its retention");
+      return "done";
+    }
+    const delivery = await mailer.send({
+      ...composeMail({ alert: { status, trace }, dashboardUrl }),
+      to: owed.email,
+      idempotencyKey: alert.alertId,
+    });
     const { attempt, outcome } = decide(delivery, attempts);
     await settleAlert(pool, alert, attempt);
-    const facts = { alertId: alert.alertId, accountId: alert.accountId, traceId: trace?.id, status };
+    const facts = { alertId: alert.alertId, accountId: alert.accountId, traceId: trace.id, status };
     if (attempt.state === "sent") {
       count("sent");
       log.info({ ...facts, attempts: attempts + 1 }, "failure mail sent");

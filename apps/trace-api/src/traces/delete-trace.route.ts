@@ -1,0 +1,31 @@
+import { principalOf } from "@waymark/auth";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { invalidKey, traceNotFound } from "../api.js";
+import { deleteTrace } from "./delete-trace.query.js";
+
+/** `DELETE /traces/:trace_id`: removes a trace and what belongs to it. */
+export function deleteTraceRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "delete",
+    path: "/traces/:trace_id",
+    operationId: "deleteTrace",
+    summary: "Delete a trace with its spans",
+    description: "A mail that is still owed for it is not sent any more. The month's count stays as it is.",
+    params: { trace_id: "The id that creating the trace answered" },
+    answers: {
+      200: { description: "The trace is deleted", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
+      401: invalidKey,
+      404: traceNotFound,
+    },
+    async handle({ params, response }) {
+      const traceId = params["trace_id"] ?? "";
+      const isDeleted = isUuid(traceId) && (await deleteTrace(pool, principalOf(response).accountId, traceId));
+      if (!isDeleted) throw new AppError("trace_not_found");
+      return { status: 200, body: { ok: true } };
+    },
+  });
+}

@@ -1,0 +1,63 @@
+import { principalOf } from "@waymark/auth";
+import { route } from "@waymark/http";
+import { planIds, planOf, utcMonth } from "@waymark/plan";
+import type pg from "pg";
+import { z } from "zod";
+import { invalidKey } from "../api.js";
+import { getUsage } from "./get-usage.query.js";
+
+const usageSchema = z.object({
+  plan: z.enum(planIds),
+  month: z.string().describe("The UTC month that traces are counted in now"),
+  traces: z.object({
+    limit: z.number(),
+    used: z.number(),
+    remaining: z.number(),
+    resets_at: z.string().meta({ format: "date-time" }),
+  }),
+  agents: z.object({ limit: z.number().nullable().describe("null for no limit"), used: z.number() }),
+  retention_days: z.number(),
+});
+
+/** `GET /usage`: what an account's plan allows, and what is used of it. */
+export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+  return route({
+    method: "get",
+    path: "/usage",
+    operationId: "getUsage",
+    summary: "Read what is used of the plan",
+    answers: {
+      200: {
+        description: "The plan's limits, and what is used of them",
+        schema: usageSchema,
+        example: {
+          plan: "free",
+          month: "2026-01",
+          traces: { limit: 1_000, used: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
+          agents: { limit: 1, used: 1 },
+          retention_days: 30,
+        },
+      },
+      401: invalidKey,
+    },
+    async handle({ response }) {
+      const { accountId, plan: planId } = principalOf(response);
+      const plan = planOf(planId);
+      const month = utcMonth(now());
+      const used = await getUsage(pool, accountId, month.firstDay);
+      const body: z.output<typeof usageSchema> = {
+        plan: planId,
+        month: month.label,
+        traces: {
+          limit: plan.tracesPerMonth,
+          used: used.traces,
+          remaining: Math.max(0, plan.tracesPerMonth - used.traces),
+          resets_at: month.endsAt,
+        },
+        agents: { limit: plan.agents, used: used.agents },
+        retention_days: plan.retentionDays,
+      };
+      return { status: 200, body };
+    },
+  });
+}
