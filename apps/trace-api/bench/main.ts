@@ -9,14 +9,14 @@ import { type ServiceProcess, startService } from "../src/service.fixture.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { profile } from "./profile.js";
 import { drawChart, formatReport, formatTable, type Results } from "./report.js";
-import { makeAccounts, operations } from "./scenario.js";
+import { makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
 const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
-  --only     measures one of create, span, finalize, read, and no sweeps
+  --only     measures one of ${operations.join(", ")}, and no sweeps
   --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
@@ -61,11 +61,18 @@ async function main(): Promise<void> {
     const stage: Stage = { pool, postmasterPid, accounts: await makeAccounts(pool, mostAccounts), seconds };
     if (values.soak) await soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
     else if (values.profile)
-      await profile(stage, (nodeFlags) => startService({ databaseUrl, entry: entries.ours, nodeFlags }));
-    else if (values.against) await compareBuilds(stage, databaseUrl, values.against, rounds);
+      await profile(stage, chosen(values.only), (nodeFlags) =>
+        startService({ databaseUrl, entry: entries.ours, nodeFlags }),
+      );
+    else if (values.against) await compareBuilds(stage, databaseUrl, values.against, rounds, chosen(values.only));
     else await compareServers(stage, databaseUrl, rounds, values);
     await pool.end();
   });
+}
+
+/** The operations to measure: all, or the one that was named. */
+function chosen(only: string | undefined): readonly Operation[] {
+  return operations.filter((operation) => only === undefined || operation === only);
 }
 
 /** Runs on a fresh embedded Postgres with its own settings, as `pnpm start` has it, but room for connections. */
@@ -106,12 +113,11 @@ async function compareServers(
   const [yardstick, ours] = subjects as [Subject, Subject];
   const each = { connections: defaultConnections, accounts: defaultAccounts };
   const creates = { operation: "create" as const, ...each };
-  const servers = operations.flatMap((operation) =>
+  const servers = chosen(only).flatMap((operation) =>
     subjects.map((subject) => ({ subject, load: { operation, ...each } })),
   );
   if (only) {
-    const chosen = servers.filter(({ load }) => load.operation === only);
-    process.stdout.write(`\n${formatTable((await measureAll(stage, chosen, rounds)).map(median))}\n`);
+    process.stdout.write(`\n${formatTable((await measureAll(stage, servers, rounds)).map(median))}\n`);
     return;
   }
   const connections = [1, 8, 64, 256].flatMap((count) =>
@@ -146,13 +152,19 @@ async function fillMemory(stage: Stage, [yardstick, ours]: readonly Subject[]): 
   await fetch(`http://127.0.0.1:${yardstick?.process.port}/memory`, put);
 }
 
-async function compareBuilds(stage: Stage, databaseUrl: string, other: string, rounds: number): Promise<void> {
+async function compareBuilds(
+  stage: Stage,
+  databaseUrl: string,
+  other: string,
+  rounds: number,
+  chosenOperations: readonly Operation[],
+): Promise<void> {
   const subjects = [
     await start("other", { databaseUrl, entry: other }),
     await start("ours", { databaseUrl, entry: entries.ours }),
   ];
   const plans = [1, defaultConnections].flatMap((connections) =>
-    operations.flatMap((operation) =>
+    chosenOperations.flatMap((operation) =>
       subjects.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts } })),
     ),
   );

@@ -84,7 +84,7 @@ export function median(runs: readonly Measurement[]): Measurement {
 }
 
 async function countRows(pool: pg.Pool, operation: Operation) {
-  if (operation !== "create" && operation !== "span") return { rows: null, counted: null };
+  if (operation === "finalize" || operation === "read") return { rows: null, counted: null };
   const table = operation === "create" ? "trace" : "span";
   const { rows } = await pool.query(
     `SELECT (SELECT count(*) FROM ${table}) AS rows, (SELECT sum(traces) FROM trace_usage) AS counted`,

@@ -16,12 +16,15 @@ app.put("/memory", express.text({ type: () => true, limit: "64mb" }), (request, 
   memory = request.body;
   response.end();
 });
-app.use(express.json());
+app.use(express.json({ limit: "4mb" }));
 app.post("/api/v1/traces", (_request, response) => {
   response.status(201).json({ trace_id: id });
 });
 app.post("/api/v1/traces/:trace_id/spans", (_request, response) => {
   response.status(201).json({ span_id: id });
+});
+app.post("/api/v1/traces/:trace_id/spans/batch", (request, response) => {
+  response.status(201).json({ span_ids: request.body.spans.map(() => id) });
 });
 app.patch("/api/v1/traces/:trace_id", (_request, response) => {
   response.json({ ok: true });

@@ -17,7 +17,7 @@ const pool = createPool({
 const prisma = createPrisma(pool);
 const uuid = createUuidV7();
 const app = express();
-app.use(express.json());
+app.use(express.json({ limit: "4mb" }));
 
 async function accountOf(request: Request) {
   const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
@@ -64,24 +64,52 @@ app.post("/api/v1/traces/:trace_id/spans", async (request, response) => {
     response.sendStatus(404);
     return;
   }
-  const { name, status, started_at, ended_at, input, output, error, parent_span_id } = request.body;
-  const span = await prisma.span.create({
-    data: {
-      accountId,
-      traceId: trace.id,
-      id: uuid(),
-      name,
-      status,
-      startedAt: new Date(started_at),
-      endedAt: ended_at ? new Date(ended_at) : null,
-      input: input ?? Prisma.DbNull,
-      output: output ?? Prisma.DbNull,
-      error,
-      parentSpanId: parent_span_id,
-    },
-  });
+  const span = await prisma.span.create({ data: spanOf(trace, uuid(), request.body) });
   response.status(201).json({ span_id: span.id });
 });
+
+app.post("/api/v1/traces/:trace_id/spans/batch", async (request, response) => {
+  const { id: accountId } = await accountOf(request);
+  const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
+  if (!trace) {
+    response.sendStatus(404);
+    return;
+  }
+  const bodies: (SpanBody & { ref?: string; parent_ref?: string })[] = request.body.spans;
+  const idOf = new Map(bodies.map(({ ref }) => [ref, uuid()]));
+  const data = bodies.map((body) =>
+    spanOf(trace, idOf.get(body.ref) ?? uuid(), { ...body, parent_span_id: idOf.get(body.parent_ref) }),
+  );
+  await prisma.span.createMany({ data });
+  response.status(201).json({ span_ids: data.map(({ id }) => id) });
+});
+
+interface SpanBody {
+  name: string;
+  status: string;
+  started_at: string;
+  ended_at?: string;
+  input?: Prisma.InputJsonValue;
+  output?: Prisma.InputJsonValue;
+  error?: string;
+  parent_span_id?: string | undefined;
+}
+
+function spanOf(trace: { accountId: string; id: string }, id: string, body: SpanBody) {
+  return {
+    accountId: trace.accountId,
+    traceId: trace.id,
+    id,
+    name: body.name,
+    status: body.status,
+    startedAt: new Date(body.started_at),
+    endedAt: body.ended_at ? new Date(body.ended_at) : null,
+    input: body.input ?? Prisma.DbNull,
+    output: body.output ?? Prisma.DbNull,
+    error: body.error ?? null,
+    parentSpanId: body.parent_span_id ?? null,
+  };
+}
 
 app.patch("/api/v1/traces/:trace_id", async (request, response) => {
   const { id: accountId } = await accountOf(request);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServiceProcess } from "../src/service.fixture.js";
 import { measure, type Stage } from "./measure.js";
-import { operations } from "./scenario.js";
+import type { Operation } from "./scenario.js";
 
 /** The parts of V8's `.cpuprofile` that are read here. */
 interface CpuProfile {
@@ -17,7 +17,11 @@ interface CpuProfile {
 const topFunctions = 25;
 
 /** Shows, for each operation, which code the service's CPU time went to: by package, then by function. */
-export async function profile(stage: Stage, start: (nodeFlags: string[]) => Promise<ServiceProcess>): Promise<void> {
+export async function profile(
+  stage: Stage,
+  operations: readonly Operation[],
+  start: (nodeFlags: string[]) => Promise<ServiceProcess>,
+): Promise<void> {
   for (const operation of operations) {
     const folder = await mkdtemp(join(tmpdir(), "waymark-profile-"));
     const service = await start(["--cpu-prof", `--cpu-prof-dir=${folder}`]);

@@ -21,6 +21,7 @@ const columns = [
   ["conns", (m: Measurement) => String(m.connections)],
   ["accounts", (m: Measurement) => String(m.accounts)],
   ["req/s", (m: Measurement) => m.requestsPerSecond.toFixed(0)],
+  ["rows/s", (m: Measurement) => (m.rows === null ? "-" : (m.rows / m.seconds).toFixed(0))],
   ["p50 ms", (m: Measurement) => m.p50Ms.toFixed(1)],
   ["p99 ms", (m: Measurement) => m.p99Ms.toFixed(1)],
   ["node us", (m: Measurement) => m.nodeMicrosPerRequest.toFixed(0)],

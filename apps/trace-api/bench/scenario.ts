@@ -10,12 +10,14 @@ export interface BenchAccount {
   traces: readonly string[];
 }
 
-/** What is measured: create a trace, add a span, finalize, read a trace of 50 spans. */
-export const operations = ["create", "span", "finalize", "read"] as const;
+/** What is measured: create a trace, add a span, add a batch of spans, finalize, read a trace of 50 spans. */
+export const operations = ["create", "span", "batch", "finalize", "read"] as const;
 
 /** One of {@link operations}. */
 export type Operation = (typeof operations)[number];
 
+/** Spans of a batch: what a run of some minutes has. */
+export const spansPerBatch = 100;
 /** Spans of the trace that is read. */
 const spansToRead = 50;
 /** Traces of each account: more than there are connections, so that no two change one trace at a time. */
@@ -42,6 +44,13 @@ const spanBody = {
   },
   output: { content: "Your refund was sent on Monday and takes three working days.", usage: { input: 61, output: 14 } },
 };
+const batchBody = JSON.stringify({
+  spans: Array.from({ length: spansPerBatch }, (_, n) => ({
+    ref: `step ${n}`,
+    ...(n > 0 && { parent_ref: `step ${(n - 1) >> 1}` }),
+    ...spanBody,
+  })),
+});
 const finalBody = { status: "success", ended_at: "2026-11-21T09:00:04.250Z" };
 
 /** Makes Pro accounts, each with a key and traces; the first trace of each has the spans that are read. */
@@ -101,6 +110,8 @@ function requestOf(operation: Operation, account: BenchAccount, place: number): 
       return { method: "POST", path, headers, body: JSON.stringify(traceBody) };
     case "span":
       return { method: "POST", path: `${path}/${trace}/spans`, headers, body: JSON.stringify(spanBody) };
+    case "batch":
+      return { method: "POST", path: `${path}/${trace}/spans/batch`, headers, body: batchBody };
     case "finalize":
       return { method: "PATCH", path: `${path}/${trace}`, headers, body: JSON.stringify(finalBody) };
     case "read":

@@ -8,8 +8,8 @@ const maxRowsPerStatement = 256;
 const maxBytes = 1_048_576;
 /** Rows that may wait: a few tenths of a second's work. Who comes later does better to try again than to wait longer. */
 const maxWaitingRows = 2_000;
-/** What waiting rows may count as together, such as the spans of batches: about a second's work. */
-const maxWaitingCount = 20_000;
+/** What waiting rows may count as together, such as the spans of batches: some two seconds' work. */
+const maxWaitingCount = 50_000;
 /** Bytes of opaque JSON that may wait, so that large bodies cannot fill the memory in few rows. */
 const maxWaitingBytes = 32 * 1_048_576;
 /** Seconds after which a refused client may try again. */

@@ -1,4 +1,4 @@
-export { jsonDepth, jsonElements, jsonMembers } from "./json-members.js";
+export { type JsonMembers, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { textField, textProblem } from "./text.js";
 export { parseTimestamp, type TimestampResult, timestampField } from "./timestamp.js";

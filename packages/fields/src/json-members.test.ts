@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { jsonDepth, jsonElements, jsonMembers } from "./json-members.js";
+import { jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 
 describe("jsonMembers", () => {
   it("keeps what parsing would alter", () => {
@@ -34,22 +34,41 @@ describe("jsonMembers", () => {
   });
 });
 
-describe("jsonElements", () => {
+describe("jsonElementMembers", () => {
+  const read = (text: string) =>
+    jsonElementMembers(text, "a", ["x", "y"]).map((found) => found && Object.fromEntries(found));
+
   it.each([
-    ["[]", []],
-    [" [ \n] ", []],
-    ['[""]', ['""']],
-    ['[ 1e400 ,{"a":[1,2],"b":"],"} ,"\\"]",[[]] ]', ["1e400", '{"a":[1,2],"b":"],"}', '"\\"]"', "[[]]"]],
+    ["{}", []],
+    ['{"b":[{"x":1}],"a":{"x":1}}', []],
+    ['{ "a" : [\n] }', []],
+    [
+      '{"b":"\\"a\\":[","a":[{"x":1e400} , 7,"]",[{"x":1}],null, { "y" : "}," ,"z":{"x":1}, "x":[ {} ] } , {} ],"c":[{"x":1}]}',
+      [{ x: "1e400" }, undefined, undefined, undefined, undefined, { x: "[ {} ]", y: '"},"' }, {}],
+    ],
+    ['{"a":[{"x":1},{"x":2}],"\\u0061":[{"\\u0079":3,"y":4}]}', [{ y: "4" }]],
   ])("of %s are %j", (text, elements) => {
-    expect(jsonElements(text)).toEqual(elements);
+    expect(read(text)).toEqual(elements);
   });
 
-  it("are each element's own JSON, whatever the array", () => {
+  it("are each element's own JSON, whatever the list", () => {
+    const element = fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(fc.oneof(fc.constantFrom("x", "y", '"', "\\"), fc.string()), fc.jsonValue()),
+    );
     fc.assert(
-      fc.property(fc.array(fc.jsonValue()), fc.integer({ min: 0, max: 4 }), (array, indent) => {
-        const text = JSON.stringify(array, null, indent);
-        expect(jsonElements(text).map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
+      fc.property(fc.array(element), fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (list, other, indent) => {
+        const text = JSON.stringify({ b: other, a: list, c: other }, null, indent);
+        const expected = (JSON.parse(text).a as unknown[]).map((each) => {
+          if (typeof each !== "object" || each === null || Array.isArray(each)) return undefined;
+          return Object.fromEntries(Object.entries(each).filter(([key]) => ["x", "y"].includes(key)));
+        });
+        const found = jsonElementMembers(text, "a", ["x", "y"]).map(
+          (members) => members && Object.fromEntries([...members].map(([key, json]) => [key, JSON.parse(json)])),
+        );
+        expect(found).toEqual(expected);
       }),
+      { numRuns: 300 },
     );
   });
 });

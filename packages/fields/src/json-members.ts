@@ -22,41 +22,87 @@ export function jsonDepth(text: string): number {
   return deepest;
 }
 
+/** Raw texts of members, by key. */
+export type JsonMembers = ReadonlyMap<string, string>;
+
 /**
  * The raw text of some members of a JSON object, without white space around it. Of a doubled key the last counts, as in
  * `JSON.parse`.
  * @param text a text that `JSON.parse` accepts and that is an object
  * @param keys the members wanted; absent ones are absent from the result
  */
-export function jsonMembers(text: string, keys: readonly string[]): Map<string, string> {
+export function jsonMembers(text: string, keys: readonly string[]): JsonMembers {
   const found = new Map<string, string>();
-  let i = text.indexOf("{") + 1;
-  while (i < text.length) {
-    const keyStart = text.indexOf('"', i);
-    if (keyStart < 0) break;
-    const keyEnd = closingQuote(text, keyStart);
-    const valueStart = text.indexOf(":", keyEnd) + 1;
-    const valueEnd = endOfMember(text, valueStart);
-    const key: unknown = JSON.parse(text.slice(keyStart, keyEnd + 1));
-    if (typeof key === "string" && keys.includes(key)) found.set(key, text.slice(valueStart, valueEnd).trim());
-    i = valueEnd + 1;
-  }
+  collectMembers(text, text.indexOf("{"), keys, found);
   return found;
 }
 
 /**
- * The raw texts of the elements of a JSON array, without white space around them.
- * @param text a text that `JSON.parse` accepts and that is an array
+ * The same for each element of a list that is a member of a JSON object, in one pass.
+ * @param list the list's key
+ * @returns the elements in order, undefined for those that are no objects; nothing where there is no such list
  */
-export function jsonElements(text: string): string[] {
-  const elements: string[] = [];
-  const end = text.lastIndexOf("]");
-  for (let i = text.indexOf("[") + 1; i <= end; ) {
-    const elementEnd = endOfMember(text, i);
-    elements.push(text.slice(i, elementEnd).trim());
-    i = elementEnd + 1;
+export function jsonElementMembers(text: string, list: string, keys: readonly string[]): (JsonMembers | undefined)[] {
+  let elements: (JsonMembers | undefined)[] = [];
+  walkObject(text, text.indexOf("{"), (key, start) => {
+    const open = skipSpace(text, start);
+    if (key !== list || text.charCodeAt(open) !== openBracket) return endOfMember(text, start);
+    elements = [];
+    return walkList(text, open, (elementStart) => {
+      if (text.charCodeAt(elementStart) !== openBrace) {
+        elements.push(undefined);
+        return endOfMember(text, elementStart);
+      }
+      const found = new Map<string, string>();
+      elements.push(found);
+      return collectMembers(text, elementStart, keys, found);
+    });
+  });
+  return elements;
+}
+
+/** Puts the texts of an object's members into `found`; returns the index after its closing brace. */
+function collectMembers(text: string, open: number, keys: readonly string[], found: Map<string, string>): number {
+  return walkObject(text, open, (key, start) => {
+    const end = endOfMember(text, start);
+    if (keys.includes(key)) found.set(key, text.slice(start, end).trim());
+    return end;
+  });
+}
+
+/**
+ * Goes through the members of the object whose brace is at `open`.
+ * @param visit takes a member's key and the index after its colon, and returns an index at or behind its value's end
+ * @returns the index after the closing brace
+ */
+function walkObject(text: string, open: number, visit: (key: string, start: number) => number): number {
+  let i = skipSpace(text, open + 1);
+  while (text.charCodeAt(i) === quote) {
+    const keyEnd = closingQuote(text, i);
+    const key = text.slice(i + 1, keyEnd);
+    const start = text.indexOf(":", keyEnd) + 1;
+    i = skipSpace(text, visit(key.includes("\\") ? JSON.parse(`"${key}"`) : key, start));
+    if (text.charCodeAt(i) === comma) i = skipSpace(text, i + 1);
   }
-  return elements.length === 1 && elements[0] === "" ? [] : elements;
+  return i + 1;
+}
+
+/** The same for the elements of the list whose bracket is at `open`; `visit` takes the index of a value's first character. */
+function walkList(text: string, open: number, visit: (start: number) => number): number {
+  let i = skipSpace(text, open + 1);
+  while (i < text.length && text.charCodeAt(i) !== closeBracket) {
+    i = skipSpace(text, visit(i));
+    if (text.charCodeAt(i) === comma) i = skipSpace(text, i + 1);
+  }
+  return i + 1;
+}
+
+/** The index of the first character from `i` on that is no white space of JSON (RFC 8259, section 2). */
+function skipSpace(text: string, i: number): number {
+  for (let at = i; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+  }
 }
 
 /** The index of the comma or closing brace that ends the member or element whose value starts at `start`. */

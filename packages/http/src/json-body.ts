@@ -1,5 +1,5 @@
 import { AppError, validationError } from "@waymark/errors";
-import { JsonText, jsonDepth, jsonElements, jsonMembers } from "@waymark/fields";
+import { type JsonMembers, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
 import express, { type Request, type RequestHandler, type Response } from "express";
 
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
@@ -104,23 +104,24 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: Opaque
     throw validationError({ body: `Must not nest deeper than ${maxJsonDepth} levels` });
   const body = parse(text);
   if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
-  if (opaqueKeys) keepText(body, text, opaqueKeys);
+  if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
   for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
     const elements = body[list];
     if (!Array.isArray(elements)) continue;
-    const texts = jsonElements(jsonMembers(text, [list]).get(list) ?? "");
-    elements.forEach((element: unknown, index) => {
-      if (isObject(element)) keepText(element, texts[index] ?? "", keys);
+    jsonElementMembers(text, list, keys).forEach((members, index) => {
+      if (members) keepTexts(elements[index], members);
     });
   }
   return body;
 }
 
-/** Puts the text of those members that an object has in place of their values. */
-function keepText(object: JsonBody, text: string, keys: readonly string[]): void {
-  const present = keys.filter((key) => Object.hasOwn(object, key) && object[key] !== null);
-  if (present.length === 0) return;
-  for (const [key, member] of jsonMembers(text, present)) object[key] = new JsonText(member, object[key]);
+/** Puts the texts of members in place of their values, but for null. */
+function keepTexts(object: JsonBody, members: JsonMembers): void {
+  for (const [key, text] of members) if (isPresent(object, key)) object[key] = new JsonText(text);
+}
+
+function isPresent(object: JsonBody, key: string): boolean {
+  return Object.hasOwn(object, key) && object[key] !== null;
 }
 
 function isObject(value: unknown): value is JsonBody {
