@@ -11,7 +11,10 @@ export interface PoolOptions {
   statementTimeoutMs: number;
   /** A statement that waits longer for one lock fails; no limit where omitted. */
   lockTimeoutMs?: number;
-  /** Plans each prepared statement once: for statements whose plan does not hang on their values. */
+  /**
+   * Plans each prepared statement once, and so that it goes by indexes: for statements that probe indexes whatever their
+   * values. A plan made while a table is empty would otherwise read the whole of it until the next ANALYZE.
+   */
   plansOnce?: boolean;
   /** Told of connections that break while idle; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
@@ -40,7 +43,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan" : ""}`,
+    options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
     types,
   });
   pool.on("error", (error) => options.onIdleError?.(error));

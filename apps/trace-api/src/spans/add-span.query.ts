@@ -49,11 +49,11 @@ const insertSpansSql = `
  */
 const insertSpansOnceSql = `
   WITH asked AS MATERIALIZED (
-    SELECT r.*, k.ids, ${keyStateSql} AS state,
-      EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) AS has_trace
+    SELECT r.*, k.ids, ${keyStateSql} AS state, t.id IS NOT NULL AS has_trace
     FROM unnest($1::uuid[], $2::uuid[], $13::text[], $14::bytea[], $15::text[]) WITH ORDINALITY
       AS r (account_id, trace_id, key, request_hash, span_ids, place)
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
+    LEFT JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id
   ), found AS MATERIALIZED (
     SELECT * FROM asked WHERE state = 'new' AND has_trace
   ), stored AS (${storeSpansSql}

@@ -20,10 +20,11 @@ export type ChangeSpanResult = "changed" | "trace_not_found" | "span_not_found";
  */
 const changeSpansSql = `
   WITH asked AS MATERIALIZED (
-    SELECT c.*, EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.trace_id) AS has_trace
+    SELECT c.*, t.id IS NOT NULL AS has_trace
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::timestamptz[], $7::boolean[], $8::json[],
       $9::boolean[], $10::text[]) WITH ORDINALITY
       AS c (account_id, trace_id, id, status, sets_ended_at, ended_at, sets_output, output, sets_error, error, place)
+    LEFT JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id
   ), changed AS (
     UPDATE span s SET
       status = COALESCE(c.status, s.status),
