@@ -6,13 +6,14 @@ import { parseArgs } from "node:util";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
 import { type ServiceProcess, startService } from "../src/service.fixture.js";
+import { find } from "./find.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { profile } from "./profile.js";
 import { drawChart, formatReport, formatTable, type Results } from "./report.js";
 import { makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -20,6 +21,7 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
+  --find     lists and searches one million traces of one account, instead of everything else
 `;
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -43,6 +45,7 @@ async function main(): Promise<void> {
       against: { type: "string" },
       soak: { type: "string" },
       profile: { type: "boolean", default: false },
+      find: { type: "boolean", default: false },
     },
   });
   const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
@@ -58,6 +61,12 @@ async function main(): Promise<void> {
       applicationName: "bench",
       statementTimeoutMs: 0,
     });
+    if (values.find) {
+      const report = await find(pool, await start("ours", { databaseUrl, entry: entries.ours }), databaseUrl);
+      if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
+      await pool.end();
+      return;
+    }
     const stage: Stage = { pool, postmasterPid, accounts: await makeAccounts(pool, mostAccounts), seconds };
     if (values.soak) await soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
     else if (values.profile)

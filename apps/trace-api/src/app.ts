@@ -49,9 +49,9 @@ export function createApp(deps: AppDeps): Express {
     changeSpanRoute(gathering),
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
-    listTracesRoute(deps),
+    listTracesRoute(gathering),
     deleteTraceRoute(deps),
-    listAgentsRoute(deps),
+    listAgentsRoute(gathering),
     getUsageRoute(deps),
   ];
   const api = describeTraceApi(routes);

@@ -23,6 +23,12 @@ export interface ListedAgent {
   last_started_at: string | null;
 }
 
+/** Agents, and whether none come after them. */
+export interface AgentPage {
+  agents: ListedAgent[];
+  isLast: boolean;
+}
+
 /**
  * What a Pro account can create in the 90 days for which traces are kept, which touch five months at most: nobody who
  * lives within the plan meets this bound.
@@ -57,16 +63,14 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
   examined: number;
 }
 
+/** The statement for a page, which gives one row more than the page holds where anything comes after it. */
+export function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
+  return { name: "list-agents", text: listAgentsSql, values: [accountId, from, to, after, limit + 1, maxTraces + 1] };
+}
+
 /** A page of agents; undefined where the range holds more than {@link maxTraces} traces. */
-export async function listAgents(
-  pool: pg.Pool,
-  query: AgentsToList,
-): Promise<{ agents: ListedAgent[]; isLast: boolean } | undefined> {
-  const { rows } = await pool.query<Row>({
-    name: "list-agents",
-    text: listAgentsSql,
-    values: [query.accountId, query.from, query.to, query.after, query.limit + 1, maxTraces + 1],
-  });
+export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage | undefined> {
+  const { rows } = await pool.query<Row>(listAgentsStatement(query));
   if ((rows[0]?.examined ?? 0) > maxTraces) return undefined;
   const agents = rows.slice(0, query.limit).map(({ id, created_at, last_started_at, ...row }) => {
     const { running, success, error, timeout } = row;

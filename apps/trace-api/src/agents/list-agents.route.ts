@@ -5,8 +5,9 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, invalidQuery } from "../api.js";
+import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
-import { listAgents, maxTraces } from "./list-agents.query.js";
+import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "./list-agents.query.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 
@@ -29,6 +30,9 @@ const defaultDays = 30;
 /** The first millisecond that a timestamp can name. */
 const earliest = Date.parse("0001-01-01T00:00:00Z");
 
+/** Counting may take a tenth of a second: however often it is asked for, most connections are left to writes. */
+const maxPagesInFlight = 1;
+
 const querySchema = z
   .object({
     from: rangeParameters.from.describe(
@@ -41,7 +45,13 @@ const querySchema = z
   .superRefine(checkRange);
 
 /** `GET /agents`: an account's agents by id, with their traces of a range of time by status. */
-export function listAgentsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function listAgentsRoute({ pool, gather, now }: { pool: pg.Pool; gather: Gather; now(): Date }) {
+  const readPage = gather<AgentsToList, AgentPage | undefined>({
+    name: "list-agents",
+    run: (queries) => Promise.all(queries.map((query) => listAgents(pool, query))),
+    maxInFlight: maxPagesInFlight,
+    maxRows: 1,
+  });
   return route({
     method: "get",
     path: "/agents",
@@ -73,7 +83,7 @@ export function listAgentsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     async handle({ query, response }) {
       const { accountId } = principalOf(response);
       const range = resolveRange(query, now());
-      const page = await listAgents(pool, { accountId, ...range, after: query.cursor ?? "", limit: query.limit });
+      const page = await readPage({ accountId, ...range, after: query.cursor ?? "", limit: query.limit });
       if (!page) {
         throw validationError({
           from: `Must be later: more than ${maxTraces.toLocaleString("en")} traces started from ${range.from} up to ${range.to}`,

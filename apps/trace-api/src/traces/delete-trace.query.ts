@@ -10,16 +10,20 @@ const deleteTraceSql = `
   WITH gone AS (
     DELETE FROM trace WHERE account_id = $1 AND id = $2 RETURNING id
   ), spans AS (
-    DELETE FROM span USING gone WHERE span.account_id = $1 AND span.trace_id = gone.id
+    DELETE FROM span WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
-    DELETE FROM alert USING gone
-    WHERE alert.account_id = $1 AND alert.trace_id = gone.id AND alert.sent_at IS NULL AND alert.failed_at IS NULL
+    DELETE FROM alert
+    WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL AND EXISTS (SELECT FROM gone)
   )
   SELECT FROM gone`;
 
+/** The statement for {@link deleteTrace}. */
+export function deleteTraceStatement(accountId: string, traceId: string) {
+  return { name: "delete-trace", text: deleteTraceSql, values: [accountId, traceId] };
+}
+
 /** Removes an account's trace; false where the account has none with that id. */
 export async function deleteTrace(pool: pg.Pool, accountId: string, traceId: string): Promise<boolean> {
-  const values = [accountId, traceId];
-  const { rowCount } = await pool.query({ name: "delete-trace", text: deleteTraceSql, values });
+  const { rowCount } = await pool.query(deleteTraceStatement(accountId, traceId));
   return rowCount === 1;
 }

@@ -1,34 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
-import { createTraceLister, type ListedTrace, newestPlace } from "./list-traces.query.js";
-
-interface Page {
-  traces: ListedTrace[];
-  next_cursor: string | null;
-}
-
-async function list(account: TestAccount, query: Record<string, string | number> = {}): Promise<Page> {
-  const answer = await account.get("/api/v1/traces").query(query);
-  expect([answer.status, answer.body.fields]).toEqual([200, undefined]);
-  return answer.body;
-}
-
-/** Reads a list to its end, and does something before each further page. */
-async function listAll(account: TestAccount, query: Record<string, string | number>, between = async () => {}) {
-  const traces: ListedTrace[] = [];
-  let page = await list(account, query);
-  for (let pages = 1; pages < 1_000; pages++) {
-    traces.push(...page.traces);
-    if (page.next_cursor === null) return traces;
-    await between();
-    page = await list(account, { ...query, cursor: page.next_cursor });
-  }
-  throw new Error("The list does not end");
-}
-
-const ids = (traces: readonly { id: string }[]) => traces.map(({ id }) => id);
-const minute = (n: number) => `2026-06-01T12:${String(n).padStart(2, "0")}:00.000Z`;
+import { ids, insertTraces, list, listAll, minute } from "./list-traces.fixture.js";
 
 describe("GET /api/v1/traces", () => {
   const test = useApp();
@@ -113,7 +86,7 @@ describe("GET /api/v1/traces", () => {
 
     it("has 50 traces where no limit is given, and 200 at most", async () => {
       const account = await test.makeAccount("pro");
-      await insert(account, 201);
+      await insertTraces(test.pool, account, 201);
       expect((await list(account)).traces).toHaveLength(50);
       expect((await list(account, { limit: 200 })).traces).toHaveLength(200);
     });
@@ -225,7 +198,7 @@ describe("GET /api/v1/traces", () => {
   describe("next_cursor", () => {
     it("goes on while traces arrive, with no repeats and no gaps of what was there", async () => {
       const account = await test.makeAccount("pro");
-      await insert(account, 500);
+      await insertTraces(test.pool, account, 500);
       const before = ids(await listAll(account, { limit: 200 }));
       expect(before).toHaveLength(500);
       let isDone = false;
@@ -257,27 +230,6 @@ describe("GET /api/v1/traces", () => {
       const cursor = (await list(account, { limit: 2 })).next_cursor ?? "";
       expect(ids((await list(account, { cursor, to: minute(2) })).traces)).toEqual([made[1], made[0]]);
       expect(ids((await list(account, { cursor, to: minute(9), from: minute(2) })).traces)).toEqual([made[2]]);
-    });
-
-    it("goes on from where a search ran out of time, and finds everything in the end", async () => {
-      const account = await test.makeAccount("pro");
-      await insert(account, 300);
-      const listInNoTime = createTraceLister({ pool: test.pool, maxMs: 0 });
-      const query = { accountId: account.id, name: "run 7", limit: 10 };
-      const found: string[] = [];
-      let after = newestPlace;
-      for (let pages = 1; ; pages++) {
-        const page = await listInNoTime({ ...query, after });
-        expect(page.traces.length).toBeLessThanOrEqual(10);
-        found.push(...ids(page.traces));
-        if (page.last === null) {
-          expect(pages).toBeGreaterThan(20);
-          break;
-        }
-        after = page.last;
-      }
-      expect(found).toHaveLength(11);
-      expect(found).toEqual(ids(await listAll(account, { name: "run 7" })));
     });
   });
 
@@ -363,13 +315,20 @@ describe("GET /api/v1/traces", () => {
     expect(answer.headers["allow"]?.split(", ").sort()).toEqual(["GET", "HEAD", "POST"]);
   });
 
-  /** Traces `run 1`, `run 2` and so on, with starts that several of them share. */
-  async function insert(account: TestAccount, count: number): Promise<void> {
-    await test.pool.query(
-      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
-       SELECT $1, gen_random_uuid(), 'agent', 'run ' || n, 'success', '2026-06-01T12:00:00Z'::timestamptz + n / 3 * interval '1 second'
-       FROM generate_series(1, $2::int) n`,
-      [account.id, count],
-    );
-  }
+  it("leaves connections to writes while more lists are asked for than the pool has connections", async () => {
+    const account = await test.makeAccount("pro");
+    const client = await test.pool.connect();
+    try {
+      await client.query("BEGIN");
+      await client.query("LOCK TABLE trace IN ACCESS EXCLUSIVE MODE");
+      const lists = Array.from({ length: 20 }, () => account.get("/api/v1/traces"));
+      const answers = Promise.all(lists.map((each) => each.then(({ status }) => status)));
+      await test.untilWaiting("list-traces", 16);
+      await account.get("/api/v1/usage").expect(200);
+      await client.query("ROLLBACK");
+      expect(await answers).toEqual(Array(20).fill(200));
+    } finally {
+      client.release();
+    }
+  });
 });

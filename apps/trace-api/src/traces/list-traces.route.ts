@@ -5,8 +5,16 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, invalidQuery } from "../api.js";
+import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
-import { createTraceLister, newestPlace, placeBefore, type TracePlace } from "./list-traces.query.js";
+import {
+  listTraces,
+  newestPlace,
+  placeBefore,
+  type TracePage,
+  type TracePlace,
+  type TracesToFind,
+} from "./list-traces.query.js";
 import { type TraceStatus, traceStatuses } from "./trace.schema.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
@@ -29,12 +37,15 @@ const listSchema = z.object({
 const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
 const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
 
+/** A search may take a tenth of a second: however many are asked for, most connections are left to writes. */
+const maxPagesInFlight = 3;
+
 const querySchema = z
   .object({
     agent_id: textField({ min: 1, max: 255 }).optional().describe("The agent, exactly"),
     status: z
       .string(statusMessage)
-      .transform((text) => text.split(","))
+      .transform((text) => [...new Set(text.split(","))])
       .refine((words): words is TraceStatus[] => words.every(isTraceStatus), statusMessage)
       .optional()
       .meta({ description: "One status, or several separated by commas" }),
@@ -52,8 +63,13 @@ const querySchema = z
   .superRefine(checkRange);
 
 /** `GET /traces`: an account's traces, newest first, by page; all filters are optional. */
-export function listTracesRoute(deps: { pool: pg.Pool }) {
-  const listTraces = createTraceLister(deps);
+export function listTracesRoute({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+  const readPage = gather<TracesToFind, TracePage>({
+    name: "list-traces",
+    run: (queries) => Promise.all(queries.map((query) => listTraces(pool, query))),
+    maxInFlight: maxPagesInFlight,
+    maxRows: 1,
+  });
   return route({
     method: "get",
     path: "/traces",
@@ -85,7 +101,7 @@ export function listTracesRoute(deps: { pool: pg.Pool }) {
       401: invalidKey,
     },
     async handle({ query, response }) {
-      const { traces, last } = await listTraces({
+      const { traces, last } = await readPage({
         accountId: principalOf(response).accountId,
         agentId: query.agent_id,
         statuses: query.status,

@@ -5,6 +5,11 @@ const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
+/** The statement for {@link getUsage}. */
+export function getUsageStatement(accountId: string, month: string) {
+  return { name: "get-usage", text: getUsageSql, values: [accountId, month] };
+}
+
 /**
  * What an account has used.
  * @param month the first day of the UTC month, `YYYY-MM-DD`
@@ -14,11 +19,6 @@ export async function getUsage(
   accountId: string,
   month: string,
 ): Promise<{ traces: number; agents: number }> {
-  const values = [accountId, month];
-  const { rows } = await pool.query<{ traces: number; agents: number }>({
-    name: "get-usage",
-    text: getUsageSql,
-    values,
-  });
+  const { rows } = await pool.query<{ traces: number; agents: number }>(getUsageStatement(accountId, month));
   return rows[0] ?? { traces: 0, agents: 0 };
 }
