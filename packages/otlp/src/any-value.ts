@@ -1,0 +1,37 @@
+import type { AnyValue, KeyValue } from "./request.js";
+
+/** An attribute's value as JSON text: bytes in base64, what JSON has no number for as a string, no value as `null`. */
+export function jsonOfValue(value: AnyValue | null | undefined): string {
+  switch (value?.value) {
+    case "stringValue":
+      return JSON.stringify(value.stringValue);
+    case "boolValue":
+      return value.boolValue ? "true" : "false";
+    case "intValue":
+      return value.intValue.toString();
+    case "doubleValue":
+      return Number.isFinite(value.doubleValue) ? String(value.doubleValue) : `"${value.doubleValue}"`;
+    case "arrayValue":
+      return `[${value.arrayValue.values.map(jsonOfValue).join(",")}]`;
+    case "kvlistValue":
+      return jsonOfAttributes(value.kvlistValue.values);
+    case "bytesValue":
+      return `"${Buffer.from(value.bytesValue).toString("base64")}"`;
+    default:
+      return "null";
+  }
+}
+
+/** Attributes as a JSON object's text. */
+export function jsonOfAttributes(attributes: readonly KeyValue[]): string {
+  let members = "";
+  for (const { key, value } of attributes) {
+    members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${jsonOfValue(value)}`;
+  }
+  return `{${members}}`;
+}
+
+/** The text of an attribute that is a string, otherwise undefined. */
+export function textOfValue(value: AnyValue | null | undefined): string | undefined {
+  return value?.value === "stringValue" ? value.stringValue : undefined;
+}

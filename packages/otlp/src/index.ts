@@ -1,0 +1,6 @@
+export { type OtlpForm, type PartialSuccess, writeStatus, writeSuccess } from "./answer.js";
+export { type MappedRequest, type MappedSpan, mapRequest } from "./map-request.js";
+export { readJson } from "./read-json.js";
+export { loadOtlpMessages, type OtlpMessages, readProtobuf } from "./read-protobuf.js";
+export { MalformedRequest } from "./request.js";
+export { spanUuid } from "./span-id.js";

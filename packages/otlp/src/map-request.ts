@@ -1,0 +1,171 @@
+import { jsonOfAttributes, textOfValue } from "./any-value.js";
+import { findContent } from "./content.js";
+import { agentAttributes, unknownService } from "./conventions.js";
+import { spanKinds } from "./read-json.js";
+import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } from "./request.js";
+import { storableText } from "./storable-text.js";
+import { isTime, isUnset, timeOfNanos } from "./time.js";
+
+/** A span in Waymark's terms. Ids are OpenTelemetry's, in lower-case hexadecimal; JSON is text. */
+export interface MappedSpan {
+  traceId: string;
+  spanId: string;
+  /** Null where the span is a root. */
+  parentSpanId: string | null;
+  name: string;
+  status: "ok" | "error";
+  /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+  startedAt: string;
+  endedAt: string | null;
+  input: string | null;
+  output: string | null;
+  error: string | null;
+  /** What the span says beyond those: an object with the members `attributes` and `otel`. */
+  extra: string;
+  /** The agent that the trace is one of, if this span decides it. */
+  agentId: string;
+  /** The resource's attributes. */
+  resource: string;
+}
+
+/** What a request holds: spans to be stored, and how many cannot be, with the reason of the first of these. */
+export interface MappedRequest {
+  spans: MappedSpan[];
+  invalid: number;
+  problem: string | undefined;
+}
+
+/** The longest name and agent that the trace API takes, in UTF-16 code units. */
+const maxNameLength = 1_000;
+const maxAgentLength = 255;
+
+/** OTLP: "Empty value is equivalent to an unknown span name" (trace.proto). */
+const unknownName = "unknown";
+
+const statusError = 2;
+
+/** What the spans of one scope share. */
+interface Surroundings {
+  service: string;
+  resource: string;
+  /** Their members of `otel`, as text. */
+  members: string;
+}
+
+/** Maps a request's spans one by one; a span that is invalid alone is left out and counted. */
+export function mapRequest({ resourceSpans }: TraceRequest): MappedRequest {
+  const mapped: MappedRequest = { spans: [], invalid: 0, problem: undefined };
+  for (const { resource, scopeSpans } of resourceSpans) {
+    const attributes = resource?.attributes ?? [];
+    const service = findText(attributes, "service.name") || unknownService;
+    const resourceJson = jsonOfAttributes(attributes);
+    for (const { scope, spans } of scopeSpans) {
+      const members = `,"scope":${jsonOfScope(scope)},"resource":${resourceJson}`;
+      const surroundings = { service, resource: resourceJson, members };
+      for (const span of spans) {
+        const problem = problemOf(span);
+        if (problem === undefined) mapped.spans.push(mapSpan(span, surroundings));
+        else {
+          mapped.invalid++;
+          mapped.problem ??= problem;
+        }
+      }
+    }
+  }
+  return mapped;
+}
+
+/** What keeps a span from being stored, or undefined. An id of zeros is none (W3C Trace Context, 3.2.2). */
+function problemOf(span: OtlpSpan): string | undefined {
+  if (span.traceId.length !== 16 || isZero(span.traceId)) return "trace_id must be 16 bytes that are not all zero";
+  if (span.spanId.length !== 8 || isZero(span.spanId)) return "span_id must be 8 bytes that are not all zero";
+  const { length } = span.parentSpanId;
+  if (length !== 0 && length !== 8) return "parent_span_id must be empty or 8 bytes";
+  const areTimes = isTime(span.startTimeUnixNano) && isTime(span.endTimeUnixNano);
+  return areTimes ? undefined : "start_time_unix_nano and end_time_unix_nano must be whole numbers of 64 bits";
+}
+
+function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): MappedSpan {
+  const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
+  const content = findContent(span);
+  const isError = span.status?.code === statusError;
+  const spanId = hex(span.spanId);
+  const end = span.endTimeUnixNano;
+  return {
+    traceId: hex(span.traceId),
+    spanId,
+    parentSpanId: isRoot ? null : hex(span.parentSpanId),
+    name: storableText(span.name, maxNameLength) || unknownName,
+    status: isError ? "error" : "ok",
+    startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
+    endedAt: isUnset(end) ? null : timeOfNanos(end),
+    input: content.input,
+    output: content.output,
+    error: isError ? errorOf(span) : null,
+    extra: `{"attributes":${jsonOfAttributes(content.attributes)},"otel":${jsonOfOtel(span, spanId, content.events, members)}}`,
+    agentId: agentOf(isRoot ? span.attributes : [], service),
+    resource,
+  };
+}
+
+function errorOf({ status, events }: OtlpSpan): string | null {
+  if (status?.message) return storableText(status.message);
+  const exception = events.findLast(({ name }) => name === "exception");
+  if (!exception) return null;
+  const { attributes } = exception;
+  return storableText(findText(attributes, "exception.message") || findText(attributes, "exception.type")) || null;
+}
+
+function agentOf(attributes: readonly KeyValue[], service: string): string {
+  for (const name of agentAttributes) {
+    const agent = storableText(findText(attributes, name), maxAgentLength);
+    if (agent !== "") return agent;
+  }
+  return storableText(service, maxAgentLength);
+}
+
+/** What only OpenTelemetry has, as a JSON object's text; what is not there is left out. */
+function jsonOfOtel(span: OtlpSpan, spanId: string, events: readonly SpanEvent[], members: string): string {
+  let json = `{"span_id":"${spanId}"`;
+  const kind = spanKinds[span.kind];
+  if (span.kind !== 0 && kind) json += `,"kind":"${kind.toLowerCase()}"`;
+  if (span.traceState !== "") json += `,"trace_state":${JSON.stringify(span.traceState)}`;
+  if (span.status?.message && span.status.code !== statusError) {
+    json += `,"status_message":${JSON.stringify(span.status.message)}`;
+  }
+  if (events.length > 0) json += `,"events":[${events.map(jsonOfEvent).join(",")}]`;
+  if (span.links.length > 0) json += `,"links":[${span.links.map(jsonOfLink).join(",")}]`;
+  if (span.droppedAttributesCount) json += `,"dropped_attributes_count":${span.droppedAttributesCount}`;
+  if (span.droppedEventsCount) json += `,"dropped_events_count":${span.droppedEventsCount}`;
+  if (span.droppedLinksCount) json += `,"dropped_links_count":${span.droppedLinksCount}`;
+  return `${json}${members}}`;
+}
+
+function jsonOfEvent({ name, timeUnixNano, attributes }: SpanEvent): string {
+  const time = isTime(timeUnixNano) && !isUnset(timeUnixNano) ? `"${timeOfNanos(timeUnixNano)}"` : "null";
+  return `{"name":${JSON.stringify(name)},"time":${time},"attributes":${jsonOfAttributes(attributes)}}`;
+}
+
+function jsonOfLink({ traceId, spanId, traceState, attributes }: SpanLink): string {
+  const state = traceState === "" ? "" : `,"trace_state":${JSON.stringify(traceState)}`;
+  return `{"trace_id":"${hex(traceId)}","span_id":"${hex(spanId)}"${state},"attributes":${jsonOfAttributes(attributes)}}`;
+}
+
+function jsonOfScope(scope: Scope | null | undefined): string {
+  if (!scope) return "null";
+  const { name, version, attributes } = scope;
+  const more = attributes.length > 0 ? `,"attributes":${jsonOfAttributes(attributes)}` : "";
+  return `{"name":${JSON.stringify(name)},"version":${JSON.stringify(version)}${more}}`;
+}
+
+function findText(attributes: readonly KeyValue[], name: string): string {
+  return textOfValue(attributes.find(({ key }) => key === name)?.value) ?? "";
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+}

@@ -1,0 +1,203 @@
+import {
+  type AnyValue,
+  type KeyValue,
+  MalformedRequest,
+  maxValueDepth,
+  type OtlpSpan,
+  type ResourceSpans,
+  type Scope,
+  type ScopeSpans,
+  type SpanEvent,
+  type SpanLink,
+  type TraceRequest,
+  type Unsigned64,
+} from "./request.js";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const noBytes = Buffer.alloc(0);
+/** What is not an id at all gets a length that no id has. */
+const wrongBytes = Buffer.alloc(1);
+const wrongUnsigned64: Unsigned64 = { low: Number.NaN, high: Number.NaN };
+const zero: Unsigned64 = { low: 0, high: 0 };
+const maxUnsigned64 = (1n << 64n) - 1n;
+
+/** The kinds of spans, by their numbers. */
+export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"] as const;
+const statusCodes = ["UNSET", "OK", "ERROR"] as const;
+
+/**
+ * Reads a request of `application/json` by the rules of OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in
+ * lowerCamelCase, ids in hexadecimal of any case, 64-bit numbers as strings or numbers, enums as numbers or names, unknown
+ * members ignored, null for what is absent.
+ * @param body what `JSON.parse` gave
+ * @throws MalformedRequest where a member has another type than the definitions say, or values nest too deeply
+ */
+export function readJson(body: unknown): TraceRequest {
+  return { resourceSpans: list(object(body, "The body"), "resourceSpans", readResourceSpans) };
+}
+
+function readResourceSpans(json: JsonObject): ResourceSpans {
+  const { resource } = json;
+  return {
+    resource: absent(resource) ? null : { attributes: attributes(object(resource, "resource")) },
+    scopeSpans: list(json, "scopeSpans", readScopeSpans),
+  };
+}
+
+function readScopeSpans(json: JsonObject): ScopeSpans {
+  const { scope } = json;
+  return { scope: absent(scope) ? null : readScope(object(scope, "scope")), spans: list(json, "spans", readSpan) };
+}
+
+function readScope(json: JsonObject): Scope {
+  return { name: text(json, "name"), version: text(json, "version"), attributes: attributes(json) };
+}
+
+function readSpan(json: JsonObject): OtlpSpan {
+  const { status } = json;
+  return {
+    traceId: id(json, "traceId"),
+    spanId: id(json, "spanId"),
+    parentSpanId: id(json, "parentSpanId"),
+    traceState: text(json, "traceState"),
+    name: text(json, "name"),
+    kind: enumeration(json, "kind", "SPAN_KIND_", spanKinds),
+    startTimeUnixNano: unsigned64(json["startTimeUnixNano"]),
+    endTimeUnixNano: unsigned64(json["endTimeUnixNano"]),
+    attributes: attributes(json),
+    droppedAttributesCount: count(json, "droppedAttributesCount"),
+    events: list(json, "events", readEvent),
+    droppedEventsCount: count(json, "droppedEventsCount"),
+    links: list(json, "links", readLink),
+    droppedLinksCount: count(json, "droppedLinksCount"),
+    status: absent(status) ? null : readStatus(object(status, "status")),
+  };
+}
+
+function readStatus(json: JsonObject) {
+  return { code: enumeration(json, "code", "STATUS_CODE_", statusCodes), message: text(json, "message") };
+}
+
+function readEvent(json: JsonObject): SpanEvent {
+  return {
+    timeUnixNano: unsigned64(json["timeUnixNano"]),
+    name: text(json, "name"),
+    attributes: attributes(json),
+  };
+}
+
+function readLink(json: JsonObject): SpanLink {
+  return {
+    traceId: id(json, "traceId"),
+    spanId: id(json, "spanId"),
+    traceState: text(json, "traceState"),
+    attributes: attributes(json),
+  };
+}
+
+function attributes(json: JsonObject): KeyValue[] {
+  return list(json, "attributes", (member) => readKeyValue(member, 0));
+}
+
+function readKeyValue(json: JsonObject, depth: number): KeyValue {
+  const { value } = json;
+  return { key: text(json, "key"), value: absent(value) ? null : readAnyValue(object(value, "value"), depth) };
+}
+
+function readAnyValue(json: JsonObject, depth: number): AnyValue {
+  if (depth > maxValueDepth) throw new MalformedRequest(`Values must not nest deeper than ${maxValueDepth} levels`);
+  const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue, bytesValue } = json;
+  if (!absent(stringValue)) return { value: "stringValue", stringValue: text(json, "stringValue") };
+  if (!absent(boolValue)) {
+    if (typeof boolValue !== "boolean") throw wrongType("boolValue", "true or false");
+    return { value: "boolValue", boolValue };
+  }
+  if (!absent(intValue)) return { value: "intValue", intValue: integer(intValue) };
+  if (!absent(doubleValue)) return { value: "doubleValue", doubleValue: double(doubleValue) };
+  if (!absent(arrayValue)) {
+    const values = list(object(arrayValue, "arrayValue"), "values", (member) => readAnyValue(member, depth + 1));
+    return { value: "arrayValue", arrayValue: { values } };
+  }
+  if (!absent(kvlistValue)) {
+    const values = list(object(kvlistValue, "kvlistValue"), "values", (member) => readKeyValue(member, depth + 1));
+    return { value: "kvlistValue", kvlistValue: { values } };
+  }
+  if (!absent(bytesValue)) {
+    return { value: "bytesValue", bytesValue: Buffer.from(text(json, "bytesValue"), "base64") };
+  }
+  return {};
+}
+
+function absent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+function wrongType(name: string, kind: string): MalformedRequest {
+  return new MalformedRequest(`${name} must be ${kind}`);
+}
+
+function object(value: unknown, name: string): JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongType(name, "a JSON object");
+  return value as JsonObject;
+}
+
+function list<Member>(json: JsonObject, name: string, read: (member: JsonObject) => Member): Member[] {
+  const value = json[name];
+  if (absent(value)) return [];
+  if (!Array.isArray(value)) throw wrongType(name, "an array");
+  return value.map((member) => read(object(member, `Each of ${name}`)));
+}
+
+function text(json: JsonObject, name: string): string {
+  const value = json[name];
+  if (absent(value)) return "";
+  if (typeof value !== "string") throw wrongType(name, "a string");
+  return value;
+}
+
+/** Bytes of an id; a wrong one gets a wrong length, since it spoils its span and not the request. */
+function id(json: JsonObject, name: string): Buffer {
+  const value = json[name];
+  if (absent(value) || value === "") return noBytes;
+  if (typeof value !== "string") throw wrongType(name, "a string");
+  return value.length % 2 === 0 && /^[0-9a-f]*$/i.test(value) ? Buffer.from(value, "hex") : wrongBytes;
+}
+
+function count(json: JsonObject, name: string): number {
+  const value = Number(json[name] ?? 0);
+  if (!Number.isInteger(value)) throw wrongType(name, "a whole number");
+  return value;
+}
+
+function enumeration(json: JsonObject, name: string, prefix: string, names: readonly string[]): number {
+  const value = json[name];
+  if (absent(value)) return 0;
+  if (typeof value === "number" && Number.isInteger(value)) return value;
+  const number = typeof value === "string" && value.startsWith(prefix) ? names.indexOf(value.slice(prefix.length)) : -1;
+  if (number < 0) throw wrongType(name, `a number, or a name such as ${prefix}${names[1]}`);
+  return number;
+}
+
+function integer(value: unknown): string {
+  if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return String(BigInt(value));
+  if (typeof value === "number" && Number.isInteger(value)) return String(BigInt(value));
+  throw wrongType("intValue", "a whole number, as a number or a string");
+}
+
+function double(value: unknown): number {
+  if (typeof value === "number") return value;
+  if (value === "NaN" || value === "Infinity" || value === "-Infinity") return Number(value);
+  if (typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
+  throw wrongType("doubleValue", "a number");
+}
+
+function unsigned64(value: unknown): Unsigned64 {
+  if (absent(value)) return zero;
+  const isWhole =
+    typeof value === "number" ? Number.isInteger(value) : typeof value === "string" && /^\d{1,20}$/.test(value);
+  if (!isWhole) return wrongUnsigned64;
+  const bits = BigInt(value as number | string);
+  if (bits < 0n || bits > maxUnsigned64) return wrongUnsigned64;
+  return { low: Number(bits & 0xffffffffn), high: Number(bits >> 32n) };
+}
