@@ -1,10 +1,13 @@
 import { type ApiDescription, type DocumentedAnswer, errorSchema, type Route } from "@waymark/http";
 import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
+import { otlpOperation, otlpPath } from "./otlp/otlp.api.js";
 
 const description = `
 Records what AI agents did: a trace is one run, its spans are the steps. Plain JSON from any language; no client library is needed.
 A 201 means that what was sent is committed to the database.
+
+Exporters of OpenTelemetry send to \`POST /v1/traces\`, with the same keys.
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. Bodies are \`application/json\` in UTF-8.
 Metadata, inputs and outputs are kept and given back exactly as they came. Every answer has an \`X-Request-Id\`; name it when you report a problem.
@@ -26,6 +29,7 @@ export function describeTraceApi(routes: readonly Route[]): ApiDescription {
     basePath: "/api/v1",
     keyForm: "wmk_trace_…",
     routes,
+    further: { [otlpPath]: { post: otlpOperation } },
   };
 }
 

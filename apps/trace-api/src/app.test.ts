@@ -41,8 +41,9 @@ describe("the trace service", () => {
       const change = ["200", "400", "401", "404"];
       expect(statuses("/api/v1/traces/{trace_id}/spans/{span_id}", "patch")).toEqual(change);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
-      expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "401", "404"]);
+      expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces", "get")).toEqual(["200", "400", "401"]);
+      expect(statuses("/v1/traces", "post")).toEqual(["200", "400", "401", "403", "413", "415", "429", "503"]);
       const schema = body.paths["/api/v1/traces"].post.requestBody.content["application/json"].schema;
       expect(schema.required).toEqual(["agent_id", "name", "status", "started_at"]);
       const batch = body.paths["/api/v1/traces/{trace_id}/spans/batch"].post.requestBody.content["application/json"];

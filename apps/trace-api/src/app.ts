@@ -11,10 +11,12 @@ import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { describeTraceApi } from "./api.js";
 import { createGather } from "./gather.js";
 import { createOnce } from "./idempotency.js";
+import { otlpRouter } from "./otlp/otlp.route.js";
 import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
+import { createTraceStore } from "./traces/create-trace.query.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { type AlertQueue, finalizeTraceRoute } from "./traces/finalize-trace.route.js";
@@ -41,11 +43,11 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): Express {
   const gather = createGather(deps.registry);
   const gathering = { ...deps, gather, once: createOnce() };
-  const addingSpans = { ...gathering, addSpans: createSpanStore(gathering) };
+  const storing = { ...gathering, createTrace: createTraceStore(gathering), addSpans: createSpanStore(gathering) };
   const routes = [
-    createTraceRoute(gathering),
-    addSpanRoute(addingSpans),
-    addSpansRoute(addingSpans),
+    createTraceRoute(storing),
+    addSpanRoute(storing),
+    addSpansRoute(storing),
     changeSpanRoute(gathering),
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
@@ -62,6 +64,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext(deps));
   app.use(api.basePath, authenticate(deps.keys));
   app.use(api.basePath, createRouter(routes, api.basePath, createBodyReader(deps.bodyLimitBytes)));
+  app.use(otlpRouter(storing));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));

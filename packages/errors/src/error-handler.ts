@@ -11,6 +11,8 @@ export interface ErrorHandlerOptions {
   isUnavailable(error: unknown): boolean;
   /** Where failures of ours are logged, when the request has no logger of its own. */
   log: Logger;
+  /** Writes the answer, where it is not to be JSON in the form of all others. */
+  send?(response: Response, error: AppError): void;
 }
 
 /** The one place where an error becomes an answer: every body is `{"error": string, …}`. */
@@ -25,7 +27,7 @@ export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler 
       next(thrown);
       return;
     }
-    sendError(response, error);
+    (options.send ?? sendError)(response, error);
   };
 }
 

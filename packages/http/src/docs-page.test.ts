@@ -39,7 +39,7 @@ describe("describeApi", () => {
         schema: expect.objectContaining({ enum: ["yes", "no"], default: "no" }),
       },
     ]);
-    expect(operation?.requestBody?.content["application/json"].schema.required).toEqual(["name"]);
+    expect(operation?.requestBody?.content["application/json"]?.schema.required).toEqual(["name"]);
     expect(JSON.stringify(api)).not.toContain("$schema");
   });
 });

@@ -1,7 +1,16 @@
+export { createBytesReader, type ReadBytes } from "./body-bytes.js";
 export type { IdempotencyKey } from "./idempotency-key.js";
-export { createBodyReader, type JsonBody } from "./json-body.js";
-export type { ApiDescription } from "./openapi.js";
+export { createBodyReader, type JsonBody, parseJsonBody } from "./json-body.js";
+export type { ApiDescription, OpenApiOperation } from "./openapi.js";
 export { publicRoutes } from "./public-routes.js";
-export { requestContext, requestLog } from "./request-context.js";
-export { type Answer, createRouter, type DocumentedAnswer, errorSchema, type Route, route } from "./route.js";
+export { markRoute, requestContext, requestLog } from "./request-context.js";
+export {
+  type Answer,
+  createRouter,
+  type DocumentedAnswer,
+  errorSchema,
+  type Route,
+  refuseMethod,
+  route,
+} from "./route.js";
 export { validate } from "./validate.js";

@@ -1,9 +1,12 @@
 import { AppError, validationError } from "@waymark/errors";
 import { type JsonMembers, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import type { Request, Response } from "express";
+import { createBytesReader } from "./body-bytes.js";
 
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A body as it was read: an object whose opaque members are {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
@@ -23,9 +26,7 @@ export interface BodyReaderOptions {
 
 /** Reads JSON bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. */
 export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: BodyReaderOptions = {}) {
-  const inflate: RequestHandler = express.raw({ type: () => true, limit: limitBytes, inflate: true });
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const decode = (bytes: Buffer) => decoder.decode(bytes);
+  const readBytes = createBytesReader(limitBytes);
 
   /**
    * @param onBytes told the body's bytes, inflated
@@ -38,44 +39,20 @@ export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: 
     onBytes?: (bytes: Buffer) => void,
   ): Promise<JsonBody> => {
     if (!isAnyTypeJson) checkContentType(request);
-    const isPlain = (request.headers["content-encoding"] ?? "identity") === "identity";
-    const bytes = isPlain ? await readPlain(request, limitBytes) : await readEncoded(inflate, request, response);
-    const text = readText(decode, bytes);
+    const bytes = await readBytes(request, response);
+    const text = readText(bytes);
     onBytes?.(bytes);
     return parseJsonObject(text, opaque);
   };
 }
 
-/** An empty body leaves nothing behind. */
-async function readEncoded(inflate: RequestHandler, request: Request, response: Response): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    void inflate(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-  });
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-}
-
-/** Reads a body that is not encoded, as nearly all are: `express.raw` would cost several times as much. */
-function readPlain(request: Request, limitBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const refuse = () => {
-      // What still comes is read and thrown away, so that a client that sends on gets to read the answer.
-      request.removeAllListeners("data").resume();
-      reject(new AppError("body_too_large", { details: { limit_bytes: limitBytes } }));
-    };
-    if (Number(request.headers["content-length"] ?? 0) > limitBytes) {
-      refuse();
-      return;
-    }
-    request.on("data", (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limitBytes) refuse();
-      else chunks.push(chunk);
-    });
-    request.once("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
-    request.once("error", (error) => reject(validationError({ body: "The body was cut off" }, error)));
-  });
+/**
+ * The value of a JSON body, for routes that read their body themselves.
+ * @param maxDepth how deeply arrays and objects may nest
+ * @throws AppError 400 with `fields.body`
+ */
+export function parseJsonBody(bytes: Buffer, maxDepth: number): unknown {
+  return parse(readText(bytes), maxDepth);
 }
 
 function checkContentType(request: Request): void {
@@ -90,19 +67,17 @@ function checkContentType(request: Request): void {
   });
 }
 
-function readText(decode: (bytes: Buffer) => string, bytes: Buffer): string {
+function readText(bytes: Buffer): string {
   if (bytes.length === 0) throw validationError({ body: "Must be a JSON object, and it is empty" });
   try {
-    return decode(bytes);
+    return utf8.decode(bytes);
   } catch (error) {
     throw validationError({ body: "Must be UTF-8" }, error);
   }
 }
 
 function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: OpaqueMembers): JsonBody {
-  if (jsonDepth(text) > maxJsonDepth)
-    throw validationError({ body: `Must not nest deeper than ${maxJsonDepth} levels` });
-  const body = parse(text);
+  const body = parse(text, maxJsonDepth);
   if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
   for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
@@ -128,7 +103,8 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function parse(text: string): unknown {
+function parse(text: string, maxDepth: number): unknown {
+  if (jsonDepth(text) > maxDepth) throw validationError({ body: `Must not nest deeper than ${maxDepth} levels` });
   try {
     return JSON.parse(text);
   } catch (error) {

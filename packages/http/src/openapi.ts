@@ -12,6 +12,8 @@ export interface ApiDescription {
   /** What a key of this service looks like, such as `wmk_trace_…`; absent where it needs none. */
   keyForm?: string;
   routes: readonly Route[];
+  /** Operations elsewhere, whose bodies the routes' schemas cannot describe, by path and method. */
+  further?: OpenApiDocument["paths"];
 }
 
 /** A JSON Schema, as far as this package reads one. */
@@ -47,7 +49,7 @@ export interface OpenApiOperation {
   summary: string;
   description?: string;
   parameters: OpenApiParameter[];
-  requestBody?: { required: true; content: { "application/json": OpenApiMedia } };
+  requestBody?: { required: true; content: Record<string, OpenApiMedia> };
   responses: Record<
     string,
     { description: string; headers?: Record<string, unknown>; content: Record<string, OpenApiMedia> }
@@ -70,6 +72,7 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
     const path = (api.basePath + each.path).replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [each.method]: describeOperation(each) };
   }
+  Object.assign(paths, api.further);
   paths["/health"] = { get: describeHealth() };
   return {
     openapi: "3.1.0",

@@ -26,8 +26,9 @@ export function writeSuccess({ response }: OtlpMessages, form: OtlpForm, partial
 /**
  * The body of an error.
  * @param code of `google.rpc.Code`
+ * @param more further members of the JSON, which readers of `Status` ignore
  */
-export function writeStatus(form: OtlpForm, code: number, message: string): Buffer {
+export function writeStatus(form: OtlpForm, code: number, message: string, more: object = {}): Buffer {
   if (form === "protobuf") return Buffer.from(status.encode({ code, message }).finish());
-  return Buffer.from(JSON.stringify({ code, message }));
+  return Buffer.from(JSON.stringify({ code, message, ...more }));
 }

@@ -15,6 +15,15 @@ export interface TraceToCreate {
   plan: Plan;
   trace: NewTrace;
   idempotency: IdempotencyKey | undefined;
+  otlp?: OtlpOrigin;
+}
+
+/** Where a trace comes from OpenTelemetry. A second trace with the same id violates `trace_otel_trace_id_key`. */
+export interface OtlpOrigin {
+  /** In hexadecimal. */
+  traceId: string;
+  /** Whether the agent is settled; until then it is a name only, neither stored nor counted. */
+  isAgentSettled: boolean;
 }
 
 /** What became of it; `used` is the month's count after it, `traceId` where it was replayed the id of then. */
@@ -51,10 +60,11 @@ const insertTracesSql = `
     ORDER BY account_id, id
     ON CONFLICT (account_id, id) DO NOTHING
   ), stored AS (
-    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
-    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata
-    FROM unnest($7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::json[])
-      AS t (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
+    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
+    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id
+    FROM unnest($7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::json[],
+      $15::bytea[])
+      AS t (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
     JOIN quota USING (account_id)
   )
   SELECT account_id, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
@@ -71,7 +81,7 @@ const findAgentSql = `
          (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
 /** Held to the end of the transaction: of an account's first uses of agents, one at a time decides about the limit. */
-const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
+export const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 
 /** The month's count; one probe of `trace_usage_pkey`. */
 const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
@@ -99,13 +109,14 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
   }
 
   async function insertWithinAgentLimit(input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
-    const { known, agents } = await findAgent(pool, input);
+    const { known, agents } = await findAgent(pool, input.accountId, input.trace.agent_id);
     if (known) return insert({ ...input, isAgentKnown: true });
     if (agents >= maxAgents) return refuseAgent(pool, input);
     return claimAgent(pool, input, maxAgents);
   }
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
+    if (input.otlp?.isAgentSettled === false) return insert({ ...input, isAgentKnown: true });
     const agentKey = `${input.accountId} ${input.trace.agent_id}`;
     const isAgentKnown = knownAgents.has(agentKey);
     const maxAgents = input.plan.agents;
@@ -156,6 +167,7 @@ async function insertTraces(
       rows.map(({ trace }) => trace.started_at),
       rows.map(({ trace }) => trace.ended_at),
       rows.map(({ trace }) => trace.metadata?.text),
+      rows.map(({ otlp }) => otlp && `\\x${otlp.traceId}`),
     ],
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
@@ -193,7 +205,7 @@ async function claimAgentLocked(
   maxAgents: number,
 ): Promise<CreateTraceResult> {
   await client.query(lockAgentsSql, [input.accountId]);
-  const { known, agents } = await findAgent(client, input);
+  const { known, agents } = await findAgent(client, input.accountId, input.trace.agent_id);
   if (!known && agents >= maxAgents) return refuseAgent(client, input);
   const [result] = await insertTraces(client, [{ ...input, isAgentKnown: known }]);
   return result ?? { outcome: "trace_limit", used: await readUsage(client, input) };
@@ -208,11 +220,12 @@ async function refuseAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate): P
   return { outcome: "agent_limit", used: await readUsage(db, input) };
 }
 
-async function findAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate) {
+/** Whether the account has the agent, and how many it has. */
+export async function findAgent(db: pg.Pool | pg.PoolClient, accountId: string, agentId: string) {
   const { rows } = await db.query<{ known: boolean; agents: number }>({
     name: "find-agent",
     text: findAgentSql,
-    values: [input.accountId, input.trace.agent_id],
+    values: [accountId, agentId],
   });
   return rows[0] ?? { known: false, agents: 0 };
 }

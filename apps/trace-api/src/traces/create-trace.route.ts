@@ -2,7 +2,6 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
-import type pg from "pg";
 import { z } from "zod";
 import {
   agentLimitReached,
@@ -15,22 +14,19 @@ import {
   traceLimitReached,
   validationFailed,
 } from "../api.js";
-import type { Gather } from "../gather.js";
 import type { Once } from "../idempotency.js";
-import { createTraceStore } from "./create-trace.query.js";
+import type { createTraceStore } from "./create-trace.query.js";
 import { newTraceSchema } from "./trace.schema.js";
 
 interface CreateTraceDeps {
-  pool: pg.Pool;
-  gather: Gather;
+  createTrace: ReturnType<typeof createTraceStore>;
   once: Once;
   uuid(): string;
   now(): Date;
 }
 
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ pool, gather, once, uuid, now }: CreateTraceDeps) {
-  const createTrace = createTraceStore({ pool, gather });
+export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDeps) {
   return route({
     method: "post",
     path: "/traces",

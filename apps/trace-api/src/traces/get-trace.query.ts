@@ -24,10 +24,20 @@ function orNull(json: string): string {
   return `COALESCE(${json}, 'null')`;
 }
 
-const spanJson = `concat(
+/** What a span is said to have beside the contract's fields: the members of the stored object, whose brace ends the span too. */
+const attributesEnd = `COALESCE(',' || substring(s.attributes::text FROM 2), ',"attributes":null}')`;
+
+const spanJson = (withAttributes: boolean) => `concat(
   '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${iso("s.started_at")},
   ',"ended_at":', ${orNull(iso("s.ended_at"))}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
-  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, '}')`;
+  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${withAttributes ? attributesEnd : "'}'"})`;
+
+/** The columns that may be large. */
+const weighed = (withAttributes: boolean) => ["input", "output", "error", ...(withAttributes ? ["attributes"] : [])];
+
+function sizeOf(columns: readonly string[]): string {
+  return columns.map((column) => `COALESCE(pg_column_size(s.${column}), 0)`).join(" + ");
+}
 
 const traceJson = `concat(
   '{"id":"', t.id, '","agent_id":', to_json(t.agent_id), ',"name":', to_json(t.name), ',"status":"', t.status,
@@ -42,7 +52,7 @@ const traceJson = `concat(
  * of `json_build_object`. One probe of `trace_pkey` and two reads of one range of `span_pkey` for a page; both start with
  * the account, so that a foreign trace is not found. Sessions speak UTC.
  */
-const readPagesSql = `
+const readPagesSql = (withAttributes: boolean) => `
   SELECT q.place::int, page.last, CASE WHEN page.fits THEN concat(
     CASE WHEN q.after = '${firstId}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
     spans.json, CASE WHEN page.last IS NULL THEN ']}' END) END AS json
@@ -50,15 +60,15 @@ const readPagesSql = `
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
     SELECT (array_agg(s.id))[q.most] AS last, q.most = 1 OR COALESCE(sum(
-      COALESCE(pg_column_size(s.input), 0) + COALESCE(pg_column_size(s.output), 0) + COALESCE(pg_column_size(s.error), 0)
+      ${sizeOf(weighed(withAttributes))}
     ), 0) <= $5 AS fits
     FROM (
-      SELECT id, input, output, error FROM span
+      SELECT id, ${weighed(withAttributes).join(", ")} FROM span
       WHERE account_id = q.account_id AND trace_id = q.trace_id AND id > q.after ORDER BY id LIMIT q.most
     ) s
   ) page,
   LATERAL (
-    SELECT string_agg(${spanJson}, ',' ORDER BY s.id) AS json FROM span s
+    SELECT string_agg(${spanJson(withAttributes)}, ',' ORDER BY s.id) AS json FROM span s
     WHERE page.fits AND s.account_id = q.account_id AND s.trace_id = q.trace_id
       AND s.id > q.after AND s.id <= COALESCE(page.last, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   ) spans`;
@@ -70,6 +80,8 @@ interface PageToRead {
   after: string;
   /** Spans at most. */
   most: number;
+  /** Whether spans are to have their attributes. */
+  withAttributes: boolean;
 }
 
 interface Page {
@@ -82,7 +94,9 @@ interface Page {
 type ReadPage = (page: PageToRead) => Promise<Page | undefined>;
 
 /** A trace as JSON text, whole or in pieces; undefined where the account has none with that id. */
-export type ReadTrace = (accountId: string, traceId: string) => Promise<string | AsyncIterable<string> | undefined>;
+export type ReadTrace = (
+  trace: Pick<PageToRead, "accountId" | "traceId" | "withAttributes">,
+) => Promise<string | AsyncIterable<string> | undefined>;
 
 /**
  * Reads traces with their spans. A large trace comes in pieces, each read when the one before has been taken: memory
@@ -94,19 +108,24 @@ export function createTraceReader({ pool, gather }: { pool: pg.Pool; gather: Gat
     run: (pages) => readPages(pool, pages),
     maxInFlight: maxReadsInFlight,
     maxRows: maxPagesPerStatement,
+    kindOf: ({ withAttributes }) => String(withAttributes),
   });
-  return async (accountId, traceId) => {
-    const first = await readPage({ accountId, traceId, after: firstId, most: maxPageSpans });
+  return async (trace) => {
+    const start = { ...trace, after: firstId, most: maxPageSpans };
+    const first = await readPage(start);
     if (!first) return undefined;
     if (first.json !== null && first.last === null) return first.json;
-    return readOn(first, { accountId, traceId, after: firstId, most: maxPageSpans }, readPage);
+    return readOn(first, start, readPage);
   };
 }
 
+const readPagesPlain = { name: "read-pages", text: readPagesSql(false) };
+const readPagesWithAttributes = { name: "read-pages-with-attributes", text: readPagesSql(true) };
+
 async function readPages(pool: pg.Pool, pages: readonly PageToRead[]): Promise<(Page | undefined)[]> {
+  const withAttributes = pages[0]?.withAttributes ?? false;
   const { rows } = await pool.query<Page & { place: number }>({
-    name: "read-pages",
-    text: readPagesSql,
+    ...(withAttributes ? readPagesWithAttributes : readPagesPlain),
     values: [
       pages.map(({ accountId }) => accountId),
       pages.map(({ traceId }) => traceId),
@@ -120,9 +139,9 @@ async function readPages(pool: pg.Pool, pages: readonly PageToRead[]): Promise<(
   return results;
 }
 
-async function* readOn(first: Page, { accountId, traceId, ...start }: PageToRead, readPage: ReadPage) {
+async function* readOn(first: Page, start: PageToRead, readPage: ReadPage) {
   let { after, most } = start;
-  for (let page: Page | undefined = first; ; page = await readPage({ accountId, traceId, after, most })) {
+  for (let page: Page | undefined = first; ; page = await readPage({ ...start, after, most })) {
     if (!page) {
       // Retention deleted the trace meanwhile: what was sent stays valid JSON.
       yield "]}";

@@ -103,7 +103,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
         [account.id, id],
       );
       const readTrace = createTraceReader({ pool: test.pool, gather: createGather(new Registry()) });
-      const pieces = await readTrace(account.id, id);
+      const pieces = await readTrace({ accountId: account.id, traceId: id, withAttributes: false });
       if (typeof pieces !== "object") throw new Error("10 MB come in pieces");
       let text = "";
       let largest = 0;

@@ -4,7 +4,7 @@ import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, traceNotFound } from "../api.js";
+import { invalidKey, traceNotFound, validationFailed } from "../api.js";
 import type { Gather } from "../gather.js";
 import { spanStatuses } from "../spans/span.schema.js";
 import { createTraceReader } from "./get-trace.query.js";
@@ -22,6 +22,20 @@ const readSpanSchema = z.object({
   output: z.unknown(),
   error: z.string().nullable(),
   parent_span_id: z.string().nullable(),
+  attributes: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .describe("With `include=attributes`: what the span says beyond the fields, as OpenTelemetry's spans do"),
+  otel: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      "With `include=attributes`, of spans from OpenTelemetry: span id, kind, events, links, scope and resource",
+    ),
+});
+
+const querySchema = z.object({
+  include: z.enum(["attributes"]).optional().describe("`attributes` gives what spans say beyond the fields"),
 });
 
 const readTraceSchema = z.object({
@@ -43,8 +57,10 @@ export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {
     path: "/traces/:trace_id",
     operationId: "getTrace",
     summary: "Read a trace with all its spans",
-    description: "Spans come in the order in which they were received. Times are in UTC.",
+    description:
+      "Spans come in the order in which they were received, those from OpenTelemetry in the order of their ids. Times are in UTC.",
     params: { trace_id: "The id that creating the trace answered" },
+    query: querySchema,
     answers: {
       200: {
         description: "The trace",
@@ -72,13 +88,15 @@ export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {
           ],
         },
       },
+      400: validationFailed,
       401: invalidKey,
       404: traceNotFound,
     },
-    async handle({ params, response }) {
+    async handle({ params, query, response }) {
       const { accountId } = principalOf(response);
       const traceId = params["trace_id"] ?? "";
-      const body = isUuid(traceId) ? await readTrace(accountId, traceId) : undefined;
+      const withAttributes = query.include === "attributes";
+      const body = isUuid(traceId) ? await readTrace({ accountId, traceId, withAttributes }) : undefined;
       if (body === undefined) throw new AppError("trace_not_found");
       return { status: 200, body };
     },

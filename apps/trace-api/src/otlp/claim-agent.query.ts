@@ -1,0 +1,54 @@
+import type { Plan } from "@waymark/plan";
+import type pg from "pg";
+import { findAgent, lockAgentsSql } from "../traces/create-trace.query.js";
+
+/** An agent that a trace which exists already turns out to be of. */
+export interface AgentToClaim {
+  accountId: string;
+  agentId: string;
+  plan: Plan;
+}
+
+/** Stores an agent unless it is stored already; one probe of `agent_pkey`. */
+const insertAgentSql = "INSERT INTO agent (account_id, id) VALUES ($1, $2) ON CONFLICT (account_id, id) DO NOTHING";
+
+/** Agents remembered at most; they are never deleted, so what is remembered stays true. */
+const maxKnownAgents = 20_000;
+
+/** Claims agents within the plan's limit, exactly, as creating a trace does; false where the limit refuses one. */
+export function createAgentClaim({ pool }: { pool: pg.Pool }) {
+  const known = new Set<string>();
+  return async (input: AgentToClaim): Promise<boolean> => {
+    const key = `${input.accountId} ${input.agentId}`;
+    if (known.has(key)) return true;
+    const maxAgents = input.plan.agents;
+    if (maxAgents === null) await pool.query(insertAgentSql, [input.accountId, input.agentId]);
+    else if (!(await claimWithin(pool, input, maxAgents))) return false;
+    if (known.size >= maxKnownAgents) known.clear();
+    known.add(key);
+    return true;
+  };
+}
+
+async function claimWithin(pool: pg.Pool, { accountId, agentId }: AgentToClaim, maxAgents: number): Promise<boolean> {
+  const before = await findAgent(pool, accountId, agentId);
+  if (before.known || before.agents >= maxAgents) return before.known;
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query("BEGIN");
+    await client.query(lockAgentsSql, [accountId]);
+    const { known, agents } = await findAgent(client, accountId, agentId);
+    const isAllowed = known || agents < maxAgents;
+    if (isAllowed) await client.query(insertAgentSql, [accountId, agentId]);
+    await client.query("COMMIT");
+    return isAllowed;
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  } finally {
+    // A connection whose transaction failed is not given back: its state is not known.
+    client.release(failure);
+  }
+}

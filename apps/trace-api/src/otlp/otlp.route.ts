@@ -1,0 +1,163 @@
+import { authenticate, type KeyDirectory, principalOf } from "@waymark/auth";
+import { isDatabaseUnavailable } from "@waymark/database";
+import { AppError, errorHandler, validationError } from "@waymark/errors";
+import { createBytesReader, markRoute, parseJsonBody, refuseMethod } from "@waymark/http";
+import {
+  loadOtlpMessages,
+  MalformedRequest,
+  type MappedRequest,
+  mapRequest,
+  type OtlpForm,
+  type OtlpMessages,
+  readJson,
+  readProtobuf,
+  writeStatus,
+  writeSuccess,
+} from "@waymark/otlp";
+import { planOf, upgradePath, utcMonth } from "@waymark/plan";
+import { type Request, type Response, Router } from "express";
+import type { Logger } from "pino";
+import { otlpPath } from "./otlp.api.js";
+import { createSpansStore, type StoreSpansDeps, type StoreSpansResult } from "./store-spans.js";
+
+const contentTypes = { protobuf: "application/x-protobuf", json: "application/json" } as const;
+
+/** How deeply the JSON of a request may nest: the four levels of a list in a list, 200 times, and what is around it. */
+const maxJsonDepth = 820;
+
+export interface OtlpDeps extends Omit<StoreSpansDeps, "onUnqueued"> {
+  keys: Pick<KeyDirectory, "find">;
+  log: Logger;
+  bodyLimitBytes: number;
+  now(): Date;
+}
+
+/** `POST /v1/traces`: takes spans from OpenTelemetry exporters, as OTLP over HTTP in protobuf or JSON (OTLP 1.x). */
+export function otlpRouter(deps: OtlpDeps): Router {
+  const { keys, log, bodyLimitBytes, now } = deps;
+  const messages = loadOtlpMessages();
+  const readBytes = createBytesReader(bodyLimitBytes);
+  const store = createSpansStore({
+    ...deps,
+    onUnqueued: (alertId, err) => log.warn({ err, alertId }, "alert is owed but not queued; the sweep will"),
+  });
+  const router = Router();
+  const mounted = router.route(otlpPath);
+  mounted.all((_request, response, next) => {
+    markRoute(response, otlpPath);
+    next();
+  });
+  mounted.post(authenticate(keys), async (request, response) => {
+    const form = requireForm(request);
+    const mapped = readSpans(messages, form, await readBytes(request, response));
+    const { accountId, plan: planId } = principalOf(response);
+    const plan = planOf(planId);
+    const month = utcMonth(now());
+    const stored = await store({ accountId, plan, month: month.firstDay }, mapped.spans);
+    const limit = plan.tracesPerMonth;
+    const headers = stored.used === undefined ? {} : monthHeaders(limit, stored.used, month.secondsLeft);
+    const partial = judge(mapped, stored, { limit, headers, secondsLeft: month.secondsLeft });
+    response.set({ ...headers, "Cache-Control": "no-store" });
+    send(response, 200, form, writeSuccess(messages, form, partial));
+  });
+  mounted.all(refuseMethod(["POST"], otlpPath));
+  router.use(otlpPath, errorHandler({ isUnavailable: isDatabaseUnavailable, log, send: sendError }));
+  return router;
+}
+
+function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): MappedRequest {
+  try {
+    const request = form === "protobuf" ? readProtobuf(messages, body) : readJson(parseJsonBody(body, maxJsonDepth));
+    return mapRequest(request);
+  } catch (error) {
+    throw error instanceof MalformedRequest ? validationError({ body: error.message }, error.cause) : error;
+  }
+}
+
+/**
+ * What a success has to say of spans that were refused.
+ * @throws AppError where nothing was stored: 400 if all spans are invalid, else for the limit that refused the others
+ */
+function judge(
+  { spans, invalid, problem }: MappedRequest,
+  { refused, used }: StoreSpansResult,
+  month: { limit: number; headers: Readonly<Record<string, string>>; secondsLeft: number },
+) {
+  if (invalid > 0 && spans.length === 0) throw validationError({ body: `No span is valid: ${problem}` });
+  const overLimits = refused.agent_limit + refused.trace_limit;
+  if (overLimits > 0 && overLimits === spans.length) throw refusal(refused, used, month);
+  if (overLimits + invalid === 0) return undefined;
+  const reasons = [
+    refused.trace_limit > 0 &&
+      `${refused.trace_limit} over the limit of ${month.limit} traces a month; upgrade at ${upgradePath}`,
+    refused.agent_limit > 0 &&
+      `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
+    invalid > 0 && `${invalid} invalid: ${problem}`,
+  ];
+  const errorMessage = `Spans were refused: ${reasons.filter(Boolean).join("; ")}`;
+  return { rejectedSpans: overLimits + invalid, errorMessage };
+}
+
+function refusal(
+  refused: StoreSpansResult["refused"],
+  used: number | undefined,
+  { limit, headers, secondsLeft }: { limit: number; headers: Readonly<Record<string, string>>; secondsLeft: number },
+): AppError {
+  if (refused.trace_limit === 0) {
+    return new AppError("agent_limit", { details: { upgrade_url: upgradePath }, headers });
+  }
+  return new AppError("trace_limit", {
+    details: { limit, current: used, upgrade_url: upgradePath },
+    headers: { ...headers, "Retry-After": String(secondsLeft) },
+  });
+}
+
+function monthHeaders(limit: number, used: number, secondsLeft: number) {
+  return {
+    "RateLimit-Limit": String(limit),
+    "RateLimit-Remaining": String(Math.max(0, limit - used)),
+    "RateLimit-Reset": String(secondsLeft),
+  };
+}
+
+function formOf(request: Request): OtlpForm | undefined {
+  const type = (request.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+  if (type === contentTypes.json) return "json";
+  return type === contentTypes.protobuf ? "protobuf" : undefined;
+}
+
+function requireForm(request: Request): OtlpForm {
+  const form = formOf(request);
+  if (form) return form;
+  const allowed = Object.values(contentTypes);
+  throw new AppError("unsupported_media_type", { details: { allowed }, headers: { Accept: allowed.join(", ") } });
+}
+
+/** The `google.rpc.Code` that stands for a status of HTTP. */
+const rpcCodes: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  405: 12,
+  413: 3,
+  415: 3,
+  429: 8,
+  503: 14,
+};
+const rpcInternal = 13;
+
+/** Errors are `google.rpc.Status` in the request's form; its JSON has the members of all our errors besides. */
+function sendError(response: Response, { status, body, headers, message }: AppError): void {
+  const form = formOf(response.req) ?? "json";
+  response.set({ ...headers, "Cache-Control": "no-store" });
+  const { fields } = body as { fields?: Record<string, string> };
+  const text = fields ? Object.values(fields).join("; ") : message;
+  send(response, status, form, writeStatus(form, rpcCodes[status] ?? rpcInternal, text, body));
+}
+
+function send(response: Response, status: number, form: OtlpForm, body: Buffer): void {
+  response.statusCode = status;
+  response.setHeader("Content-Type", contentTypes[form]);
+  response.setHeader("Content-Length", body.length);
+  response.end(body);
+}

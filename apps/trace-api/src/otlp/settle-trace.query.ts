@@ -1,0 +1,90 @@
+import type pg from "pg";
+import type { Gather } from "../gather.js";
+
+/** What a span decides about its trace: a root everything, another span a name, an agent and a start until a root comes. */
+export interface TraceToSettle {
+  accountId: string;
+  traceId: string;
+  agentId: string;
+  name: string;
+  startedAt: string;
+  /** Null where the span is no root. */
+  root: RootDecision | null;
+}
+
+export interface RootDecision {
+  spanId: string;
+  status: "success" | "error";
+  endedAt: string | null;
+  /** The text of an object. */
+  metadata: string;
+  /** The id of the alert to owe, where status and plan call for a mail; otherwise null. */
+  alertId: string | null;
+}
+
+/**
+ * Gives traces what their spans decide, so that the outcome does not hang on the order in which they came: of several roots
+ * the one with the smallest start and id counts, before a root comes the span with the smallest start, name and agent. A
+ * span that decided already changes nothing. The mail that a failed root owes is noted in the same transaction, by the
+ * rules of a finalization. Locks are taken in the order of ids; one probe of `trace_pkey` for a trace.
+ */
+const settleTracesSql = `
+  WITH settled AS (
+    UPDATE trace t SET
+      agent_id = c.agent_id, name = c.name, started_at = c.started_at, written_at = now(),
+      status = COALESCE(c.status, t.status),
+      ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
+      metadata = COALESCE(c.metadata, t.metadata),
+      root_span_id = COALESCE(c.root_span_id, t.root_span_id),
+      alert_id = CASE
+        WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
+        ELSE c.alert_id
+      END
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[], $8::timestamptz[],
+      $9::json[], $10::uuid[])
+      AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
+    WHERE t.account_id = c.account_id AND t.id = c.id AND CASE
+      WHEN c.root_span_id IS NULL
+        THEN t.root_span_id IS NULL AND (c.started_at, c.name, c.agent_id) < (t.started_at, t.name, t.agent_id)
+      ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
+    END
+    RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
+  ), debts AS (
+    INSERT INTO alert (account_id, id, trace_id, status)
+    SELECT account_id, alert_id, id, status FROM settled WHERE owed
+  )
+  SELECT alert_id FROM settled WHERE owed`;
+
+/** Settles traces; the result tells whether the given alert is owed now. */
+export function createTraceSettler({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+  return gather<TraceToSettle, boolean>({
+    name: "settle-otlp-trace",
+    run: (traces) => settleTraces(pool, traces),
+    bytesOf: ({ root }) => root?.metadata.length ?? 0,
+    targetOf: ({ accountId, traceId }) => accountId + traceId,
+  });
+}
+
+async function settleTraces(pool: pg.Pool, traces: readonly TraceToSettle[]): Promise<boolean[]> {
+  // In one order everywhere, so that statements of several instances lock the same rows one after the other.
+  const sorted = traces.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
+  const { rows } = await pool.query<[string]>({
+    name: "settle-otlp-traces",
+    text: settleTracesSql,
+    rowMode: "array",
+    values: [
+      sorted.map(({ accountId }) => accountId),
+      sorted.map(({ traceId }) => traceId),
+      sorted.map(({ agentId }) => agentId),
+      sorted.map(({ name }) => name),
+      sorted.map(({ startedAt }) => startedAt),
+      sorted.map(({ root }) => root?.spanId),
+      sorted.map(({ root }) => root?.status),
+      sorted.map(({ root }) => root?.endedAt),
+      sorted.map(({ root }) => root?.metadata),
+      sorted.map(({ root }) => root?.alertId),
+    ],
+  });
+  const owed = new Set(rows.map(([alertId]) => alertId));
+  return traces.map(({ root }) => typeof root?.alertId === "string" && owed.has(root.alertId));
+}

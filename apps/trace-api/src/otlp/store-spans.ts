@@ -1,0 +1,107 @@
+import { AppError } from "@waymark/errors";
+import { JsonText } from "@waymark/fields";
+import { type MappedSpan, spanUuid } from "@waymark/otlp";
+import type { AddSpansResult, SpansToAdd, SpanToStore } from "../spans/add-span.query.js";
+import type { AlertQueue } from "../traces/finalize-trace.route.js";
+import { decisionOf, isNewsTo } from "./decision.js";
+import { createTraceEnsurer, type EnsureTraceDeps, type Sender } from "./ensure-trace.js";
+import { createTraceSettler } from "./settle-trace.query.js";
+import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group.js";
+
+export interface StoreSpansDeps extends EnsureTraceDeps {
+  addSpans(spans: SpansToAdd): Promise<AddSpansResult>;
+  alerts: AlertQueue;
+  /** Told of an alert that is owed but could not be queued. */
+  onUnqueued(alertId: string, error: unknown): void;
+}
+
+/** How many spans of a request the account's limits refused, and what is known of the month. */
+export interface StoreSpansResult {
+  refused: { agent_limit: number; trace_limit: number };
+  /** The month's count after the request, where it was read. */
+  used: number | undefined;
+}
+
+/** What of one request is stored at a time, so that the largest does not crowd out the others. */
+const portion = { traces: 200, spans: 2_000 };
+/** Spans of one trace that go into one statement, with those of others. */
+const maxSpansTogether = 500;
+/** Of one trace, so many of these at a time. */
+const maxTogetherAtOnce = 4;
+/** How often spans are stored anew whose trace was deleted while they came. */
+const maxAttempts = 2;
+
+/**
+ * Stores the spans of requests: finds or creates their traces, adds the spans, and lets roots decide. Each step can be
+ * repeated, so that a client that sends again what was cut off mends it.
+ */
+export function createSpansStore(deps: StoreSpansDeps) {
+  const ensureTrace = createTraceEnsurer(deps);
+  const settle = createTraceSettler(deps);
+
+  async function addGroup(accountId: string, traceId: string, spans: readonly MappedSpan[]): Promise<boolean> {
+    const toStore = spans.map((span) => storable(traceId, span));
+    for (let i = 0; i < toStore.length; i += maxSpansTogether * maxTogetherAtOnce) {
+      const parts = Array.from({ length: maxTogetherAtOnce }, (_, n) =>
+        toStore.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
+      ).filter((part) => part.length > 0);
+      const results = await Promise.all(
+        parts.map((part) =>
+          deps.addSpans({ accountId, traceId, spans: part, idempotency: undefined, areFromOtlp: true }),
+        ),
+      );
+      if (results.some(({ outcome }) => outcome !== "stored")) return false;
+    }
+    return true;
+  }
+
+  async function storeGroup(sender: Sender, group: TraceGroup, result: StoreSpansResult): Promise<void> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const trace = await ensureTrace(sender, group);
+      if (trace.used !== undefined) result.used = Math.max(result.used ?? 0, trace.used);
+      if ("refusedBy" in trace) {
+        result.refused[trace.refusedBy] += group.spans.length;
+        return;
+      }
+      const { accountId } = sender;
+      if (!(await addGroup(accountId, trace.stored.id, group.spans))) continue;
+      if (!isNewsTo(trace.stored, group.decisive)) return;
+      const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
+      const alertId = owesMail ? deps.uuid() : null;
+      const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, alertId));
+      if (owed && alertId !== null) {
+        // Not awaited: what was sent is committed, and a queue that is down must not keep the client waiting.
+        deps.alerts.add({ accountId, alertId }).catch((error: unknown) => deps.onUnqueued(alertId, error));
+      }
+      return;
+    }
+    const cause = new Error("a trace was deleted again and again while its spans came");
+    throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
+  }
+
+  return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
+    const result: StoreSpansResult = { refused: { agent_limit: 0, trace_limit: 0 }, used: undefined };
+    for (const groups of inPortions(groupByTrace(spans), portion)) {
+      await Promise.all(groups.map((group) => storeGroup(sender, group, result)));
+    }
+    return result;
+  };
+}
+
+function storable(traceId: string, span: MappedSpan): SpanToStore {
+  const { name, status, error, startedAt, endedAt, input, output, parentSpanId, extra } = span;
+  return {
+    id: spanUuid(traceId, span.spanId),
+    span: {
+      name,
+      status,
+      error,
+      started_at: startedAt,
+      ended_at: endedAt,
+      input: input === null ? null : new JsonText(input, undefined),
+      output: output === null ? null : new JsonText(output, undefined),
+      parent_span_id: parentSpanId === null ? null : spanUuid(traceId, parentSpanId),
+    },
+    attributes: extra,
+  };
+}
