@@ -5,7 +5,8 @@ export interface LoadRequest {
   method: "GET" | "POST" | "PATCH";
   path: string;
   headers: Record<string, string>;
-  body?: string;
+  /** Where it is a function, each request gets a body of its own. */
+  body?: string | (() => Buffer);
 }
 
 export interface Load {
@@ -29,6 +30,11 @@ export interface Seen {
   errors: number;
 }
 
+function toAutocannon({ body, ...request }: LoadRequest): autocannon.Request {
+  if (typeof body !== "function") return { ...request, ...(body !== undefined && { body }) };
+  return { ...request, setupRequest: (each) => ({ ...each, body: body() }) };
+}
+
 /** Sends requests over so many connections, each waiting for an answer before its next request. */
 export async function generate(load: Load): Promise<Seen> {
   const durations: number[] = [];
@@ -40,7 +46,7 @@ export async function generate(load: Load): Promise<Seen> {
     url: `http://127.0.0.1:${load.port}`,
     connections: load.connections,
     ...("seconds" in load.until ? { duration: load.until.seconds } : { amount: load.until.requests }),
-    setupClient: (client) => client.setRequests([...load.requestsOf(connection++)]),
+    setupClient: (client) => client.setRequests(load.requestsOf(connection++).map(toAutocannon)),
   };
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const instance = autocannon(options, (error, end) => (error ? reject(error) : resolve(end)));

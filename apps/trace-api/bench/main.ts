@@ -9,15 +9,15 @@ import { type ServiceProcess, startService } from "../src/service.fixture.js";
 import { find } from "./find.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { profile } from "./profile.js";
-import { drawChart, formatReport, formatTable, type Results } from "./report.js";
-import { makeAccounts, type Operation, operations } from "./scenario.js";
+import { drawChart, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
+import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
 const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
-  --only     measures one of ${operations.join(", ")}, and no sweeps
+  --only     measures one of ${[...operations, ...bulkOperations].join(", ")}, or bulk for the last three, and no sweeps
   --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
@@ -33,6 +33,8 @@ const entries = {
 const mostAccounts = 100;
 const defaultAccounts = 10;
 const defaultConnections = 64;
+/** Exporters send their batches one after the other: few of them keep a service busy. */
+const bulkConnections = 8;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -79,9 +81,20 @@ async function main(): Promise<void> {
   });
 }
 
-/** The operations to measure: all, or the one that was named. */
+/** The operations to measure: all but those of many spans, or what was named. */
 function chosen(only: string | undefined): readonly Operation[] {
-  return operations.filter((operation) => only === undefined || operation === only);
+  if (only === undefined) return operations;
+  return only === "bulk"
+    ? bulkOperations
+    : [...operations, ...bulkOperations].filter((operation) => operation === only);
+}
+
+function isBulk(operation: Operation): boolean {
+  return bulkOperations.some((each) => each === operation);
+}
+
+function print(text: string): void {
+  process.stdout.write(`\n${text}\n`);
 }
 
 /** Runs on a fresh embedded Postgres with its own settings, as `pnpm start` has it, but room for connections. */
@@ -122,11 +135,18 @@ async function compareServers(
   const [yardstick, ours] = subjects as [Subject, Subject];
   const each = { connections: defaultConnections, accounts: defaultAccounts };
   const creates = { operation: "create" as const, ...each };
-  const servers = chosen(only).flatMap((operation) =>
-    subjects.map((subject) => ({ subject, load: { operation, ...each } })),
+  const bulk: Plan[] = chosen(only ?? "bulk").flatMap((operation) => {
+    if (!isBulk(operation)) return [];
+    // There is no tutorial of how to take OpenTelemetry's protocol with an ORM.
+    const able = operation === "batch" ? subjects : [yardstick, ours];
+    return able.map((subject) => ({ subject, load: { ...each, operation, connections: bulkConnections } }));
+  });
+  const servers: Plan[] = chosen(only).flatMap((operation) =>
+    isBulk(operation) ? [] : subjects.map((subject) => ({ subject, load: { operation, ...each } })),
   );
   if (only) {
-    process.stdout.write(`\n${formatTable((await measureAll(stage, servers, rounds)).map(median))}\n`);
+    if (servers.length > 0) print(formatTable((await measureAll(stage, servers, rounds)).map(median)));
+    if (bulk.length > 0) print(formatBulkTable((await measureAll(stage, bulk, rounds)).map(median)));
     return;
   }
   const connections = [1, 8, 64, 256].flatMap((count) =>
@@ -139,11 +159,12 @@ async function compareServers(
     seconds: stage.seconds,
     rounds,
     servers: await measureAll(stage, servers, rounds),
+    bulk: await measureAll(stage, bulk, rounds),
     connections: await measureAll(stage, connections, rounds),
     accounts: await measureAll(stage, accounts, rounds),
   };
   const report = formatReport(results);
-  process.stdout.write(`\n${report}`);
+  print(report);
   if (!save) return;
   const target = join(folder, "../../results");
   await writeFile(join(target, "traces.txt"), report);
@@ -177,7 +198,7 @@ async function compareBuilds(
       subjects.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts } })),
     ),
   );
-  process.stdout.write(`\n${formatTable((await measureAll(stage, plans, rounds)).map(median))}\n`);
+  print(formatTable((await measureAll(stage, plans, rounds)).map(median)));
 }
 
 type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };

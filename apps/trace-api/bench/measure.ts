@@ -86,8 +86,9 @@ export function median(runs: readonly Measurement[]): Measurement {
 async function countRows(pool: pg.Pool, operation: Operation) {
   if (operation === "finalize" || operation === "read") return { rows: null, counted: null };
   const table = operation === "create" ? "trace" : "span";
+  const counts = operation !== "span" && operation !== "batch";
   const { rows } = await pool.query(
     `SELECT (SELECT count(*) FROM ${table}) AS rows, (SELECT sum(traces) FROM trace_usage) AS counted`,
   );
-  return { rows: Number(rows[0].rows), counted: operation === "create" ? Number(rows[0].counted) : null };
+  return { rows: Number(rows[0].rows), counted: counts ? Number(rows[0].counted) : null };
 }

@@ -17,6 +17,7 @@ app.put("/memory", express.text({ type: () => true, limit: "64mb" }), (request, 
   response.end();
 });
 app.use(express.json({ limit: "4mb" }));
+app.use(express.raw({ limit: "4mb", type: "application/x-protobuf" }));
 app.post("/api/v1/traces", (_request, response) => {
   response.status(201).json({ trace_id: id });
 });
@@ -25,6 +26,9 @@ app.post("/api/v1/traces/:trace_id/spans", (_request, response) => {
 });
 app.post("/api/v1/traces/:trace_id/spans/batch", (request, response) => {
   response.status(201).json({ span_ids: request.body.spans.map(() => id) });
+});
+app.post("/v1/traces", (_request, response) => {
+  response.json({});
 });
 app.patch("/api/v1/traces/:trace_id", (_request, response) => {
   response.json({ ok: true });

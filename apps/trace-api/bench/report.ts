@@ -1,5 +1,6 @@
+import { spansPerRequest } from "./bulk-bodies.js";
 import { type Measurement, median } from "./measure.js";
-import { operations } from "./scenario.js";
+import { bulkOperations, operations } from "./scenario.js";
 
 /** Everything that one run of the bench found. */
 export interface Results {
@@ -9,19 +10,22 @@ export interface Results {
   rounds: number;
   /** Every operation on every server, each with its runs in the order of rounds. */
   servers: Measurement[][];
+  /** Operations that bring many spans, on ours and on the app that does nothing. */
+  bulk: Measurement[][];
   /** Creates over several numbers of connections. */
   connections: Measurement[][];
   /** Creates for several numbers of accounts. */
   accounts: Measurement[][];
 }
 
-const columns = [
+type Column = readonly [title: string, show: (m: Measurement) => string];
+
+const requestColumns: readonly Column[] = [
   ["operation", (m: Measurement) => m.operation],
   ["server", (m: Measurement) => m.server],
   ["conns", (m: Measurement) => String(m.connections)],
   ["accounts", (m: Measurement) => String(m.accounts)],
   ["req/s", (m: Measurement) => m.requestsPerSecond.toFixed(0)],
-  ["rows/s", (m: Measurement) => (m.rows === null ? "-" : (m.rows / m.seconds).toFixed(0))],
   ["p50 ms", (m: Measurement) => m.p50Ms.toFixed(1)],
   ["p99 ms", (m: Measurement) => m.p99Ms.toFixed(1)],
   ["node us", (m: Measurement) => m.nodeMicrosPerRequest.toFixed(0)],
@@ -31,10 +35,23 @@ const columns = [
   ["2xx", (m: Measurement) => String(m.acknowledged)],
   ["rows", (m: Measurement) => (m.rows === null ? "-" : String(m.rows))],
   ["counted", (m: Measurement) => (m.counted === null ? "-" : String(m.counted))],
-] as const;
+];
+
+const perSpan = (value: number) => (value / spansPerRequest).toFixed(1);
+const bulkColumns = requestColumns.map(([title, show]): Column => {
+  if (title === "req/s") return ["spans/s", (m) => (m.requestsPerSecond * spansPerRequest).toFixed(0)];
+  if (title === "node us") return ["node us/span", (m) => perSpan(m.nodeMicrosPerRequest)];
+  if (title === "pg us") return ["pg us/span", (m) => perSpan(m.postgresMicrosPerRequest)];
+  return [title, show];
+});
+
+/** A table of operations that bring many spans in a request; CPU is in microseconds per span, rows are spans. */
+export function formatBulkTable(measurements: readonly Measurement[]): string {
+  return formatTable(measurements, bulkColumns);
+}
 
 /** A table of measurements; CPU is in microseconds per request. */
-export function formatTable(measurements: readonly Measurement[]): string {
+export function formatTable(measurements: readonly Measurement[], columns: readonly Column[] = requestColumns): string {
   const cells = [columns.map(([title]) => title), ...measurements.map((each) => columns.map(([, show]) => show(each)))];
   const widths = columns.map((_, n) => Math.max(...cells.map((row) => row[n]?.length ?? 0)));
   const line = (row: readonly string[]) =>
@@ -48,6 +65,9 @@ export function formatReport(results: Results): string {
     `${results.machine}, ${results.at.slice(0, 10)}; runs of ${results.seconds} s, the median of ${results.rounds}`,
     formatTable(results.servers.map(median)),
     formatRatios(results.servers),
+    `Requests of ${spansPerRequest} spans; rows are spans, counted are traces`,
+    formatBulkTable(results.bulk.map(median)),
+    formatBulkRatios(results.bulk),
     "Creates, by connections",
     formatTable(results.connections.map(median)),
     "Creates, by accounts",
@@ -77,6 +97,19 @@ function formatRatios(measured: readonly (readonly Measurement[])[]): string {
       `Node CPU ours/null ${ratio(nothing, (each) => each.nodeMicrosPerRequest, 2)}`,
     ];
     return [parts.join("   ")];
+  });
+  return lines.join("\n");
+}
+
+function formatBulkRatios(measured: readonly (readonly Measurement[])[]): string {
+  const of = (operation: string, server: string) =>
+    measured.find(([each]) => each?.operation === operation && each.server === server) ?? [];
+  const lines = bulkOperations.map((operation) => {
+    const nothing = of(operation, "express-null");
+    const ratios = of(operation, "ours").map(
+      (each, round) => each.requestsPerSecond / (nothing[round]?.requestsPerSecond ?? 0),
+    );
+    return `${operation.padEnd(13)}   ours/null ${middle(ratios).toFixed(2)}`;
   });
   return lines.join("\n");
 }

@@ -1,6 +1,7 @@
 import { createAccount, issueKey } from "@waymark/auth";
 import { createPrisma, createUuidV7 } from "@waymark/database";
 import type pg from "pg";
+import { newestRuns, spansPerRequest } from "./bulk-bodies.js";
 import type { LoadRequest } from "./load.js";
 
 /** An account of the bench, its key, and traces that spans and changes go to. */
@@ -10,14 +11,15 @@ export interface BenchAccount {
   traces: readonly string[];
 }
 
-/** What is measured: create a trace, add a span, add a batch of spans, finalize, read a trace of 50 spans. */
-export const operations = ["create", "span", "batch", "finalize", "read"] as const;
+/** What is measured: create a trace, add a span, finalize, read a trace of 50 spans. */
+export const operations = ["create", "span", "finalize", "read"] as const;
 
-/** One of {@link operations}. */
-export type Operation = (typeof operations)[number];
+/** What is measured beside: many spans in one request, by the batch call and by OpenTelemetry's protocol in both its forms. */
+export const bulkOperations = ["batch", "otlp-protobuf", "otlp-json"] as const;
 
-/** Spans of a batch: what a run of some minutes has. */
-export const spansPerBatch = 100;
+/** One of {@link operations} or {@link bulkOperations}. */
+export type Operation = (typeof operations)[number] | (typeof bulkOperations)[number];
+
 /** Spans of the trace that is read. */
 const spansToRead = 50;
 /** Traces of each account: more than there are connections, so that no two change one trace at a time. */
@@ -45,7 +47,7 @@ const spanBody = {
   output: { content: "Your refund was sent on Monday and takes three working days.", usage: { input: 61, output: 14 } },
 };
 const batchBody = JSON.stringify({
-  spans: Array.from({ length: spansPerBatch }, (_, n) => ({
+  spans: Array.from({ length: spansPerRequest }, (_, n) => ({
     ref: `step ${n}`,
     ...(n > 0 && { parent_ref: `step ${(n - 1) >> 1}` }),
     ...spanBody,
@@ -110,12 +112,17 @@ function requestOf(operation: Operation, account: BenchAccount, place: number): 
       return { method: "POST", path, headers, body: JSON.stringify(traceBody) };
     case "span":
       return { method: "POST", path: `${path}/${trace}/spans`, headers, body: JSON.stringify(spanBody) };
-    case "batch":
-      return { method: "POST", path: `${path}/${trace}/spans/batch`, headers, body: batchBody };
     case "finalize":
       return { method: "PATCH", path: `${path}/${trace}`, headers, body: JSON.stringify(finalBody) };
     case "read":
       return { method: "GET", path: `${path}/${account.traces[0]}`, headers: { Authorization: headers.Authorization } };
+    case "batch":
+      return { method: "POST", path: `${path}/${trace}/spans/batch`, headers, body: batchBody };
+    case "otlp-protobuf":
+      headers["Content-Type"] = "application/x-protobuf";
+      return { method: "POST", path: "/v1/traces", headers, body: () => newestRuns("protobuf") };
+    case "otlp-json":
+      return { method: "POST", path: "/v1/traces", headers, body: () => newestRuns("json") };
   }
 }
 
