@@ -3,8 +3,7 @@ import type pg from "pg";
 import type { TestAccount } from "../app.fixture.js";
 import type { ListedTrace } from "./list-traces.query.js";
 
-/** A page as it is answered. */
-export interface Page {
+interface Page {
   traces: ListedTrace[];
   next_cursor: string | null;
 }
@@ -16,14 +15,13 @@ export async function list(account: TestAccount, query: Record<string, string | 
   return answer.body;
 }
 
-/** Reads a list to its end, and does something before each further page. */
-export async function listAll(account: TestAccount, query: Record<string, string | number>, between = async () => {}) {
+/** Reads a list to its end. */
+export async function listAll(account: TestAccount, query: Record<string, string | number>): Promise<ListedTrace[]> {
   const traces: ListedTrace[] = [];
   let page = await list(account, query);
   for (let pages = 1; pages < 1_000; pages++) {
     traces.push(...page.traces);
     if (page.next_cursor === null) return traces;
-    await between();
     page = await list(account, { ...query, cursor: page.next_cursor });
   }
   throw new Error("The list does not end");
@@ -31,6 +29,7 @@ export async function listAll(account: TestAccount, query: Record<string, string
 
 /** The ids, in their order. */
 export const ids = (traces: readonly { id: string }[]) => traces.map(({ id }) => id);
+
 /** A time, so many minutes after another. */
 export const minute = (n: number) => `2026-06-01T12:${String(n).padStart(2, "0")}:00.000Z`;
 

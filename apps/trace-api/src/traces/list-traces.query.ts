@@ -53,7 +53,7 @@ export function placeBefore(time: string): TracePlace {
 }
 
 /**
- * How long entries are examined before a page goes out as it is: some 200,000 to 400,000 of them. It bounds what a search
+ * How long entries are examined before a page goes out as it is: 100,000 to 400,000 of them on the machine of the bench. It bounds what a search
  * for something rare takes from others.
  */
 const maxExamineMs = 100;
