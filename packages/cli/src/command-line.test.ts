@@ -303,7 +303,7 @@ describe("the database", () => {
     const fresh = createCommandLine({ DATABASE_URL: empty.url });
     expect((await fresh.run(["account", "list"])).stderr).toMatch(/Run 'waymark migrate', then try again\.\n$/);
     expect(await fresh.json("migrate")).toMatchObject({
-      applied: [expect.stringMatching(/_init$/), expect.anything()],
+      applied: expect.arrayContaining([expect.stringMatching(/_init$/)]),
     });
     expect(await fresh.json("migrate")).toEqual({ applied: [] });
     expect(await fresh.json("account", "list")).toEqual([]);
