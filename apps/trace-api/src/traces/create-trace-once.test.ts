@@ -83,9 +83,10 @@ describe("POST /api/v1/traces with an Idempotency-Key", () => {
       expect(ids.size).toBe(keys.length);
     });
 
-    it("makes one trace of 50 requests at once: the others are in progress or replayed", async () => {
+    it("makes one trace of 50 requests at once, also the first of an agent, over two instances", async () => {
       const account = await test.makeAccount("free");
-      const answers = await Promise.all(times(50, () => create(account, "key")));
+      const both = [account, (await test.startInstance())(account)];
+      const answers = await Promise.all(times(50, (n) => create(both[n % 2] ?? account, "key")));
       const created = answers.filter(({ status }) => status === 201);
       expect(created.filter(({ headers }) => headers["idempotent-replayed"] === undefined)).toHaveLength(1);
       expect(new Set(created.map(({ body }) => body.trace_id)).size).toBe(1);
