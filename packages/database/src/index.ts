@@ -1,4 +1,5 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
+export { binaryArray } from "./binary-array.js";
 export { Prisma, type PrismaClient } from "./generated/prisma/client.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { createPool, type PoolOptions } from "./pool.js";

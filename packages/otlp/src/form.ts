@@ -22,9 +22,9 @@ function jsonIn(text: string, form: Form): string | undefined {
   }
 }
 
-/** Whether brackets outnumber what may nest; strings are not left out, so that it may err for odd texts, which stay strings. */
+/** Whether more nests than may; brackets within strings count too, so that an odd text may stay a string. */
 function isTooDeep(text: string): boolean {
-  if (text.length <= maxValueDepth) return false;
+  if (!isBeyond(text, "{", "[")) return false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -33,4 +33,13 @@ function isTooDeep(text: string): boolean {
     if (depth > maxValueDepth) return true;
   }
   return false;
+}
+
+/** Whether there are so many brackets at all, which is rare and soon seen. */
+function isBeyond(text: string, ...brackets: readonly string[]): boolean {
+  let count = 0;
+  for (const bracket of brackets) {
+    for (let i = text.indexOf(bracket); i >= 0 && count <= maxValueDepth; i = text.indexOf(bracket, i + 1)) count++;
+  }
+  return count > maxValueDepth;
 }

@@ -6,7 +6,10 @@ import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } fro
 import { storableText } from "./storable-text.js";
 import { isTime, isUnset, timeOfNanos } from "./time.js";
 
-/** A span in Waymark's terms. Ids are OpenTelemetry's, in lower-case hexadecimal; JSON is text. */
+/**
+ * A span in Waymark's terms. Ids are OpenTelemetry's, in lower-case hexadecimal. What may be large is JSON in UTF-8: bytes
+ * lie outside of the heap, where what waits for the database is not copied about by garbage collection.
+ */
 export interface MappedSpan {
   traceId: string;
   spanId: string;
@@ -17,11 +20,11 @@ export interface MappedSpan {
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   startedAt: string;
   endedAt: string | null;
-  input: string | null;
-  output: string | null;
+  input: Buffer | null;
+  output: Buffer | null;
   error: string | null;
   /** What the span says beyond those: an object with the members `attributes` and `otel`. */
-  extra: string;
+  extra: Buffer;
   /** The agent that the trace is one of, if this span decides it. */
   agentId: string;
   /** The resource's attributes. */
@@ -91,6 +94,8 @@ function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): 
   const isError = span.status?.code === statusError;
   const spanId = hex(span.spanId);
   const end = span.endTimeUnixNano;
+  const otel = jsonOfOtel(span, spanId, content.events, members);
+  const extra = `{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`;
   return {
     traceId: hex(span.traceId),
     spanId,
@@ -99,10 +104,10 @@ function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): 
     status: isError ? "error" : "ok",
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
     endedAt: isUnset(end) ? null : timeOfNanos(end),
-    input: content.input,
-    output: content.output,
+    input: content.input === null ? null : Buffer.from(content.input),
+    output: content.output === null ? null : Buffer.from(content.output),
     error: isError ? errorOf(span) : null,
-    extra: `{"attributes":${jsonOfAttributes(content.attributes)},"otel":${jsonOfOtel(span, spanId, content.events, members)}}`,
+    extra: Buffer.from(extra),
     agentId: agentOf(isRoot ? span.attributes : [], service),
     resource,
   };

@@ -1,15 +1,13 @@
 import { AppError } from "@waymark/errors";
-import { JsonText } from "@waymark/fields";
-import { type MappedSpan, spanUuid } from "@waymark/otlp";
-import type { AddSpansResult, SpansToAdd, SpanToStore } from "../spans/add-span.query.js";
+import type { MappedSpan } from "@waymark/otlp";
 import type { AlertQueue } from "../traces/finalize-trace.route.js";
+import { createOtlpSpanStore } from "./add-spans.query.js";
 import { decisionOf, isNewsTo } from "./decision.js";
 import { createTraceEnsurer, type EnsureTraceDeps, type Sender } from "./ensure-trace.js";
 import { createTraceSettler } from "./settle-trace.query.js";
 import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group.js";
 
 export interface StoreSpansDeps extends EnsureTraceDeps {
-  addSpans(spans: SpansToAdd): Promise<AddSpansResult>;
   alerts: AlertQueue;
   /** Told of an alert that is owed but could not be queued. */
   onUnqueued(alertId: string, error: unknown): void;
@@ -37,20 +35,16 @@ const maxAttempts = 2;
  */
 export function createSpansStore(deps: StoreSpansDeps) {
   const ensureTrace = createTraceEnsurer(deps);
+  const addSpans = createOtlpSpanStore(deps);
   const settle = createTraceSettler(deps);
 
   async function addGroup(accountId: string, traceId: string, spans: readonly MappedSpan[]): Promise<boolean> {
-    const toStore = spans.map((span) => storable(traceId, span));
-    for (let i = 0; i < toStore.length; i += maxSpansTogether * maxTogetherAtOnce) {
+    for (let i = 0; i < spans.length; i += maxSpansTogether * maxTogetherAtOnce) {
       const parts = Array.from({ length: maxTogetherAtOnce }, (_, n) =>
-        toStore.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
+        spans.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
       ).filter((part) => part.length > 0);
-      const results = await Promise.all(
-        parts.map((part) =>
-          deps.addSpans({ accountId, traceId, spans: part, idempotency: undefined, areFromOtlp: true }),
-        ),
-      );
-      if (results.some(({ outcome }) => outcome !== "stored")) return false;
+      const found = await Promise.all(parts.map((part) => addSpans({ accountId, traceId, spans: part })));
+      if (found.includes(false)) return false;
     }
     return true;
   }
@@ -85,23 +79,5 @@ export function createSpansStore(deps: StoreSpansDeps) {
       await Promise.all(groups.map((group) => storeGroup(sender, group, result)));
     }
     return result;
-  };
-}
-
-function storable(traceId: string, span: MappedSpan): SpanToStore {
-  const { name, status, error, startedAt, endedAt, input, output, parentSpanId, extra } = span;
-  return {
-    id: spanUuid(traceId, span.spanId),
-    span: {
-      name,
-      status,
-      error,
-      started_at: startedAt,
-      ended_at: endedAt,
-      input: input === null ? null : new JsonText(input),
-      output: output === null ? null : new JsonText(output),
-      parent_span_id: parentSpanId === null ? null : spanUuid(traceId, parentSpanId),
-    },
-    attributes: extra,
   };
 }

@@ -7,22 +7,12 @@ import type { NewSpan } from "./span.schema.js";
 /** Spans of one statement at most, which is also how many a request may bring. */
 export const maxSpansPerStatement = 1_000;
 
-/** A span with its id. */
-export interface SpanToStore {
-  id: string;
-  span: NewSpan;
-  /** The text of an object: what the span says beyond the fields, as OpenTelemetry's do. */
-  attributes?: string;
-}
-
 /** The spans of one request, which are stored all or none. */
 export interface SpansToAdd {
   accountId: string;
   traceId: string;
-  spans: readonly SpanToStore[];
+  spans: readonly { id: string; span: NewSpan }[];
   idempotency: IdempotencyKey | undefined;
-  /** Whether the spans have attributes and ids that come again when they are sent again; what is stored already stays. */
-  areFromOtlp?: boolean;
 }
 
 /** What became of them; `ids` are those of the spans, where they were replayed those of then. */
@@ -75,26 +65,6 @@ const insertSpansOnceSql = `
     ids
   FROM asked ORDER BY place`;
 
-/**
- * The same for spans from OpenTelemetry, whose ids are made of its own: a span that is stored already is left as it is. They
- * go in by rising ids, so that statements of several instances with the same spans wait for each other and do not deadlock.
- */
-const insertOtlpSpansSql = `
-  WITH found AS MATERIALIZED (
-    SELECT r.place, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, place)
-    WHERE EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)
-  ), stored AS (
-    INSERT INTO span
-      (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
-    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes
-    FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
-      $11::text[], $12::text[], $13::json[])
-      AS s (place, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
-    JOIN found USING (place) ORDER BY account_id, trace_id, id
-    ON CONFLICT (account_id, trace_id, id) DO NOTHING
-  )
-  SELECT place::int FROM found`;
-
 /** Adds the spans of requests to traces. */
 export function createSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<SpansToAdd, AddSpansResult>({
@@ -102,21 +72,21 @@ export function createSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gathe
     run: (requests) => (requests[0]?.idempotency ? insertSpansOnce(pool, requests) : insertSpans(pool, requests)),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
-    bytesOf: ({ spans }) => spans.reduce((bytes, span) => bytes + bytesOf(span), 0),
-    kindOf: ({ idempotency, areFromOtlp }) => (idempotency ? "once" : areFromOtlp ? "otlp" : ""),
+    bytesOf: ({ spans }) => spans.reduce((bytes, { span }) => bytes + bytesOf(span), 0),
+    kindOf: ({ idempotency }) => (idempotency ? "once" : ""),
   });
 }
 
-function bytesOf({ span: { input, output, error }, attributes }: SpanToStore): number {
-  return (input?.text.length ?? 0) + (output?.text.length ?? 0) + (error?.length ?? 0) + (attributes?.length ?? 0);
+function bytesOf({ input, output, error }: NewSpan): number {
+  return (input?.text.length ?? 0) + (output?.text.length ?? 0) + (error?.length ?? 0);
 }
 
 async function insertSpans(pool: pg.Pool, requests: readonly SpansToAdd[]): Promise<AddSpansResult[]> {
   const { rows } = await pool.query<[number]>({
-    ...(requests[0]?.areFromOtlp
-      ? { name: "insert-otlp-spans", text: insertOtlpSpansSql, values: [...valuesOf(requests), attributesOf(requests)] }
-      : { name: "insert-spans", text: insertSpansSql, values: valuesOf(requests) }),
+    name: "insert-spans",
+    text: insertSpansSql,
     rowMode: "array",
+    values: valuesOf(requests),
   });
   const stored = new Set(rows.map(([place]) => place));
   return requests.map(({ spans }, index) =>
@@ -161,8 +131,4 @@ function valuesOf(requests: readonly SpansToAdd[]): unknown[][] {
     spans.map(({ span }) => span.error),
     spans.map(({ span }) => span.parent_span_id),
   ];
-}
-
-function attributesOf(requests: readonly SpansToAdd[]): unknown[] {
-  return requests.flatMap(({ spans }) => spans.map(({ attributes }) => attributes));
 }
