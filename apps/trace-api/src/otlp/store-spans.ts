@@ -18,6 +18,8 @@ export interface StoreSpansResult {
   refused: { agent_limit: number; trace_limit: number };
   /** The month's count after the request, where it was read. */
   used: number | undefined;
+  /** Alerts that were handed to the queue. */
+  queued: number;
 }
 
 /** What of one request is stored at a time, so that the largest does not crowd out the others. */
@@ -26,6 +28,8 @@ const portion = { traces: 200, spans: 2_000 };
 const maxSpansTogether = 500;
 /** Of one trace, so many of these at a time. */
 const maxTogetherAtOnce = 4;
+/** Alerts of one request that are queued at once; the worker's sweep finds what else is owed, a little later. */
+const maxQueuedAtOnce = 100;
 /** How often spans are stored anew whose trace was deleted while they came. */
 const maxAttempts = 2;
 
@@ -63,7 +67,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
       const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
       const alertId = owesMail ? deps.uuid() : null;
       const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, alertId));
-      if (owed && alertId !== null) {
+      if (owed && alertId !== null && result.queued++ < maxQueuedAtOnce) {
         // Not awaited: what was sent is committed, and a queue that is down must not keep the client waiting.
         deps.alerts.add({ accountId, alertId }).catch((error: unknown) => deps.onUnqueued(alertId, error));
       }
@@ -74,7 +78,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
   }
 
   return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
-    const result: StoreSpansResult = { refused: { agent_limit: 0, trace_limit: 0 }, used: undefined };
+    const result: StoreSpansResult = { refused: { agent_limit: 0, trace_limit: 0 }, used: undefined, queued: 0 };
     for (const groups of inPortions(groupByTrace(spans), portion)) {
       await Promise.all(groups.map((group) => storeGroup(sender, group, result)));
     }

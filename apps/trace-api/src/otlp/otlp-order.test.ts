@@ -1,0 +1,92 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type TestAccount, useApp } from "../app.fixture.js";
+import { readTraces, sendJson, withoutIds } from "./otlp.fixture.js";
+
+interface Step {
+  parent: number;
+  startMs: number;
+  name: string;
+  service: string;
+  isError: boolean;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  parent: fc.nat({ max: 20 }),
+  startMs: fc.nat({ max: 3 }),
+  name: fc.constantFrom("plan", "call", "é", "\u{1f600}", "\uffee"),
+  service: fc.constantFrom("shop", "bank"),
+  isError: fc.boolean(),
+});
+
+/** A trace, and how its spans are sent: each with the requests that have it. */
+const scenario = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 8 }),
+  roots: fc.nat({ max: 2 }),
+  requests: fc.array(fc.array(fc.nat({ max: 7 }), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 }),
+  order: fc.infiniteStream(fc.nat({ max: 1000 })),
+});
+
+const startNanos = 1_780_315_200_000_000_000n;
+
+function spansOf(trace: string, steps: readonly Step[], roots: number) {
+  return steps.map(({ parent, startMs, name, service, isError }, n) => {
+    const start = startNanos + BigInt(startMs) * 1_000_000n;
+    const span = {
+      traceId: trace,
+      spanId: (n + 1).toString(16).padStart(16, "0"),
+      ...(n >= roots && { parentSpanId: ((parent % 9) + 1).toString(16).padStart(16, "0") }),
+      name,
+      startTimeUnixNano: String(start),
+      endTimeUnixNano: String(start + BigInt(n + 1) * 1_000n),
+      status: { code: isError ? 2 : 1 },
+      attributes: [
+        { key: "input.value", value: { stringValue: `in ${n}` } },
+        { key: "n", value: { intValue: String(n) } },
+      ],
+    };
+    const resource = { attributes: [{ key: "service.name", value: { stringValue: service } }] };
+    return { resource, scopeSpans: [{ spans: [span] }] };
+  });
+}
+
+describe("the spans of a trace", () => {
+  const test = useApp();
+  const read = async (account: TestAccount) =>
+    [...(await readTraces(account, (text, values) => test.pool.query(text, values))).values()].map(withoutIds);
+  const count = async (table: "trace_usage" | "alert" | "agent", { id }: TestAccount) => {
+    const what = table === "trace_usage" ? "COALESCE(sum(traces), 0)" : "count(*)";
+    const { rows } = await test.pool.query(`SELECT ${what}::int AS n FROM ${table} WHERE account_id = $1`, [id]);
+    return rows[0].n;
+  };
+
+  it("make the same trace, split over requests in any way, doubled, in any order, over two instances at once", async () => {
+    const second = await test.startInstance();
+    let traces = 0;
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ steps, roots, requests, order }) => {
+        const trace = (++traces).toString(16).padStart(32, "0");
+        const spans = spansOf(trace, steps, roots);
+        const [whole, split] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+        await sendJson(whole, { resourceSpans: spans }).expect(200);
+        const parts = requests.map((places) => places.flatMap((place) => spans[place] ?? []));
+        const missing = spans.filter((_, n) => !requests.some((places) => places.includes(n)));
+        const shuffled = [...parts, ...missing.map((one) => [one])]
+          .map((part) => ({ part, place: order.next().value }))
+          .sort((a, b) => a.place - b.place);
+        const senders = [split, second(split)];
+        await Promise.all(
+          shuffled.map(({ part, place }) => sendJson(senders[place % 2] ?? split, { resourceSpans: part }).expect(200)),
+        );
+        expect(await read(split)).toEqual(await read(whole));
+        expect(await count("trace_usage", split)).toBe(1);
+        const rootSteps = steps.slice(0, roots);
+        if (rootSteps.length === 1) {
+          expect(await count("alert", split)).toBe(rootSteps[0]?.isError ? 1 : 0);
+          expect(await count("agent", split)).toBe(1);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+});

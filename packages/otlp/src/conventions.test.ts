@@ -1,0 +1,241 @@
+import { describe, expect, it } from "@jest/globals";
+import { mapRequest } from "./map-request.js";
+import { readJson } from "./read-json.js";
+
+type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
+
+function anyValue(value: Value): object {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { boolValue: value };
+  if (typeof value === "number") return Number.isInteger(value) ? { intValue: value } : { doubleValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { kvlistValue: { values: keyValues(value as Record<string, Value>) } };
+}
+
+function keyValues(attributes: Record<string, Value>): object[] {
+  return Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
+}
+
+interface Said {
+  attributes?: Record<string, Value>;
+  events?: readonly { name: string; attributes: Record<string, Value> }[];
+  status?: object;
+}
+
+/** A root span that says so, as it is mapped. */
+function map({ attributes = {}, events = [], status }: Said) {
+  const span = {
+    traceId: "5b8efff798038103d269b633813fc60c",
+    spanId: "eee19b7ec3c1b174",
+    attributes: keyValues(attributes),
+    events: events.map((event) => ({ name: event.name, attributes: keyValues(event.attributes) })),
+    status,
+  };
+  const resource = { attributes: keyValues({ "service.name": "shop" }) };
+  const { spans } = mapRequest(readJson({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }));
+  const [mapped] = spans;
+  if (!mapped) throw new Error("the span is valid");
+  const parse = (json: Buffer | null) => json && JSON.parse(json.toString());
+  const { attributes: rest, otel } = parse(mapped.extra);
+  return {
+    input: parse(mapped.input),
+    output: parse(mapped.output),
+    rest,
+    otel,
+    error: mapped.error,
+    agent: mapped.agentId,
+  };
+}
+
+const messages = [{ role: "user", content: "hi" }];
+const answer = [{ role: "assistant", content: "hello" }];
+
+describe("input and output", () => {
+  it.each<[string, Record<string, Value>, unknown, unknown]>([
+    [
+      "OpenTelemetry, as JSON in strings",
+      { "gen_ai.input.messages": JSON.stringify(messages), "gen_ai.output.messages": JSON.stringify(answer) },
+      messages,
+      answer,
+    ],
+    [
+      "OpenTelemetry, as values",
+      { "gen_ai.input.messages": messages, "gen_ai.output.messages": answer },
+      messages,
+      answer,
+    ],
+    [
+      "OpenTelemetry, with instructions",
+      { "gen_ai.input.messages": JSON.stringify(messages), "gen_ai.system_instructions": '[{"content":"be short"}]' },
+      { system_instructions: [{ content: "be short" }], messages },
+      null,
+    ],
+    [
+      "an OpenTelemetry tool",
+      { "gen_ai.tool.call.arguments": '{"city":"Rome"}', "gen_ai.tool.call.result": "42" },
+      { city: "Rome" },
+      "42",
+    ],
+    [
+      "OpenTelemetry before 1.28",
+      { "gen_ai.prompt": JSON.stringify(messages), "gen_ai.completion": "hello" },
+      messages,
+      "hello",
+    ],
+    [
+      "OpenLLMetry",
+      {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "hi",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.tool_calls.0.name": "get_weather",
+        "gen_ai.completion.0.tool_calls.0.arguments": '{"city":"Rome"}',
+      },
+      messages,
+      [{ role: "assistant", tool_calls: [{ name: "get_weather", arguments: { city: "Rome" } }] }],
+    ],
+    ["OpenLLMetry's entities", { "traceloop.entity.input": '"Rome"', "traceloop.entity.output": "12.5" }, "Rome", 12.5],
+    [
+      "OpenInference by media type",
+      {
+        "input.value": '{"a":1}',
+        "input.mime_type": "application/json",
+        "output.value": '{"b":2}',
+        "output.mime_type": "text/plain",
+      },
+      { a: 1 },
+      '{"b":2}',
+    ],
+    [
+      "OpenInference's messages",
+      {
+        "llm.input_messages.1.message.content": "b",
+        "llm.input_messages.0.message.content": "a",
+        "output.value": "207.0",
+      },
+      [{ message: { content: "a" } }, { message: { content: "b" } }],
+      "207.0",
+    ],
+    [
+      "the Vercel AI SDK",
+      { "ai.prompt.messages": JSON.stringify(messages), "ai.response.text": "hello", "ai.response.toolCalls": "[]" },
+      messages,
+      { text: "hello", toolCalls: [] },
+    ],
+    [
+      "a tool of the Vercel AI SDK",
+      { "ai.toolCall.args": '{"city":"Rome"}', "ai.toolCall.result": '"dry"' },
+      { city: "Rome" },
+      "dry",
+    ],
+    ["Langfuse", { "langfuse.observation.input": "{broken", "langfuse.observation.output": "" }, "{broken", ""],
+    ["Genkit", { "genkit:input": '{"q":1}', "genkit:output": "[1]" }, { q: 1 }, [1]],
+  ])("come from attributes of %s, and these are used up", (_name, attributes, input, output) => {
+    const mapped = map({ attributes: { ...attributes, other: true } });
+    expect(mapped).toMatchObject({ input, output });
+    const left = Object.keys(mapped.rest).filter((key) => !key.endsWith("mime_type"));
+    expect(left).toEqual(["other"]);
+  });
+
+  it("come from the first convention that has them, and the others stay attributes", () => {
+    const { input, rest } = map({ attributes: { "ai.prompt": "b", "input.value": "a" } });
+    expect(input).toBe("a");
+    expect(rest).toEqual({ "ai.prompt": "b" });
+  });
+
+  it.each<[string, Said["events"], unknown, unknown]>([
+    [
+      "content",
+      [
+        { name: "gen_ai.content.prompt", attributes: { "gen_ai.prompt": "user: hi" } },
+        { name: "gen_ai.content.completion", attributes: { "gen_ai.completion": "hello" } },
+      ],
+      "user: hi",
+      "hello",
+    ],
+    [
+      "messages",
+      [
+        { name: "gen_ai.system.message", attributes: { content: "be short" } },
+        { name: "gen_ai.user.message", attributes: { content: "hi" } },
+        { name: "gen_ai.choice", attributes: { index: 0, message: '{"content":"hello"}' } },
+      ],
+      [
+        { role: "system", content: "be short" },
+        { role: "user", content: "hi" },
+      ],
+      [{ index: 0, message: { content: "hello" } }],
+    ],
+  ])("come from events with %s, which are used up", (_name, events = [], input, output) => {
+    const other = { name: "retry", attributes: {} };
+    const mapped = map({ events: [...events, other] });
+    expect(mapped).toMatchObject({ input, output });
+    expect(mapped.otel.events).toEqual([{ ...other, time: null }]);
+  });
+
+  it("come from the event with details, whose other attributes stay", () => {
+    const attributes = { "gen_ai.input.messages": JSON.stringify(messages), "gen_ai.response.id": "x" };
+    const mapped = map({ events: [{ name: "gen_ai.client.inference.operation.details", attributes }] });
+    expect(mapped).toMatchObject({ input: messages, output: null });
+    expect(mapped.otel.events).toMatchObject([{ attributes: { "gen_ai.response.id": "x" } }]);
+  });
+
+  it("are null where nothing says them", () => {
+    expect(map({ attributes: { a: "b" } })).toMatchObject({ input: null, output: null, rest: { a: "b" } });
+  });
+
+  it.each(["1", "true", "null", '"text"', "[1", "{}}", "[".repeat(201) + "]".repeat(201)])(
+    "keep the string %s, which is no object or array of JSON or nests too deeply",
+    (text) => {
+      expect(map({ attributes: { "input.value": text } }).input).toBe(text);
+    },
+  );
+
+  it("ignore gaps, strange numbers and __proto__ in lists of names", () => {
+    const attributes = {
+      "gen_ai.prompt.4000000000.a": 1,
+      "gen_ai.prompt.999999999.a": 2,
+      "gen_ai.completion.0.__proto__": 3,
+    };
+    const { input, output } = map({ attributes });
+    expect(input).toEqual({ 4000000000: { a: 1 }, 999999999: { a: 2 } });
+    expect(JSON.stringify(output)).toBe('[{"__proto__":3}]');
+  });
+});
+
+describe("errors", () => {
+  const exception = {
+    name: "exception",
+    attributes: { "exception.type": "TypeError", "exception.message": "no city" },
+  };
+
+  it.each([
+    [{ code: 2, message: "broken" }, "broken"],
+    [{ code: "STATUS_CODE_ERROR" }, "no city"],
+    [{ code: 1 }, null],
+    [undefined, null],
+  ])("are the status's message, else the exception's, where the status is an error: %j", (status, error) => {
+    const mapped = map({ events: [exception], ...(status && { status }) });
+    expect(mapped.error).toBe(error);
+    expect(mapped.otel.events).toHaveLength(1);
+  });
+
+  it("are the exception's type where it has no message, else null", () => {
+    const typed = { name: "exception", attributes: { "exception.type": "TypeError" } };
+    expect(map({ events: [typed], status: { code: 2 } }).error).toBe("TypeError");
+    expect(map({ status: { code: 2 } }).error).toBeNull();
+  });
+});
+
+describe("the agent of a root", () => {
+  it.each<[Record<string, Value>, string]>([
+    [{ "gen_ai.agent.name": "clerk", "gen_ai.agent.id": "7", "agent.name": "a" }, "clerk"],
+    [{ "gen_ai.agent.id": "7", "agent.name": "a" }, "7"],
+    [{ "agent.name": "a" }, "a"],
+    [{ "gen_ai.agent.name": "" }, "shop"],
+    [{}, "shop"],
+    [{ "agent.name": "x".repeat(300) }, "x".repeat(255)],
+  ])("is named by %j", (attributes, agent) => {
+    expect(map({ attributes }).agent).toBe(agent);
+  });
+});
