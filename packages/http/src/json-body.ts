@@ -6,6 +6,9 @@ import { createBytesReader } from "./body-bytes.js";
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
 
+/** Elements of a list at most whose opaque members are kept: a body of millions, which no schema takes, must cost no more. */
+const maxOpaqueElements = 10_000;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A body as it was read: an object whose opaque members are {@link JsonText}. */
@@ -15,7 +18,7 @@ export type JsonBody = Record<string, unknown>;
 export interface OpaqueMembers {
   /** Members of the body. */
   opaqueKeys?: readonly string[];
-  /** Of members of the body that are lists: the members of each element. */
+  /** Of members of the body that are lists, of up to 10,000 elements: the members of each element. */
   opaqueElementKeys?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -82,7 +85,7 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: Opaque
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
   for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
     const elements = body[list];
-    if (!Array.isArray(elements)) continue;
+    if (!Array.isArray(elements) || elements.length > maxOpaqueElements) continue;
     jsonElementMembers(text, list, keys).forEach((members, index) => {
       if (members) keepTexts(elements[index], members);
     });
