@@ -42,6 +42,7 @@ function map({ attributes = {}, events = [], status }: Said) {
     output: parse(mapped.output),
     rest,
     otel,
+    status: mapped.status,
     error: mapped.error,
     agent: mapped.agentId,
   };
@@ -224,6 +225,16 @@ describe("errors", () => {
     const typed = { name: "exception", attributes: { "exception.type": "TypeError" } };
     expect(map({ events: [typed], status: { code: 2 } }).error).toBe("TypeError");
     expect(map({ status: { code: 2 } }).error).toBeNull();
+  });
+
+  it.each([
+    [{ code: 0 }, "ERROR", "error", "no station"],
+    [undefined, "ERROR", "error", "no station"],
+    [{ code: 2, message: "broken" }, "ERROR", "error", "broken"],
+    [{ code: 0 }, "WARNING", "ok", null],
+  ])("are Langfuse's status message too: with the status %j and its level %s", (code, level, status, error) => {
+    const attributes = { "langfuse.observation.level": level, "langfuse.observation.status_message": "no station" };
+    expect(map({ attributes, ...(code && { status: code }) })).toMatchObject({ status, error });
   });
 });
 

@@ -123,3 +123,13 @@ export const agentAttributes = ["gen_ai.agent.name", "gen_ai.agent.id", "agent.n
 
 /** What an agent is called whose resource has no name (OpenTelemetry, resource semantic conventions, "Service"). */
 export const unknownService = "unknown_service";
+
+/**
+ * How Langfuse's `observe` tells that a function threw: it leaves OpenTelemetry's status unset,
+ * https://langfuse.com/integrations/native/opentelemetry
+ */
+export const langfuseFailure = {
+  level: "langfuse.observation.level",
+  failed: "ERROR",
+  message: "langfuse.observation.status_message",
+} as const;

@@ -1,6 +1,6 @@
 import { jsonOfAttributes, textOfValue } from "./any-value.js";
 import { findContent } from "./content.js";
-import { agentAttributes, unknownService } from "./conventions.js";
+import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
 import { spanKinds } from "./read-json.js";
 import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } from "./request.js";
 import { storableText } from "./storable-text.js";
@@ -91,7 +91,7 @@ function problemOf(span: OtlpSpan): string | undefined {
 function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): MappedSpan {
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
   const content = findContent(span);
-  const isError = span.status?.code === statusError;
+  const isError = isFailed(span);
   const spanId = hex(span.spanId);
   const end = span.endTimeUnixNano;
   const otel = jsonOfOtel(span, spanId, content.events, members);
@@ -113,8 +113,14 @@ function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): 
   };
 }
 
-function errorOf({ status, events }: OtlpSpan): string | null {
-  if (status?.message) return storableText(status.message);
+function isFailed({ status, attributes }: OtlpSpan): boolean {
+  const { level, failed } = langfuseFailure;
+  return status?.code === statusError || findText(attributes, level) === failed;
+}
+
+function errorOf({ status, attributes: all, events }: OtlpSpan): string | null {
+  const told = (status?.code === statusError && status.message) || findText(all, langfuseFailure.message);
+  if (told) return storableText(told);
   const exception = events.findLast(({ name }) => name === "exception");
   if (!exception) return null;
   const { attributes } = exception;
