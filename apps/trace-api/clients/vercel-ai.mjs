@@ -1,0 +1,26 @@
+// An agent of the Vercel AI SDK with its telemetry on: `generateText` runs model and tool by itself.
+import { createOpenAI } from "@ai-sdk/openai";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
+import { generateText, jsonSchema, stepCountIs, tool } from "ai";
+import { getWeather, runAll, weatherTool } from "./weather-agent.mjs";
+
+const resource = resourceFromAttributes({ "service.name": "weather-service" });
+const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())];
+const provider = new NodeTracerProvider({ resource, spanProcessors });
+provider.register();
+const openai = createOpenAI();
+const { description, parameters } = weatherTool;
+
+await runAll(({ name, model, question }) =>
+  generateText({
+    model: openai.chat(model),
+    prompt: question,
+    tools: { get_weather: tool({ description, inputSchema: jsonSchema(parameters), execute: getWeather }) },
+    stopWhen: stepCountIs(4),
+    maxRetries: 0,
+    experimental_telemetry: { isEnabled: true, functionId: name },
+  }),
+);
+await provider.shutdown();

@@ -1,0 +1,45 @@
+import { setTimeout } from "node:timers/promises";
+import { DiagConsoleLogger, DiagLogLevel, diag } from "@opentelemetry/api";
+
+// What an exporter could not deliver, it tells nobody but this.
+diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.WARN);
+
+/** The three runs of every client: all goes well, the tool fails, the model fails. */
+export const runs = [
+  { name: "weather in Paris", model: "gpt-4o-mini", question: "What is the weather in Paris?" },
+  { name: "weather in Atlantis", model: "gpt-4o-mini", question: "What is the weather in Atlantis?" },
+  { name: "weather without a model", model: "gpt-overloaded", question: "What is the weather in Paris?" },
+];
+
+/** What the model is told about the tool. */
+export const weatherTool = {
+  description: "Tells the weather of a city",
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+/** The tool: knows Paris and fails elsewhere. It takes a while, since the SDKs' clocks tell milliseconds apart and no less. */
+export async function getWeather({ city }) {
+  await setTimeout(5);
+  if (city !== "Paris") throw new Error(`No weather station in ${city}`);
+  return { city, celsius: 18 };
+}
+
+/**
+ * Asks the model, calls the tool that it wants and lets it word the answer.
+ * @param chat takes the body of a chat completion and gives the model's answer
+ * @param tool the tool, as the client under test wraps it
+ */
+export async function answer({ chat, tool, model, question }) {
+  const tools = [{ type: "function", function: { name: "get_weather", ...weatherTool } }];
+  const messages = [{ role: "user", content: question }];
+  const asked = (await chat({ model, messages, tools })).choices[0].message;
+  const [call] = asked.tool_calls;
+  const result = await tool(JSON.parse(call.function.arguments));
+  messages.push(asked, { role: "tool", tool_call_id: call.id, content: JSON.stringify(result) });
+  return (await chat({ model, messages, tools })).choices[0].message.content;
+}
+
+/** Runs all three, each in what the client under test wraps around a run; failures are what two of them are for. */
+export async function runAll(wrapped) {
+  for (const run of runs) await wrapped(run).catch(() => undefined);
+}
