@@ -8,6 +8,11 @@ net.Socket.prototype.connect = function (...args) {
   const path = typeof options === "object" && options !== null ? options.path : undefined;
   const local =
     path !== undefined || typeof host !== "string" || /^(localhost|127\.|::1|\[::1\]|::ffff:127\.)/.test(host);
-  if (!local) throw new Error(`A test tried to reach ${host}; tests reach this machine only.`);
+  if (!local) {
+    // Also on stderr, since a library may keep its failures to itself.
+    const refusal = `A test tried to reach ${host}; tests reach this machine only.`;
+    process.stderr.write(`${refusal}\n`);
+    throw new Error(refusal);
+  }
   return connect.apply(this, args);
 };
