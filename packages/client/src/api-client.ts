@@ -1,0 +1,125 @@
+import type {
+  Agent,
+  AgentPage,
+  AgentQuery,
+  BatchSpan,
+  ListedTrace,
+  NewSpan,
+  NewTrace,
+  SpanChange,
+  Trace,
+  TraceChange,
+  TracePage,
+  TraceQuery,
+  Usage,
+} from "./api-types.js";
+import { WaymarkApiError } from "./errors.js";
+import { newIdempotencyKey } from "./idempotency-key.js";
+import { type Call, type CallOptions, type ConnectionOptions, createTransport, type Transport } from "./transport.js";
+
+/** What a caller may add to a call that stores something new. */
+export interface CreateOptions extends CallOptions {
+  /** Instead of a new one for each call: give the same one again to be sure, after a crash, that nothing is stored twice. */
+  idempotencyKey?: string;
+}
+
+/**
+ * The calls of the trace API, one to one: bodies and answers are the API's own. Every call is tried again while that can
+ * help, and a POST carries the same `Idempotency-Key` each time, so that it stores once. They reject with a `WaymarkError`, or
+ * with the reason of an aborted signal.
+ */
+export interface ApiClient {
+  createTrace(trace: NewTrace, options?: CreateOptions): Promise<{ trace_id: string }>;
+  addSpan(traceId: string, span: NewSpan, options?: CreateOptions): Promise<{ span_id: string }>;
+  /** Adds 1 to 1,000 spans, all or none; the ids come in the same order. */
+  addSpans(traceId: string, spans: readonly BatchSpan[], options?: CreateOptions): Promise<{ span_ids: string[] }>;
+  updateSpan(traceId: string, spanId: string, change: SpanChange, options?: CallOptions): Promise<void>;
+  finalizeTrace(traceId: string, change: TraceChange, options?: CallOptions): Promise<void>;
+  getTrace(traceId: string, options?: CallOptions & { include?: "attributes" }): Promise<Trace>;
+  /** One page. */
+  listTraces(query?: TraceQuery, options?: CallOptions): Promise<TracePage>;
+  /** All traces that match, page after page, newest first. */
+  iterateTraces(query?: TraceQuery, options?: CallOptions): AsyncGenerator<ListedTrace, void, void>;
+  /** One page. */
+  listAgents(query?: AgentQuery, options?: CallOptions): Promise<AgentPage>;
+  /** All agents, page after page. */
+  iterateAgents(query?: AgentQuery, options?: CallOptions): AsyncGenerator<Agent, void, void>;
+  usage(options?: CallOptions): Promise<Usage>;
+  deleteTrace(traceId: string, options?: CallOptions): Promise<void>;
+}
+
+/** A client that calls the API and nothing else: it holds nothing that would have to be closed. */
+export function createApiClient(options: ConnectionOptions): ApiClient {
+  return createApiClientOn(createTransport(options));
+}
+
+/** The same on a transport that is there already. */
+export function createApiClientOn(transport: Transport): ApiClient {
+  async function call<Body>(request: Call): Promise<Body> {
+    return (await transport(request)) as Body;
+  }
+  function create<Body>(path: string, body: unknown, options: CreateOptions = {}): Promise<Body> {
+    const { idempotencyKey = newIdempotencyKey(), ...rest } = options;
+    return call<Body>({ ...rest, method: "POST", path, body: JSON.stringify(body), idempotencyKey });
+  }
+  const api: ApiClient = {
+    createTrace: (trace, options) => create("/traces", trace, options),
+    addSpan: (traceId, span, options) => create(`${tracePath(traceId)}/spans`, span, options),
+    addSpans: (traceId, spans, options) => create(`${tracePath(traceId)}/spans/batch`, { spans }, options),
+    async updateSpan(traceId, spanId, change, options) {
+      const path = `${tracePath(traceId)}/spans/${encodeURIComponent(spanId)}`;
+      await call({ ...options, method: "PATCH", path, body: JSON.stringify(change) });
+    },
+    async finalizeTrace(traceId, change, options) {
+      await call({ ...options, method: "PATCH", path: tracePath(traceId), body: JSON.stringify(change) });
+    },
+    getTrace(traceId, { include, ...options } = {}) {
+      return call({ ...options, method: "GET", path: tracePath(traceId), query: toParameters({ include }) });
+    },
+    listTraces: (query = {}, options = {}) =>
+      call({ ...options, method: "GET", path: "/traces", query: toParameters({ ...query }) }),
+    iterateTraces: (query, options) => iterate(query, (page) => api.listTraces(page, options), "traces"),
+    listAgents: (query = {}, options = {}) =>
+      call({ ...options, method: "GET", path: "/agents", query: toParameters({ ...query }) }),
+    iterateAgents: (query, options) => iterate(query, (page) => api.listAgents(page, options), "agents"),
+    usage: (options) => call({ ...options, method: "GET", path: "/usage" }),
+    deleteTrace: (traceId, options) =>
+      deleteOnce(transport, { ...options, method: "DELETE", path: tracePath(traceId) }),
+  };
+  return api;
+}
+
+function tracePath(traceId: string): string {
+  return `/traces/${encodeURIComponent(traceId)}`;
+}
+
+/** A delete whose answer was lost finds nothing when it comes again: then it did what it should. */
+async function deleteOnce(transport: Transport, call: Call): Promise<void> {
+  try {
+    await transport(call);
+  } catch (error) {
+    if (!(error instanceof WaymarkApiError && error.status === 404 && error.attempts > 1)) throw error;
+  }
+}
+
+function toParameters(values: Readonly<Record<string, unknown>>): URLSearchParams {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return parameters;
+}
+
+/** Goes from page to page; one without items is not the last one as long as it names a next one. */
+async function* iterate<Name extends string, Item, Query extends object>(
+  query: Query | undefined,
+  read: (query: Query) => Promise<{ next_cursor: string | null } & Record<Name, Item[]>>,
+  name: Name,
+): AsyncGenerator<Item, void, void> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await read({ ...query, ...(cursor !== undefined && { cursor }) } as Query);
+    yield* page[name];
+    cursor = page.next_cursor;
+  }
+}
