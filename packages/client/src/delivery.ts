@@ -15,8 +15,6 @@ export interface DeliveryDeps {
   losses: Losses;
   /** What is sent so far. */
   sent: Counts;
-  /** Aborts when what waits is given up. */
-  signal: AbortSignal;
   maxBatchSpans: number;
   maxBatchBytes: number;
 }
@@ -46,7 +44,7 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
   let creationFailure: unknown;
 
   function request(method: "POST" | "PATCH", path: string, body: string): Promise<unknown> {
-    const call = { method, path, body, signal: deps.signal };
+    const call = { method, path, body };
     return deps.limit(() =>
       deps.transport(method === "POST" ? { ...call, idempotencyKey: newIdempotencyKey() } : call),
     );

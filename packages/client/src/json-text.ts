@@ -31,8 +31,10 @@ export function toName(value: string): string {
 /** What is told of something that was thrown, whatever it is. */
 export function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return toText(thrown.message || thrown.name);
-    return toText(String(thrown));
+    // By its shape, since an error may come from another realm.
+    const { message, name } = Object(thrown) as { message?: unknown; name?: unknown };
+    const told = [message, name].find((text) => typeof text === "string" && text !== "");
+    return toText(String(told ?? thrown));
   } catch {
     return "something without a message was thrown";
   }

@@ -6,6 +6,7 @@ import { createLane, type Lane, type LaneDeps } from "./lane.js";
 import { createLimiter } from "./limiter.js";
 import { type Counts, createLosses } from "./losses.js";
 import { sleep } from "./sleep.js";
+import { createStoppable } from "./stoppable.js";
 import type { Transport } from "./transport.js";
 
 /** How what is recorded is sent in the background. */
@@ -77,18 +78,18 @@ const queueIsFull = new WaymarkError("the queue is full");
 const isShutDown = new WaymarkError("the client is shut down");
 
 /** Begins to record. */
-export function createRecorder(transport: Transport, given: RecorderOptions): Recorder {
+export function createRecorder(inner: Transport, given: RecorderOptions): Recorder {
   const options: Required<RecorderOptions> = { ...defaults, ...given };
   const budget = createBudget({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
   const lanes = new Set<Lane>();
-  const stop = new AbortController();
+  const { transport, stop } = createStoppable(inner);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOpen = true;
 
   const losses = createLosses(options.onError, schedule);
   const deps: LaneDeps = {
-    ...{ transport, limit: createLimiter(options.maxConcurrentRequests), budget, losses, sent, signal: stop.signal },
+    ...{ transport, limit: createLimiter(options.maxConcurrentRequests), budget, losses, sent },
     ...{ maxBatchSpans: Math.min(1_000, options.maxBatchSpans), maxBatchBytes: options.maxBatchBytes },
     onWork(lane) {
       lanes.add(lane);
@@ -111,7 +112,7 @@ export function createRecorder(transport: Transport, given: RecorderOptions): Re
   async function finish(): Promise<void> {
     const isInTime = new AbortController();
     sleep(options.shutdownTimeoutMs, isInTime.signal).then(
-      () => stop.abort(new WaymarkError(`it was not sent within ${options.shutdownTimeoutMs} ms before the end`)),
+      () => stop(new WaymarkError(`it was not sent within ${options.shutdownTimeoutMs} ms before the end`)),
       () => undefined,
     );
     await flush();

@@ -5,9 +5,9 @@ import { sleep } from "./sleep.js";
 /** How the service is reached. */
 export interface ConnectionOptions {
   /** The key of the trace service, `wmk_trace_…`. Leave it out where a server of yours on the way adds it. */
-  key?: string;
+  key?: string | undefined;
   /** Where the service answers, with a path in front of `/api/v1` where there is one; `http://127.0.0.1:4100` where not given. */
-  url?: string;
+  url?: string | undefined;
   /** How long a call may take with all its attempts; 60 s where not given. */
   timeoutMs?: number;
   /** How long one attempt may wait for the head of its answer; 15 s where not given. */
@@ -124,7 +124,7 @@ async function attemptOnce(
     return { body: JSON.parse(text) };
   } catch (cause) {
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    const message = stop.signal.aborted ? `no whole answer within ${seconds} s` : messageOf(cause);
+    const message = stop.signal.aborted ? `no whole answer within ${seconds} s` : reasonOf(cause);
     return { error: new WaymarkConnectionError(`${init.method} ${url}: ${message}`, { cause }) };
   } finally {
     clearTimeout(timer);
@@ -158,9 +158,15 @@ function isRecord(value: unknown): value is Record<string, string> {
   return typeof value === "object" && value !== null && Object.values(value).every((item) => typeof item === "string");
 }
 
-/** Node's `fetch failed` has the reason in its cause, and a name with several addresses an AggregateError below that. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
-  return cause instanceof Error && cause.message !== "" ? cause.message : error.message;
+/** Node's `fetch failed` has the reason in its cause, and a name with several addresses a list of reasons in that. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { errors?: unknown[] } };
+  const [reason] = [cause?.errors?.[0], cause, error].map(messageOf).filter((message) => message !== "");
+  return reason ?? String(error);
+}
+
+/** By its shape, since an error may come from another realm. */
+function messageOf(value: unknown): string {
+  const message = typeof value === "object" && value !== null && "message" in value ? value.message : "";
+  return typeof message === "string" ? message : "";
 }
