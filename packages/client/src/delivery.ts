@@ -139,20 +139,21 @@ function* cutBatches(records: readonly SpanRecord[], limits: DeliveryDeps): Gene
   if (batch.length > 0) yield batch;
 }
 
-/** What becomes of a batch that failed: a body that is too large goes in halves, and wrong spans do not take the others with them. */
+/**
+ * What becomes of a batch that failed: wrong spans do not take the others with them. Where the service does not say which ones
+ * are wrong, such as with a body that is too large or nested too deep, the halves show it.
+ */
 function sortOut(
   records: readonly SpanRecord[],
   error: unknown,
 ): { refused: readonly SpanRecord[]; again: readonly SpanRecord[][] } {
-  if (!(error instanceof WaymarkApiError)) return { refused: records, again: [] };
-  if (error.status === 413 && records.length > 1) {
-    const middle = Math.ceil(records.length / 2);
-    return { refused: [], again: [records.slice(0, middle), records.slice(middle)] };
-  }
-  const wrong = error.status === 400 ? wrongPlaces(error.fields) : new Set<number>();
+  const isOfBody = error instanceof WaymarkApiError && (error.status === 400 || error.status === 413);
+  if (!isOfBody || records.length === 1) return { refused: records, again: [] };
+  const wrong = wrongPlaces(error.fields);
   const refused = records.filter((_, place) => wrong.has(place));
-  if (refused.length === 0) return { refused: records, again: [] };
-  return { refused, again: [records.filter((_, place) => !wrong.has(place))] };
+  if (refused.length > 0) return { refused, again: [records.filter((_, place) => !wrong.has(place))] };
+  const middle = Math.ceil(records.length / 2);
+  return { refused: [], again: [records.slice(0, middle), records.slice(middle)] };
 }
 
 /** The places of spans in their batch that the service finds wrong: its fields are named such as `spans.3.started_at`. */
