@@ -10,7 +10,7 @@ import { dataFolderOf } from "./local-system.js";
 export interface CommandContext {
   env: NodeJS.ProcessEnv;
   stdin: Readable & { isTTY?: boolean };
-  stdout: Writable;
+  stdout: Writable & { isTTY?: boolean; columns?: number };
   stderr: Writable & { isTTY?: boolean };
   /** From this call on Ctrl-C and SIGTERM abort the signal instead of ending the process at once; a second one ends it. */
   catchInterrupts(): AbortSignal;

@@ -8,9 +8,10 @@ import { addKeyCommands } from "./commands/key.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
+import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 
-const about = `Accounts, keys, sites, imports and usage of Waymark, on the database that DATABASE_URL names or, where it is not set, on the running local system.`;
+const about = `Accounts, keys, sites, imports and usage of Waymark, on the database that DATABASE_URL names or, where it is not set, on the running local system. Traces are read over HTTP, with a key.`;
 
 const examples = `
 Examples:
@@ -19,9 +20,10 @@ Examples:
   $ waymark site create --account ID --domain example.com --name "My site"
   $ waymark import --site ID --file visits.ndjson
   $ waymark usage --account ID --json
+  $ waymark trace tail --key wmk_trace_…
 
 Exit codes: 0 done, 1 failed, 2 called wrongly, 130 stopped by Ctrl-C. With --json standard output has exactly one JSON
-object or array, or nothing when the command failed; what went wrong is a sentence on standard error.`;
+object or array (of 'trace tail' one a line), or nothing when the command failed; what went wrong is a sentence on standard error.`;
 
 export interface ProgramOptions {
   context: CommandContext;
@@ -64,6 +66,7 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addExportCommand(program, act);
   addRollupCommands(program, act);
   addAlertCommands(program, act);
+  addTraceCommands(program, act);
   addMigrateCommand(program, act);
   for (const group of program.commands)
     for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);

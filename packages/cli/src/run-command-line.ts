@@ -4,6 +4,7 @@ import type { CommandContext, Finish, Outcome } from "./command-context.js";
 import { explainError } from "./explain-error.js";
 import { dataFolderOf } from "./local-system.js";
 import { createProgram } from "./program.js";
+import { toJsonLine } from "./terminal-text.js";
 
 /**
  * Runs one command line: prints what the command ends with, or a sentence on standard error.
@@ -29,7 +30,7 @@ export async function runCommandLine(
     await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
     return 1;
   }
-  const result = isJson ? JSON.stringify(outcome?.value) : outcome?.text;
+  const result = isJson ? toJsonLine(outcome?.value) : outcome?.text;
   if (result) await writeLine(context.stdout, result);
   return outcome?.exitCode ?? 0;
 }

@@ -1,3 +1,5 @@
+import { printable } from "./terminal-text.js";
+
 /** Rows under the titles of their columns, aligned; absent values show as `-`. */
 export function formatTable<Row extends object>(
   columns: readonly (keyof Row & string)[],
@@ -29,5 +31,5 @@ export function formatFields(fields: Readonly<Record<string, unknown>>): string 
 function toCell(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   // A name with a line feed or an escape code in it must not move the reader's cursor.
-  return String(value).replace(/\p{Cc}/gu, " ");
+  return printable(String(value));
 }

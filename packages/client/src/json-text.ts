@@ -18,14 +18,14 @@ export function toJsonText(value: unknown): string | undefined {
   }
 }
 
-/** A text that the service takes: without NUL and half characters. */
+/** A text that the service takes: without NUL and half characters. What is no text, as untyped callers may give, is made one. */
 export function toText(value: string): string {
-  return value.toWellFormed().replaceAll("\0", "\ufffd");
+  return String(value).toWellFormed().replaceAll("\0", "\ufffd");
 }
 
 /** A name that the service takes: neither empty nor too long. */
 export function toName(value: string): string {
-  return toText(value.slice(0, maxNameLength)) || "(no name)";
+  return toText(String(value).slice(0, maxNameLength)) || "(no name)";
 }
 
 /** What is told of something that was thrown, whatever it is. */

@@ -1,0 +1,67 @@
+import stringWidth from "string-width";
+
+/** What moves the cursor, changes colours, or turns the direction of what follows: controls, line separators, bidi overrides. */
+const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** Narrower and wider ones are drawn as if they were these. */
+const widthBounds = { min: 40, max: 200, default: 100 };
+
+const segmenter = new Intl.Segmenter();
+
+/** How output is drawn. */
+export interface TerminalStyle {
+  /** Columns, bounded. */
+  width: number;
+  /** Whether it is a terminal: only there text is cut to fit. */
+  isTerminal: boolean;
+  red(text: string): string;
+  dim(text: string): string;
+  bold(text: string): string;
+}
+
+/** Colours and width of a stream: none on what is no terminal, and none with `NO_COLOR` (no-color.org). */
+export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: NodeJS.ProcessEnv): TerminalStyle {
+  const isTerminal = stream.isTTY === true;
+  const hasColors = isTerminal && !env["NO_COLOR"];
+  const columns = (isTerminal && stream.columns) || widthBounds.default;
+  const paint = (code: number, end: number) => (text: string) =>
+    hasColors ? `\u001b[${code}m${text}\u001b[${end}m` : text;
+  return {
+    width: Math.min(widthBounds.max, Math.max(widthBounds.min, columns)),
+    isTerminal,
+    red: paint(31, 39),
+    dim: paint(2, 22),
+    bold: paint(1, 22),
+  };
+}
+
+/** A text of somebody else in one line, without anything that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(unprintable, " ");
+}
+
+/** A value as JSON in one line, with escapes for what a terminal would obey; `JSON.stringify` leaves a part of that as it is. */
+export function toJsonLine(value: unknown): string | undefined {
+  const text: string | undefined = JSON.stringify(value);
+  return text?.replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A printable text in so many columns: cut with an ellipsis, or filled with spaces. */
+export function fit(text: string, width: number): string {
+  const cut = cutTo(text, width);
+  return cut + " ".repeat(Math.max(0, width - stringWidth(cut)));
+}
+
+/** A printable text in at most so many columns. */
+export function cutTo(text: string, width: number): string {
+  // A character takes a column at least or joins the one before; far longer texts need not be measured.
+  const head = text.slice(0, width * 16);
+  if (head.length === text.length && stringWidth(text) <= width) return text;
+  let [cut, used] = ["", 0];
+  for (const { segment } of segmenter.segment(head)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    cut += segment;
+  }
+  return width > 0 ? `${cut}…` : "";
+}

@@ -1,0 +1,70 @@
+import {
+  type ApiClient,
+  createApiClient,
+  type RetryLimits,
+  WaymarkApiError,
+  WaymarkConnectionError,
+} from "@waymark/client";
+import type { Command } from "commander";
+import { CommandError } from "./command-error.js";
+import { printable } from "./terminal-text.js";
+
+/** Which trace API, and in whose name. */
+export interface ServiceOptions {
+  key?: string;
+  url?: string;
+}
+
+const defaultUrl = "http://127.0.0.1:4100";
+
+/** A person waits for the answer. */
+const timeoutMs = 20_000;
+
+/** Adds the options that say which trace API a command asks. */
+export function addServiceOptions(command: Command): Command {
+  return command
+    .option(
+      "--key <key>",
+      "a key of the trace service; WAYMARK_TRACE_KEY where not given, which other users cannot see",
+    )
+    .option("--url <url>", `where the trace API answers; WAYMARK_TRACE_URL or ${defaultUrl} where not given`);
+}
+
+/**
+ * A client of the trace API that the options or the environment name.
+ * @throws CommandError when there is no key, or the address is none
+ */
+export function connectService(
+  env: NodeJS.ProcessEnv,
+  options: ServiceOptions,
+  retry: Partial<RetryLimits> = { retries: 3 },
+): ApiClient {
+  const key = options.key ?? env["WAYMARK_TRACE_KEY"];
+  if (!key) {
+    throw new CommandError(
+      "A key of the trace service is needed: give --key or set WAYMARK_TRACE_KEY. 'waymark key create --service trace' makes one.",
+    );
+  }
+  const url = options.url ?? (env["WAYMARK_TRACE_URL"] || defaultUrl);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new CommandError("--url or WAYMARK_TRACE_URL must be a URL that starts with http:// or https://.");
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new CommandError("The key has characters that no key has.");
+  return createApiClient({ key, url, retry, timeoutMs });
+}
+
+/** The sentence that a failed call is told in; what is no failed call comes back as it is. */
+export function explainCall(error: unknown): unknown {
+  const sentence = sentenceOf(error);
+  return sentence === undefined ? error : new CommandError(printable(sentence), { cause: error });
+}
+
+function sentenceOf(error: unknown): string | undefined {
+  if (error instanceof WaymarkConnectionError) return `The trace API cannot be reached: ${error.message}.`;
+  if (!(error instanceof WaymarkApiError)) return undefined;
+  if (error.status === 401)
+    return "The trace API does not know this key: it is mistyped, revoked, or of another service.";
+  const fields = Object.entries(error.fields).map(([field, message]) => `${field}: ${message}`);
+  if (fields.length > 0) return `The trace API refuses this: ${fields.join("; ")}.`;
+  return `The trace API answered ${error.status}: ${error.error.replace(/\.$/, "")}.`;
+}

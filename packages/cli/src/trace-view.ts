@@ -1,0 +1,118 @@
+import type { Span, Trace } from "@waymark/client";
+import stringWidth from "string-width";
+import { type TreeRow, toTreeRows } from "./span-tree.js";
+import { formatFields } from "./table.js";
+import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
+import { formatDuration, toMicros } from "./time-text.js";
+
+/** Columns of the start and of the duration. */
+const timeWidth = 10;
+/** With less room than this bars say nothing, and are left out. */
+const minBarWidth = 10;
+const gap = "  ";
+
+/** The time that the bars show, in microseconds. */
+interface Window {
+  from: number;
+  length: number;
+}
+
+/**
+ * Draws a trace: what it is, then its spans as a tree with bars for their time.
+ * @param maxSpans how many spans are drawn; of the others it is told how many there are
+ */
+export function drawTrace(trace: Trace, style: TerminalStyle, maxSpans: number): string {
+  const window = windowOf(trace);
+  const rows: TreeRow[] = [];
+  let failedBeyond = 0;
+  for (const row of toTreeRows(trace.spans)) {
+    if (rows.length < maxSpans) rows.push(row);
+    else if (row.span.status === "error") failedBeyond++;
+  }
+  const parts = [style.bold(printable(trace.name)), drawFields(trace, style)];
+  if (rows.length > 0) parts.push("", ...drawRows(rows, window, style));
+  const beyond = trace.spans.length - rows.length;
+  if (beyond > 0) {
+    const failed = failedBeyond > 0 ? `, ${count(failedBeyond)} of them with an error` : "";
+    parts.push(`... and ${count(beyond)} more spans${failed}; --spans ${trace.spans.length} shows all of them.`);
+  }
+  return parts.join("\n");
+}
+
+function drawFields(trace: Trace, style: TerminalStyle): string {
+  const failed = trace.spans.filter(({ status }) => status === "error").length;
+  const ended = trace.ended_at === null ? "" : ` to ${trace.ended_at}, ${durationOf(trace)}`;
+  const fields = {
+    id: trace.id,
+    agent: trace.agent_id,
+    status: trace.status,
+    time: `${trace.started_at}${ended}`,
+    spans: `${count(trace.spans.length)}${failed > 0 ? `, ${count(failed)} with an error` : ""}`,
+    ...(trace.metadata && { metadata: cutTo(printable(JSON.stringify(trace.metadata)), style.width - 10) }),
+  };
+  return formatFields(fields);
+}
+
+function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle): string[] {
+  const longest = Math.max(...rows.map(({ span, branch }) => branch.length + stringWidth(labelOf(span))), 4);
+  const room = style.width - 2 * (timeWidth + gap.length);
+  const nameWidth = Math.min(longest, Math.max(16, Math.floor(room / 2)));
+  const barWidth = room - nameWidth - gap.length;
+  const hasBars = barWidth >= minBarWidth;
+  const length = formatDuration(window.length);
+  const head = [
+    fit("SPAN", nameWidth),
+    "START".padStart(timeWidth),
+    "DURATION".padStart(timeWidth),
+    ...(hasBars ? [`0${length.padStart(barWidth - 1)}`] : []),
+  ].join(gap);
+  const lines = rows.flatMap(({ span, branch }) => {
+    const name = fit(`${branch}${labelOf(span)}`, nameWidth);
+    const isFailed = span.status === "error";
+    const start = formatOffset(toMicros(span.started_at) - window.from).padStart(timeWidth);
+    const duration = (span.ended_at === null ? "running" : durationOf(span)).padStart(timeWidth);
+    const bar = hasBars ? [drawBar(span, window, barWidth)] : [];
+    const line = [name, start, duration, ...bar].join(gap).trimEnd();
+    if (span.error === null) return [isFailed ? style.red(line) : line];
+    const indent = `${" ".repeat(Math.min(branch.length, nameWidth - 8))}  ! `;
+    return [style.red(line), style.red(indent + cutTo(printable(span.error), style.width - indent.length))];
+  });
+  return [style.dim(head.trimEnd()), ...lines];
+}
+
+/** A failed span is marked in its name, since colours may be off. */
+function labelOf({ name, status }: Span): string {
+  return `${status === "error" ? "✗ " : ""}${printable(name)}`;
+}
+
+/** A span takes a cell at least; one that runs is drawn lightly, up to the end. */
+function drawBar(span: Span, { from, length }: Window, width: number): string {
+  const cellOf = (micros: number) => (length > 0 ? ((micros - from) / length) * width : 0);
+  const first = Math.min(width - 1, Math.floor(cellOf(toMicros(span.started_at))));
+  const end = span.ended_at === null ? width : Math.ceil(cellOf(toMicros(span.ended_at)));
+  const cells = Math.max(1, Math.min(width, end) - first);
+  return " ".repeat(first) + (span.ended_at === null ? "░" : "█").repeat(cells);
+}
+
+/** From the first start to the last time that is known of the trace and its spans. */
+function windowOf(trace: Trace): Window {
+  let [from, to] = [toMicros(trace.started_at), toMicros(trace.ended_at ?? trace.started_at)];
+  for (const { started_at, ended_at } of trace.spans) {
+    const startedAt = toMicros(started_at);
+    from = Math.min(from, startedAt);
+    to = Math.max(to, startedAt, ended_at === null ? startedAt : toMicros(ended_at));
+  }
+  return { from, length: to - from };
+}
+
+function durationOf({ started_at, ended_at }: { started_at: string; ended_at: string | null }): string {
+  return ended_at === null ? "-" : formatDuration(toMicros(ended_at) - toMicros(started_at));
+}
+
+function formatOffset(micros: number): string {
+  return micros === 0 ? "0" : `+${formatDuration(micros)}`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
