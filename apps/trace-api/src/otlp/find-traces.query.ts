@@ -17,11 +17,17 @@ export interface StoredTrace {
   rootSpanId: string | null;
 }
 
-/** Traces by their OpenTelemetry ids: one probe of `trace_otel_trace_id_key` for each. Sessions speak UTC. */
+/**
+ * Traces by their OpenTelemetry ids: one probe of `trace_otel_trace_id_key` for each. A subquery for each, since a join that
+ * is planned while the table is empty reads the whole index. Sessions speak UTC.
+ */
 const findTracesSql = `
   SELECT q.place::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.root_span_id
-  FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS q (account_id, otel_trace_id, place)
-  JOIN trace t ON t.account_id = q.account_id AND t.otel_trace_id = q.otel_trace_id AND t.otel_trace_id IS NOT NULL`;
+  FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS q (account_id, otel_trace_id, place),
+  LATERAL (
+    SELECT * FROM trace t
+    WHERE t.account_id = q.account_id AND t.otel_trace_id = q.otel_trace_id AND t.otel_trace_id IS NOT NULL LIMIT 1
+  ) t`;
 
 /** Finds traces; undefined where the account has none with the id. */
 export function createTraceFinder({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
