@@ -26,6 +26,8 @@ const names = new Set(allSources.flatMap(({ attributes = {} }) => Object.values(
 class Candidates {
   readonly named = new Map<string, KeyValue>();
   readonly indexed = new Map<string, KeyValue[]>();
+  /** Those that are an empty text: a streamed answer has one beside the tools that it calls. */
+  private readonly empty = new Map<string, KeyValue>();
   private readonly used = new Set<KeyValue>();
 
   constructor(private readonly all: readonly KeyValue[]) {
@@ -37,19 +39,21 @@ class Candidates {
     return this.used.size === 0 ? this.all : this.all.filter((attribute) => !this.used.has(attribute));
   }
 
+  /** An empty text counts where nothing else says anything. */
   find(direction: Direction): string | null {
-    if (this.named.size === 0 && this.indexed.size === 0) return null;
+    if (this.named.size === 0 && this.indexed.size === 0 && this.empty.size === 0) return null;
     for (const source of sources[direction]) {
       const json = source.indexed === undefined ? this.take(source) : this.takeIndexed(`${source.indexed}.`);
       if (json !== undefined) return json;
     }
-    return null;
+    return this.takeEmpty(direction);
   }
 
   private sort(attribute: KeyValue): void {
     const { key } = attribute;
     if (names.has(key)) {
-      this.named.set(key, attribute);
+      const isEmpty = textOfValue(attribute.value) === "";
+      (isEmpty ? this.empty : this.named).set(key, attribute);
       return;
     }
     const prefix = prefixes.find((start) => key.startsWith(start));
@@ -78,6 +82,15 @@ class Candidates {
     if (!list) return undefined;
     for (const attribute of list) this.used.add(attribute);
     return jsonOfIndexed(list, prefix);
+  }
+
+  private takeEmpty(direction: Direction): string | null {
+    if (this.empty.size === 0) return null;
+    const all = sources[direction].flatMap(({ attributes = {} }) => Object.values(attributes));
+    const attribute = all.map((name) => this.empty.get(name)).find((each) => each !== undefined);
+    if (!attribute) return null;
+    this.used.add(attribute);
+    return '""';
   }
 
   private formOf(mediaType: string): Form {

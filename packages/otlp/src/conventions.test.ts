@@ -174,6 +174,16 @@ describe("input and output", () => {
     expect(mapped.otel.events).toEqual([{ ...other, time: null }]);
   });
 
+  it("are not an empty text where another attribute says more, as of streamed answers that call tools", () => {
+    const vercel = map({ attributes: { "ai.response.text": "", "ai.response.toolCalls": '[{"toolName":"a"}]' } });
+    expect(vercel).toMatchObject({ output: [{ toolName: "a" }], rest: { "ai.response.text": "" } });
+    const name = "llm.output_messages.0.message.tool_calls.0.tool_call.function.name";
+    const openInference = map({ attributes: { "output.value": "", "output.mime_type": "text/plain", [name]: "a" } });
+    expect(openInference.output).toEqual([{ message: { tool_calls: [{ tool_call: { function: { name: "a" } } }] } }]);
+    expect(openInference.rest).toEqual({ "output.value": "", "output.mime_type": "text/plain" });
+    expect(map({ attributes: { "input.value": "", "output.value": "" } })).toMatchObject({ input: "", output: "" });
+  });
+
   it("come from the event with details, whose other attributes stay", () => {
     const attributes = { "gen_ai.input.messages": JSON.stringify(messages), "gen_ai.response.id": "x" };
     const mapped = map({ events: [{ name: "gen_ai.client.inference.operation.details", attributes }] });
