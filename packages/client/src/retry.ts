@@ -20,7 +20,7 @@ export function isRetryableStatus(status: number): boolean {
 
 /** The limits, with defaults for what is not given. */
 export function resolveRetryLimits(given: Partial<RetryLimits> = {}): RetryLimits {
-  return { retries: 10, baseMs: 100, maxMs: 5_000, maxRetryAfterMs: 30_000, ...given };
+  return { retries: 20, baseMs: 100, maxMs: 5_000, maxRetryAfterMs: 30_000, ...given };
 }
 
 /**
