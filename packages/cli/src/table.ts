@@ -1,4 +1,5 @@
-import { printable } from "./terminal-text.js";
+import stringWidth from "string-width";
+import { fit, printable } from "./terminal-text.js";
 
 /** Rows under the titles of their columns, aligned; absent values show as `-`. */
 export function formatTable<Row extends object>(
@@ -6,11 +7,13 @@ export function formatTable<Row extends object>(
   rows: readonly Row[],
 ): string {
   const cells = [columns.map((column) => column.replaceAll("_", " ").toUpperCase()), ...rows.map(toCells)];
-  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
+  const widths = columns.map((_, index) =>
+    cells.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), 0),
+  );
   return cells
     .map((row) =>
       row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .map((cell, index) => fit(cell, widths[index] ?? 0))
         .join("  ")
         .trimEnd(),
     )
