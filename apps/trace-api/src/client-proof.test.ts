@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/auth";
 import { type ApiClient, createWaymark, type Waymark } from "@waymark/client";
@@ -48,28 +50,25 @@ async function writeByHandles(waymark: Waymark, held: Held): Promise<void> {
   held.set((await trace.id) ?? "", (await Promise.all(ids)).map(String));
 }
 
-it("5,000 traces and 50,000 spans are stored and counted once while every third answer is lost after the commit", async () => {
-  const service = await startService({ databaseUrl: database.url });
-  opened.push(() => service.end("SIGKILL"));
-  const proxy = await openFaultyProxy(service.port, (count) => (count % 3 === 0 ? "drop-answer" : "pass"));
-  opened.push(proxy.close);
+/** A client of an account of its own, and what it holds. */
+async function openClient(url: string) {
   const prisma = createPrisma(database.pool);
-  const account = await createAccount(prisma, { email: "proof@example.com", plan: "pro" });
-  const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+  const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
+  const { key } = await issueKey(prisma, { accountId, service: "trace", name: "test" });
   const losses: Error[] = [];
-  const waymark = createWaymark({
-    key,
-    url: proxy.url,
-    retry: { baseMs: 10, retries: 50 },
-    maxConcurrentRequests: 32,
-    onError: (error) => losses.push(error),
-  });
+  const retry = { baseMs: 10, retries: 50 };
+  const onError = (error: Error) => void losses.push(error);
+  const waymark = createWaymark({ key, url, retry, maxConcurrentRequests: 32, onError });
+  return { accountId, waymark, losses, held: new Map() as Held };
+}
 
-  const held: Held = new Map();
-  let left = 5_000;
+type Client = Awaited<ReturnType<typeof openClient>>;
+
+/** Writes so many traces with ten times as many spans: of a hundred, 5 by handles, 2 of single spans, 20 of a batch. */
+async function write({ waymark, held }: Client, traces: number): Promise<void> {
+  let left = traces;
   const worker = async () => {
     while (left-- > 0) {
-      // 250 traces of 20 spans by handles, 100 of 10 single ones, 1,000 of a batch of 44.
       if (left % 20 === 0) await writeByHandles(waymark, held);
       else if (left % 50 === 1) await writeSingles(waymark.api, held);
       else await writeBatch(waymark.api, held, left % 5 === 2 ? 44 : 0);
@@ -77,23 +76,55 @@ it("5,000 traces and 50,000 spans are stored and counted once while every third 
   };
   await Promise.all(Array.from({ length: 48 }, worker));
   await waymark.shutdown();
-  const { requests, dropped } = proxy.counts;
+}
 
+/** What is stored is what the client holds, no more and no less, and it was counted once. */
+async function expectExactly({ accountId, held, losses }: Client, traces: number): Promise<void> {
   expect(losses).toEqual([]);
-  expect(dropped).toBe(Math.floor(requests / 3));
   const { rows } = await database.pool.query(
     `SELECT (SELECT traces FROM trace_usage WHERE account_id = $1) AS counted,
             (SELECT count(*)::int FROM trace WHERE account_id = $1 AND status = 'success') AS finished`,
-    [account.id],
+    [accountId],
   );
-  expect(rows).toEqual([{ counted: 5_000, finished: 5_000 }]);
-  const traces = await database.pool.query("SELECT id FROM trace WHERE account_id = $1 ORDER BY id", [account.id]);
-  expect(traces.rows.map(({ id }) => id)).toEqual([...held.keys()].sort());
+  expect(rows).toEqual([{ counted: traces, finished: traces }]);
+  const stored = await database.pool.query("SELECT id FROM trace WHERE account_id = $1 ORDER BY id", [accountId]);
+  expect(stored.rows.map(({ id }) => id)).toEqual([...held.keys()].sort());
   const spans = await database.pool.query(
     "SELECT trace_id || ' ' || id AS id FROM span WHERE account_id = $1 ORDER BY 1",
-    [account.id],
+    [accountId],
   );
   const heldSpans = [...held].flatMap(([traceId, ids]) => ids.map((id) => `${traceId} ${id}`)).sort();
-  expect(heldSpans).toHaveLength(50_000);
+  expect(heldSpans).toHaveLength(10 * traces);
   expect(spans.rows.map(({ id }) => id)).toEqual(heldSpans);
+}
+
+it("5,000 traces and 50,000 spans are stored and counted once while every third answer is lost after the commit", async () => {
+  const service = await startService({ databaseUrl: database.url });
+  opened.push(() => service.end("SIGKILL"));
+  const proxy = await openFaultyProxy(service.port, (count) => (count % 3 === 0 ? "drop-answer" : "pass"));
+  opened.push(proxy.close);
+  const client = await openClient(proxy.url);
+  await write(client, 5_000);
+  expect(proxy.counts.dropped).toBe(Math.floor(proxy.counts.requests / 3));
+  await expectExactly(client, 5_000);
+}, 120_000);
+
+it("1,000 traces and 10,000 spans are stored and counted once while the service is killed again and again", async () => {
+  let service = await startService({ databaseUrl: database.url });
+  opened.push(() => service.end("SIGKILL"));
+  const { port } = service;
+  const client = await openClient(`http://127.0.0.1:${port}`);
+  let isWritten = false;
+  const written = write(client, 1_000).finally(() => {
+    isWritten = true;
+  });
+  let kills = 0;
+  for (; !isWritten && kills < 8; kills++) {
+    await setTimeout(200 + 50 * kills);
+    await service.end("SIGKILL");
+    service = await startService({ databaseUrl: database.url, env: { TRACE_API_PORT: String(port) } });
+  }
+  await written;
+  expect(kills).toBeGreaterThanOrEqual(3);
+  await expectExactly(client, 1_000);
 }, 120_000);
