@@ -1,4 +1,5 @@
-// An agent under OpenInference: the instrumentation of `openai`, and its wrappers around the agent and the tool.
+// An agent under OpenInference: the instrumentation of `openai`, and its wrappers around the agent and the tool. With
+// `stream` the model's answers are streamed.
 import { traceAgent, traceTool } from "@arizeai/openinference-core";
 import { OpenAIInstrumentation } from "@arizeai/openinference-instrumentation-openai";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
@@ -11,7 +12,9 @@ provider.register();
 const instrumentation = new OpenAIInstrumentation({ tracerProvider: provider });
 instrumentation.manuallyInstrument(OpenAI);
 const openai = new OpenAI({ maxRetries: 0 });
-const chat = (body) => openai.chat.completions.create(body);
+const { completions } = openai.chat;
+const streams = process.argv[2] === "stream";
+const chat = (body) => (streams ? completions.stream(body).finalChatCompletion() : completions.create(body));
 const tool = traceTool(getWeather, { name: "get_weather" });
 
 await runAll(({ name, model, question }) => {

@@ -410,10 +410,23 @@ describe("@langfuse/otel", () => {
   });
 });
 
-describe("ai (the Vercel AI SDK)", () => {
+describe.each([
+  {
+    generate: "generateText",
+    doGenerate: "doGenerate",
+    program: "vercel-ai.mjs",
+    callOf: (city: string) => ({ input: JSON.stringify({ city }) }),
+  },
+  {
+    generate: "streamText",
+    doGenerate: "doStream",
+    program: "vercel-ai.mjs stream",
+    callOf: (city: string) => ({ type: "tool-call", input: { city } }),
+  },
+])("ai (the Vercel AI SDK), $generate", ({ generate, doGenerate, program, callOf }) => {
   it("delivers a run that succeeds, one whose tool fails and one whose model fails", async () => {
     const account = await makeAccount();
-    await send(account, "vercel-ai.mjs");
+    await send(account, program);
     const kept = await readKept(account, "ai.toolCall");
     expect(kept).toEqual({
       scope: "ai",
@@ -422,7 +435,7 @@ describe("ai (the Vercel AI SDK)", () => {
         "ai.toolCall.id": "call_1",
       }),
     });
-    const generated = (changes: Partial<Step>) => run("weather-service", step("ai.generateText", changes));
+    const generated = (changes: Partial<Step>) => run("weather-service", step(`ai.${generate}`, changes));
     const user = (city: string) => ({ role: "user", content: [{ type: "text", text: ask(city) }] });
     const called = (city: string) => ({
       role: "assistant",
@@ -433,12 +446,12 @@ describe("ai (the Vercel AI SDK)", () => {
       content: [{ type: "tool-result", toolCallId: "call_1", toolName: "get_weather", output }],
     });
     const calls = (city: string) =>
-      step("ai.generateText.doGenerate", {
+      step(`ai.${generate}.${doGenerate}`, {
         input: [user(city)],
-        output: [{ toolCallId: "call_1", toolName: "get_weather", input: JSON.stringify({ city }) }],
+        output: [{ toolCallId: "call_1", toolName: "get_weather", ...callOf(city) }],
       });
     const answers = (city: string, output: unknown) =>
-      step("ai.generateText.doGenerate", {
+      step(`ai.${generate}.${doGenerate}`, {
         input: [user(city), called(city), told(output)],
         output: `It is 18 degrees in ${city}.`,
       });
@@ -466,7 +479,7 @@ describe("ai (the Vercel AI SDK)", () => {
       generated({
         ...failed,
         input: { prompt: ask("Paris") },
-        steps: [step("ai.generateText.doGenerate", { ...failed, input: [user("Paris")] })],
+        steps: [step(`ai.${generate}.${doGenerate}`, { ...failed, input: [user("Paris")] })],
       }),
     ]);
   });
@@ -506,6 +519,20 @@ describe("@arizeai/openinference-instrumentation-openai", () => {
       }),
       // The instrumentation never ends the span of a call that fails.
       agent("weather without a model", { ...failed(overloaded), input: ask("Paris") }),
+    ]);
+  });
+
+  it("delivers what a streamed answer says, and the tool that it calls", async () => {
+    const account = await makeAccount();
+    await send(account, "openinference.mjs stream");
+    const [first] = await readRuns(account);
+    const called = { id: "call_1", function: { name: "get_weather", arguments: { city: "Paris" } } };
+    const input = expect.objectContaining({ model: "gpt-4o-mini", stream: true });
+    const message = { role: "assistant", content: "", tool_calls: [{ tool_call: called }] };
+    expect(first?.steps[0]?.steps).toEqual([
+      step("OpenAI Chat Completions", { input, output: [{ message }] }),
+      step("get_weather", { input: { city: "Paris" }, output: weather }),
+      step("OpenAI Chat Completions", { input, output: answered }),
     ]);
   });
 });

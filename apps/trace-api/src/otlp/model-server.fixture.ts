@@ -12,17 +12,18 @@ export interface ModelServer {
 /** As far as the stand-in reads it: `content` is a text or a list of parts. */
 interface ChatRequest {
   model: string;
+  stream?: boolean;
   messages: { role: string; content: unknown }[];
 }
 
 /**
  * Starts a model that asks for the weather of the city that the question names, and words the answer when it has been told.
- * The model `gpt-overloaded` fails with 500.
+ * It streams if asked to. The model `gpt-overloaded` fails with 500.
  */
 export async function startModelServer(): Promise<ModelServer> {
   const app = express();
   app.post("/v1/chat/completions", express.json(), (req, res) => {
-    const { model, messages }: ChatRequest = req.body;
+    const { model, messages, stream }: ChatRequest = req.body;
     if (model === "gpt-overloaded") {
       res
         .status(500)
@@ -31,21 +32,23 @@ export async function startModelServer(): Promise<ModelServer> {
     }
     const city = /weather in (\w+)/.exec(JSON.stringify(messages))?.[1] ?? "";
     const isTold = messages.at(-1)?.role === "tool";
-    const choice = isTold
-      ? { index: 0, finish_reason: "stop", message: { role: "assistant", content: `It is 18 degrees in ${city}.` } }
-      : {
-          index: 0,
-          finish_reason: "tool_calls",
-          message: { role: "assistant", content: null, tool_calls: [callFor(city)] },
-        };
-    res.send({
-      id: "chatcmpl-1",
-      object: "chat.completion",
-      created: 1_780_000_000,
-      model,
-      choices: [choice],
-      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-    });
+    const said = isTold ? { content: `It is 18 degrees in ${city}.` } : { content: null, tool_calls: [callFor(city)] };
+    const choice = { index: 0, finish_reason: isTold ? "stop" : "tool_calls" };
+    const head = { id: "chatcmpl-1", created: 1_780_000_000, model };
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    const message = { role: "assistant", ...said };
+    if (!stream) {
+      res.send({ ...head, object: "chat.completion", choices: [{ ...choice, message }], usage });
+      return;
+    }
+    const delta = isTold ? message : { ...message, tool_calls: [{ index: 0, ...callFor(city) }] };
+    const chunk = { ...head, object: "chat.completion.chunk" };
+    const chunks = [
+      { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
+      { ...chunk, choices: [{ ...choice, delta: {} }] },
+      { ...chunk, choices: [], usage },
+    ].map((each) => `data: ${JSON.stringify(each)}\n\n`);
+    res.type("text/event-stream").send(`${chunks.join("")}data: [DONE]\n\n`);
   });
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
