@@ -16,8 +16,14 @@ describe("loadConfig", () => {
         folder: "/data/mails",
       },
       eventRetentionMonths: undefined,
+      staleAfterMs: undefined,
       sweepIntervalMs: 15_000,
     });
+  });
+
+  it("closes silent runs where told after how long", () => {
+    expect(loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "30m" }).staleAfterMs).toBe(1_800_000);
+    expect(() => loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "91d" })).toThrow(/TRACE_STALE_AFTER must be a time/);
   });
 
   it("needs a sender with a Resend key", () => {

@@ -1,5 +1,12 @@
 import { resolve } from "node:path";
-import { commonVariables, integerVariable, portVariable, readEnv, urlVariable } from "@waymark/service";
+import {
+  commonVariables,
+  durationVariable,
+  integerVariable,
+  portVariable,
+  readEnv,
+  urlVariable,
+} from "@waymark/service";
 import { z } from "zod";
 
 /** What the worker is told by its environment; the README's table explains each variable. */
@@ -25,6 +32,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
     DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
+    TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
     WAYMARK_DATA_DIR: z.string().default(".waymark"),
   });
@@ -45,6 +53,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       folder: resolve(read.WAYMARK_DATA_DIR, "mails"),
     },
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
+    staleAfterMs: read.TRACE_STALE_AFTER,
     sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,
   };
 }

@@ -8,6 +8,7 @@ import type { WorkerMetrics } from "./metrics.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
+import { createCloseStaleRuns, staleRunsIntervalMs } from "./stale-runs/close-stale-runs.job.js";
 import { createSweepAlerts } from "./sweep/sweep-alerts.job.js";
 
 export interface JobDeps {
@@ -19,13 +20,15 @@ export interface JobDeps {
   dashboardUrl: string;
   sweepIntervalMs: number;
   eventRetentionMonths: number | undefined;
+  /** Undefined where silent runs are left running. */
+  staleAfterMs: number | undefined;
   now(): Date;
   isStopping(): boolean;
 }
 
 /** Everything that the worker does: jobs that come through the queue, and jobs that come with time. */
 export function createJobs(deps: JobDeps) {
-  const { pool, queue, mailer, metrics, log, dashboardUrl, now, isStopping } = deps;
+  const { pool, queue, mailer, metrics, log, dashboardUrl, staleAfterMs, now, isStopping } = deps;
   const periodic: PeriodicJob[] = [
     {
       name: "sweep-alerts",
@@ -35,7 +38,7 @@ export function createJobs(deps: JobDeps) {
     },
     {
       name: "purge-expired",
-      what: "removes traces past their plan's retention, old salts and counters",
+      what: "removes traces past their plan's retention, old salts, idempotency keys and counters",
       everyMs: 3_600_000,
       run: createPurgeExpired({ pool, log, now, isStopping }),
     },
@@ -53,6 +56,14 @@ export function createJobs(deps: JobDeps) {
       }),
     },
   ];
+  if (staleAfterMs !== undefined) {
+    periodic.push({
+      name: "close-stale-runs",
+      what: "closes running traces without a write for so long, and queues the mails that this owes",
+      everyMs: staleRunsIntervalMs(staleAfterMs),
+      run: createCloseStaleRuns({ pool, queue, log, staleAfterMs, isStopping }),
+    });
+  }
   const queued = {
     traceFinalized: {
       what: "sends the mail that a failed run owes",

@@ -1,9 +1,12 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createTraceFinalizedQueue, queueAlert, type TraceFinalized } from "@waymark/queue";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { loadConfig } from "./config.js";
 import { startWorker } from "./start-worker.js";
-import { createTestLog, makeFailedRun, readAlert, startResendStub, until } from "./worker.fixture.js";
+import { createTestLog, makeFailedRun, makeRunningRun, readAlert, startResendStub, until } from "./worker.fixture.js";
 
 const database = useDatabase();
 const closers: (() => Promise<unknown>)[] = [];
@@ -111,6 +114,38 @@ function suite(redisUrl?: string) {
 
 describe("the worker with its queue in Postgres", () => suite());
 describeWithRedis("the worker with its queue in Redis", (redisUrl) => suite(redisUrl));
+
+describe("a run that died silently", () => {
+  it("leads to one mail file, with several workers at work, and only where the worker is told to look", async () => {
+    const run = await makeRunningRun(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
+    const folder = await mkdtemp(join(tmpdir(), "waymark-worker-"));
+    closers.push(() => rm(folder, { recursive: true }));
+    const env = { DATABASE_URL: database.url, WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
+    const startWith = async (more: NodeJS.ProcessEnv) => {
+      const { log, lines } = createTestLog();
+      const worker = await startWorker(loadConfig({ ...env, ...more }), log);
+      closers.push(() => worker.stop());
+      return lines.find(({ msg }) => msg === "working")?.["jobs"];
+    };
+    const statusOf = async () =>
+      (await database.pool.query("SELECT status FROM trace WHERE id = $1", [run.traceId])).rows[0].status;
+    expect(await startWith({})).not.toContain("close-stale-runs");
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await statusOf()).toBe("running");
+
+    const jobs = await Promise.all([1, 2, 3].map(() => startWith({ TRACE_STALE_AFTER: "30s" })));
+    for (const names of jobs) expect(names).toContain("close-stale-runs");
+    const files = () => readdir(join(folder, "mails")).catch(() => []);
+    await until(async () => (await files()).some((name) => name.endsWith(".eml")));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const mails = await files();
+    expect(mails).toHaveLength(1);
+    const mail = await readFile(join(folder, "mails", mails[0] ?? ""), "utf8");
+    expect(mail).toContain(`To: ${run.email}`);
+    expect(mail).toMatch(/^Subject: .*a_silent_run/m);
+    expect(await statusOf()).toBe("timeout");
+  });
+});
 
 describe("the worker's operations port", () => {
   it("answers health, readiness by store, and metrics", async () => {

@@ -42,6 +42,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     dashboardUrl: config.mail.dashboardUrl,
     sweepIntervalMs: config.sweepIntervalMs,
     eventRetentionMonths: config.eventRetentionMonths,
+    staleAfterMs: config.staleAfterMs,
     now: () => new Date(),
     isStopping: () => isStopping,
   });

@@ -62,6 +62,38 @@ export async function makeFailedRun(pool: pg.Pool, settings: RunSettings = {}): 
   return { accountId, alertId, traceId, email };
 }
 
+/** A run that nobody finished, and when its rows were last written. */
+export interface RunningRun {
+  plan?: "free" | "pro";
+  /** Seconds since the trace's row was written. */
+  quietSeconds: number;
+  /** The same for each of its spans, in the order of their ids. */
+  spansQuietSeconds?: readonly number[];
+  status?: string;
+  /** Null where the run did not say when it ended. */
+  endedAt?: string | null;
+}
+
+/** An account with a run, of which the last sign of life is as long ago as the test says. */
+export async function makeRunningRun(pool: pg.Pool, run: RunningRun) {
+  const [accountId, traceId] = [uuid(), uuid()];
+  const email = `${accountId}@example.com`;
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, $3)", [accountId, email, run.plan ?? "pro"]);
+  await pool.query(
+    `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, written_at)
+     VALUES ($1, $2, 'support-bot', 'a silent run', $3, '2026-01-02T03:04:05Z', $4, now() - make_interval(secs => $5))`,
+    [accountId, traceId, run.status ?? "running", run.endedAt ?? null, run.quietSeconds],
+  );
+  for (const seconds of run.spansQuietSeconds ?? []) {
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, written_at)
+       VALUES ($1, $2, $3, 'a step', 'ok', '2026-01-02T03:04:06Z', now() - make_interval(secs => $4))`,
+      [accountId, traceId, uuid(), seconds],
+    );
+  }
+  return { accountId, traceId, email };
+}
+
 /** A trace of a given age with one span and a settled alert, as retention finds it. */
 export async function makeOldTrace(pool: pg.Pool, { accountId, ageMs }: { accountId: string; ageMs: number }) {
   const suffix = uuid().slice(-12);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { z } from "zod";
-import { ConfigError, commonVariables, integerVariable, portVariable, readEnv } from "./env.js";
+import { ConfigError, commonVariables, durationVariable, integerVariable, portVariable, readEnv } from "./env.js";
 
 const shape = { ...commonVariables, PORT: portVariable(4100), SIZE: integerVariable({ min: 1, max: 9 }).default(3) };
 const database = { DATABASE_URL: "postgres://localhost/waymark" };
@@ -38,6 +38,46 @@ describe("readEnv", () => {
     expect(() => read("0")).toThrow(ConfigError);
     expect(() => read("10")).toThrow(ConfigError);
     expect(readEnv({ NAME: "x" }, { NAME: z.string() })).toEqual({ NAME: "x" });
+  });
+});
+
+describe("durationVariable", () => {
+  const shape = { AFTER: durationVariable({ min: "1s", max: "90d" }).optional() };
+
+  it.each([
+    ["1", 1_000],
+    ["1s", 1_000],
+    ["90s", 90_000],
+    ["30m", 1_800_000],
+    ["2h", 7_200_000],
+    ["1d", 86_400_000],
+    ["0090", 90_000],
+    ["90d", 7_776_000_000],
+    ["7776000", 7_776_000_000],
+    ["", undefined],
+  ])("reads %j as %s milliseconds", (AFTER, expected) => {
+    expect(readEnv({ AFTER }, shape)).toEqual(expected === undefined ? {} : { AFTER: expected });
+  });
+
+  it.each([
+    "0",
+    "0s",
+    "91d",
+    "7776001",
+    "1.5h",
+    "-1s",
+    "1 h",
+    "1H",
+    "1w",
+    "h",
+    "1h30m",
+    "1e3",
+    "9999999999",
+    "constructor",
+  ])("refuses %j, by name and without its value", (AFTER) => {
+    expect(() => readEnv({ AFTER }, shape)).toThrow(
+      new ConfigError(["AFTER must be a time from 1s to 90d, such as 90s, 30m, 2h, 1d, or seconds"]),
+    );
   });
 });
 

@@ -36,6 +36,29 @@ export function integerVariable(bounds: { min: number; max: number }) {
     .refine((value) => value >= bounds.min && value <= bounds.max, message);
 }
 
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A number of seconds, minutes, hours or days, such as `90s` or `2h`. */
+export type Duration = `${number}${keyof typeof unitMs}`;
+
+/**
+ * A span of time within bounds, as the milliseconds it lasts: `90s`, `30m`, `2h`, `1d`, or plain seconds.
+ * @param bounds both allowed themselves
+ */
+export function durationVariable(bounds: { min: Duration; max: Duration }) {
+  const message = `must be a time from ${bounds.min} to ${bounds.max}, such as 90s, 30m, 2h, 1d, or seconds`;
+  return z
+    .string()
+    .regex(/^\d{1,9}[smhd]?$/, message)
+    .transform(durationMs)
+    .refine((ms) => ms >= durationMs(bounds.min) && ms <= durationMs(bounds.max), message);
+}
+
+function durationMs(text: string): number {
+  const unit = text.at(-1) ?? "";
+  return Number.parseInt(text, 10) * (unit in unitMs ? unitMs[unit as keyof typeof unitMs] : unitMs.s);
+}
+
 /** A TCP port; 0 lets the system choose one. */
 export function portVariable(fallback: number) {
   return integerVariable({ min: 0, max: 65_535 }).default(fallback);

@@ -1,4 +1,12 @@
-export { ConfigError, commonVariables, integerVariable, portVariable, readEnv, urlVariable } from "./env.js";
+export {
+  ConfigError,
+  commonVariables,
+  durationVariable,
+  integerVariable,
+  portVariable,
+  readEnv,
+  urlVariable,
+} from "./env.js";
 export { ListenError, type Listening, type ListenOptions, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
 export { createRegistry, observePool, type PoolCounts } from "./metrics.js";

@@ -72,6 +72,25 @@ describe("retention", () => {
     expect(await countOf(accountId)).toEqual({ trace: 1, span: 3, alert: 1 });
   });
 
+  it("removes idempotency keys after 48 hours, and no sooner, over several batches", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    await database.pool.query(
+      `INSERT INTO idempotency_key (account_id, key, request_hash, ids, created_at)
+       SELECT $1, 'key ' || n, decode(repeat('00', 32), 'hex'), '{}', now() - interval '48 hours' - interval '1 minute' * n
+       FROM generate_series(-1, 2500) AS n WHERE n <> 0`,
+      [accountId],
+    );
+    const keysLeft = async () => {
+      const { rows } = await database.pool.query("SELECT key FROM idempotency_key WHERE account_id = $1", [accountId]);
+      return rows.map(({ key }) => key);
+    };
+    await purge(() => true);
+    expect(await keysLeft()).toHaveLength(2_501);
+    await Promise.all([purge(), purge()]);
+    await purge();
+    expect(await keysLeft()).toEqual(["key -1"]);
+  });
+
   it("destroys salts after 48 hours and clears counters of requests whose minute is over", async () => {
     await database.pool.query(
       `INSERT INTO visitor_salt (day, salt, created_at) VALUES

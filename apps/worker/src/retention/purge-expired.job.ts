@@ -3,7 +3,7 @@ import { uuidV7Floor } from "@waymark/database";
 import { isPlanId, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { listAccounts, type Purged, purgeAccount, purgeRateLimits } from "./purge.query.js";
+import { listAccounts, type Purged, purgeAccount, purgeIdempotencyKeys, purgeRateLimits } from "./purge.query.js";
 
 export interface PurgeDeps {
   pool: pg.Pool;
@@ -14,10 +14,12 @@ export interface PurgeDeps {
 }
 
 const dayMs = 24 * 3_600_000;
+/** Clients may count on a day; the second one is for clocks that differ and rounds that fail. */
+const idempotencyKeysMs = 2 * dayMs;
 
 /**
  * Removes what is past its time: traces by the plan that the account has now (trace contract, "Limits"), the salts of visitor
- * hashes, and counters of requests.
+ * hashes, idempotency keys, and counters of requests.
  */
 export function createPurgeExpired({ pool, log, now, isStopping }: PurgeDeps): () => Promise<Purged> {
   return async () => {
@@ -32,9 +34,11 @@ export function createPurgeExpired({ pool, log, now, isStopping }: PurgeDeps): (
       total.alert += purged.alert;
     }
     const salts = await purgeSalts(pool, now());
+    const before = new Date(now().getTime() - idempotencyKeysMs);
+    const idempotencyKeys = await purgeIdempotencyKeys(pool, { before, isStopping });
     const rateLimits = await purgeRateLimits(pool, now());
     const count = total.trace + total.span + total.alert;
-    if (count > 0) log.info({ ...total, salts, rateLimits }, "data past its retention removed");
+    if (count > 0) log.info({ ...total, salts, idempotencyKeys, rateLimits }, "data past its retention removed");
     return total;
   };
 }

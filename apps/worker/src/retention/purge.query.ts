@@ -65,6 +65,31 @@ export async function* listAccounts(pool: pg.Pool): AsyncGenerator<{ id: string;
   }
 }
 
+/** One batch of the oldest idempotency keys, along `idempotency_key_created_at_idx`. */
+const purgeIdempotencyKeysSql = `
+  DELETE FROM idempotency_key WHERE (account_id, key) IN (
+    SELECT account_id, key FROM idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
+    FOR UPDATE SKIP LOCKED)`;
+
+/**
+ * Removes what requests with an `Idempotency-Key` before the given time were answered.
+ * @param isStopping asked between batches
+ */
+export async function purgeIdempotencyKeys(
+  pool: pg.Pool,
+  { before, isStopping }: { before: Date; isStopping: () => boolean },
+): Promise<number> {
+  let total = 0;
+  let removed = batchRows;
+  while (removed === batchRows && !isStopping()) {
+    const values = [before, batchRows];
+    const { rowCount } = await pool.query({ name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql, values });
+    removed = rowCount ?? 0;
+    total += removed;
+  }
+  return total;
+}
+
 /** Removes counters of requests whose minute is over. A read of all of the table, which has a row per active key. */
 export async function purgeRateLimits(pool: pg.Pool, now: Date): Promise<number> {
   const { rowCount } = await pool.query("DELETE FROM rate_limit WHERE expire < $1", [now.getTime()]);
