@@ -365,6 +365,8 @@ describe("POST /v1/traces", () => {
       const account = await test.makeAccount("pro");
       const emptySpans = Buffer.from(Array.from({ length: 500_000 }, () => [0x12, 0]).flat());
       await sendProtobuf(account, wrap(0x0a, wrap(0x12, emptySpans))).expect(400);
+      const spans = `[${"{},".repeat(1_000_000)}{}]`;
+      await sendJson(account, `{"resourceSpans":[{"scopeSpans":[{"spans":${spans}}]}]}`).expect(400);
     });
   });
 
