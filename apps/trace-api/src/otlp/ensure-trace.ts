@@ -1,3 +1,4 @@
+import { AppError } from "@waymark/errors";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
@@ -87,7 +88,9 @@ export function createTraceEnsurer({ pool, gather, createTrace, uuid }: EnsureTr
         return await own;
       } catch (error) {
         // Another instance created it meanwhile.
-        if (!isTakenTrace(error) || attempt >= maxAttempts) throw error;
+        if (!isTakenTrace(error)) throw error;
+        if (attempt >= maxAttempts)
+          throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause: error });
       } finally {
         if (creating.get(label) === own) creating.delete(label);
       }
