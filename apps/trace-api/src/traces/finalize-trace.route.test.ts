@@ -83,6 +83,23 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       expect(await statusesOwed(account)).toEqual(["error", "error", "timeout", "error"]);
     });
 
+    it("is owed anew by a run that goes on after the worker closed it as silent", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await test.pool.query(
+        `WITH alert AS (
+           INSERT INTO alert (account_id, id, trace_id, status) SELECT $1, gen_random_uuid(), $2, 'timeout' RETURNING id
+         )
+         UPDATE trace SET status = 'timeout', alert_id = alert.id FROM alert WHERE account_id = $1 AND trace.id = $2`,
+        [account.id, id],
+      );
+      await patch(account, id, { status: "timeout" });
+      expect(await statusesOwed(account)).toEqual(["timeout"]);
+      await patch(account, id, { status: "success" });
+      await patch(account, id, { status: "error" });
+      expect(await statusesOwed(account)).toEqual(["timeout", "error"]);
+    });
+
     it("is owed for a trace that was created failed, when a PATCH finalizes it", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace({ status: "error" });
