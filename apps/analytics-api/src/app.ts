@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRouter, publicRoutes, requestContext } from "@waymark/http";
+import { mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -41,7 +41,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(api.basePath, authenticate(deps.keys));
   app.use(api.basePath, rateLimit(deps.limiter));
   app.use(api.basePath, requireStatisticsPlan);
-  app.use(api.basePath, createRouter(routes, api.basePath));
+  mountRoutes(app, routes, { basePath: api.basePath });
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

@@ -2,7 +2,7 @@ import type { Collector } from "@waymark/analytics";
 import { WriterFullError } from "@waymark/analytics";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRouter, publicRoutes, requestContext } from "@waymark/http";
+import { mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type { Logger } from "pino";
@@ -38,7 +38,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext(deps));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(["/api/event", "/js"], allowAnyOrigin);
-  app.use(createRouter(routes, api.basePath, createBeaconReader()));
+  mountRoutes(app, routes, { basePath: api.basePath, readBody: createBeaconReader() });
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable, log: deps.log }));
   return app;

@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createBodyReader, createRouter, publicRoutes, requestContext } from "@waymark/http";
+import { createBodyReader, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -62,8 +62,9 @@ export function createApp(deps: AppDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.use(requestContext(deps));
-  app.use(api.basePath, authenticate(deps.keys));
-  app.use(api.basePath, createRouter(routes, api.basePath, createBodyReader(deps.bodyLimitBytes)));
+  const guards = [authenticate(deps.keys)];
+  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody: createBodyReader(deps.bodyLimitBytes) });
+  app.use(api.basePath, ...guards);
   app.use(otlpRouter(storing));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(notFoundHandler);

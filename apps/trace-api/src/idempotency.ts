@@ -34,8 +34,8 @@ export type Once = <Result extends { outcome: string }>(
 export function createOnce(): Once {
   const inHand = new Set<string>();
   return async (accountId, idempotency, run) => {
-    const name = idempotency && `${accountId} ${idempotency.key}`;
-    if (name === undefined) return accept(await run());
+    if (!idempotency) return accept(await run());
+    const name = `${accountId} ${idempotency.key}`;
     if (inHand.has(name)) throw inProgress();
     inHand.add(name);
     try {

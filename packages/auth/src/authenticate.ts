@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import type { RequestHandler, Response } from "express";
+import type { NextFunction, RequestHandler, Response } from "express";
 import type { Principal } from "./find-key.query.js";
 import type { KeyDirectory } from "./key-directory.js";
 
@@ -8,13 +8,18 @@ import type { KeyDirectory } from "./key-directory.js";
  * revoked or other-service key (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
  */
 export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {
-  return async (request, response, next) => {
-    const key = bearerToken(request.get("authorization"));
-    const principal = key === undefined ? undefined : await directory.find(key);
+  const admit = (principal: Principal | undefined, response: Response, next: NextFunction) => {
     if (!principal)
       throw new AppError("invalid_api_key", { headers: { "WWW-Authenticate": 'Bearer realm="waymark"' } });
     response.locals["principal"] = principal;
     next();
+  };
+  return (request, response, next) => {
+    const key = bearerToken(request.headers.authorization);
+    const found = key === undefined ? undefined : directory.find(key);
+    return found instanceof Promise
+      ? found.then((principal) => admit(principal, response, next))
+      : admit(found, response, next);
   };
 }
 

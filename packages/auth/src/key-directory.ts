@@ -25,10 +25,10 @@ export interface KeyDirectoryOptions {
 /** Knows which keys of a service are good, and for whom. */
 export interface KeyDirectory {
   /**
-   * Who a key acts for, or undefined when it is malformed, unknown, revoked or of another service. Rejects only when the
-   * database cannot be asked.
+   * Who a key acts for, or undefined when it is malformed, unknown, revoked or of another service. What is remembered comes
+   * at once, anything else by a promise, which rejects only when the database cannot be asked.
    */
-  find(key: string): Promise<Principal | undefined>;
+  find(key: string): Principal | undefined | Promise<Principal | undefined>;
   stop(): Promise<void>;
 }
 
@@ -76,6 +76,15 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     return principal;
   }
 
+  async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
+    entries.delete(id);
+    const pending = loading.get(id) ?? load(hash, id).finally(() => loading.delete(id));
+    loading.set(id, pending);
+    const principal = await pending;
+    if (principal) used.add(principal.keyId);
+    return principal;
+  }
+
   async function flush(): Promise<void> {
     if (used.size === 0) return;
     const keyIds = [...used];
@@ -89,20 +98,14 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   timer.unref();
 
   return {
-    async find(key) {
+    find(key) {
       if (!isApiKeyOf(service, key)) return undefined;
       const hash = hashApiKey(key);
       const id = hash.toString("latin1");
       const entry = entries.get(id);
-      let principal = entry?.principal;
-      if (!entry || now() - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) {
-        entries.delete(id);
-        const pending = loading.get(id) ?? load(hash, id).finally(() => loading.delete(id));
-        loading.set(id, pending);
-        principal = await pending;
-      }
-      if (principal) used.add(principal.keyId);
-      return principal;
+      if (!entry || now() - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) return lookUp(hash, id);
+      used.add(entry.principal.keyId);
+      return entry.principal;
     },
     async stop() {
       clearInterval(timer);

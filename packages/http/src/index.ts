@@ -6,9 +6,9 @@ export { publicRoutes } from "./public-routes.js";
 export { markRoute, requestContext, requestLog } from "./request-context.js";
 export {
   type Answer,
-  createRouter,
   type DocumentedAnswer,
   errorSchema,
+  mountRoutes,
   type Route,
   refuseMethod,
   route,

@@ -1,3 +1,4 @@
+import { binaryArray } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
@@ -115,7 +116,7 @@ async function insertSpansOnce(pool: pg.Pool, requests: readonly SpansToAdd[]): 
 }
 
 /** The values that both statements begin with: the requests, and their spans with the places of these. */
-function valuesOf(requests: readonly SpansToAdd[]): unknown[][] {
+function valuesOf(requests: readonly SpansToAdd[]): unknown[] {
   const spans = requests.flatMap((request) => request.spans);
   return [
     requests.map(({ accountId }) => accountId),
@@ -126,8 +127,14 @@ function valuesOf(requests: readonly SpansToAdd[]): unknown[][] {
     spans.map(({ span }) => span.status),
     spans.map(({ span }) => span.started_at),
     spans.map(({ span }) => span.ended_at),
-    spans.map(({ span }) => span.input?.text),
-    spans.map(({ span }) => span.output?.text),
+    binaryArray(
+      "json",
+      spans.map(({ span }) => span.input?.text ?? null),
+    ),
+    binaryArray(
+      "json",
+      spans.map(({ span }) => span.output?.text ?? null),
+    ),
     spans.map(({ span }) => span.error),
     spans.map(({ span }) => span.parent_span_id),
   ];

@@ -1,3 +1,4 @@
+import { binaryArray } from "@waymark/database";
 import type pg from "pg";
 import { keyStateSql } from "../idempotency.js";
 import type { CreateTraceResult, TraceRow } from "./create-trace.query.js";
@@ -68,7 +69,10 @@ export async function insertTracesOnce(
       rows.map(({ trace }) => trace.status),
       rows.map(({ trace }) => trace.started_at),
       rows.map(({ trace }) => trace.ended_at),
-      rows.map(({ trace }) => trace.metadata?.text),
+      binaryArray(
+        "json",
+        rows.map(({ trace }) => trace.metadata?.text ?? null),
+      ),
       rows.map(({ idempotency }) => idempotency?.key),
       rows.map(({ idempotency }) => idempotency?.requestHash),
       plan.tracesPerMonth,

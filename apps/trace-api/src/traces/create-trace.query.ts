@@ -1,3 +1,4 @@
+import { binaryArray } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
@@ -166,7 +167,10 @@ async function insertTraces(
       rows.map(({ trace }) => trace.status),
       rows.map(({ trace }) => trace.started_at),
       rows.map(({ trace }) => trace.ended_at),
-      rows.map(({ trace }) => trace.metadata?.text),
+      binaryArray(
+        "json",
+        rows.map(({ trace }) => trace.metadata?.text ?? null),
+      ),
       rows.map(({ otlp }) => otlp && `\\x${otlp.traceId}`),
     ],
   });
