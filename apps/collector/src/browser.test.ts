@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/auth";
-import { createPrisma, createUuidV7 } from "@waymark/database";
+import { createUuidV7 } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { describeWithChromium, useDatabase } from "@waymark/testing";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { type RunningApp, useProcesses } from "./processes.fixture.js";

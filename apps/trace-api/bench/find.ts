@@ -1,6 +1,7 @@
 import { cpus } from "node:os";
 import { createAccount, issueKey } from "@waymark/auth";
-import { createPool, createPrisma } from "@waymark/database";
+import { createPool } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { listAgentsStatement } from "../src/agents/list-agents.query.js";

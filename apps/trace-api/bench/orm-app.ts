@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hashApiKey } from "@waymark/auth";
-import { createPool, createPrisma, createUuidV7, Prisma } from "@waymark/database";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { createPrisma, Prisma } from "@waymark/database/prisma";
 import express, { type Request } from "express";
 
 /**

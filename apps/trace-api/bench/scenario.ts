@@ -1,5 +1,6 @@
 import { createAccount, issueKey } from "@waymark/auth";
-import { createPrisma, createUuidV7 } from "@waymark/database";
+import { createUuidV7 } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import type pg from "pg";
 import { newestRuns, spansPerRequest } from "./bulk-bodies.js";
 import type { LoadRequest } from "./load.js";

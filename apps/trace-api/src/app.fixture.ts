@@ -1,7 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
 import { createAccount, createKeyDirectory, issueKey } from "@waymark/auth";
-import { createPool, createPrisma, createUuidV7 } from "@waymark/database";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/auth";
 import { type ApiClient, createWaymark, type Waymark } from "@waymark/client";
-import { createPrisma } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { openFaultyProxy } from "./faulty-proxy.fixture.js";
 import { startService } from "./service.fixture.js";

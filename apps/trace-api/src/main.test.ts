@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/auth";
-import { createPool, createPrisma } from "@waymark/database";
+import { createPool } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";

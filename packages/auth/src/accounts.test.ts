@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createPrisma } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { AccountError, changePlan, createAccount, findAccount, listAccounts } from "./accounts.js";
 import { hashApiKey } from "./api-key.js";

@@ -1,4 +1,5 @@
-import { createUuidV7, isUuid, Prisma, type PrismaClient } from "@waymark/database";
+import { createUuidV7, isUuid } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import { isPlanId, type PlanId } from "@waymark/plan";
 
 /** An account as it is shown: no secrets in it. */
@@ -32,7 +33,8 @@ export async function createAccount(prisma: PrismaClient, input: { email: string
     const account = await prisma.account.create({ data: { id: uuid(), email, plan: input.plan } });
     return present(account);
   } catch (error) {
-    if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002") {
+    // Prisma's code for a unique index. Its error class would bring the whole client into services that never use it.
+    if ((error as { code?: unknown } | null)?.code === "P2002") {
       throw new AccountError(`There is an account with the address ${email} already.`, { cause: error });
     }
     throw error;

@@ -1,4 +1,5 @@
-import { createUuidV7, isUuid, type PrismaClient } from "@waymark/database";
+import { createUuidV7, isUuid } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import { AccountError, findAccount } from "./accounts.js";
 import { createApiKey, type KeyService } from "./api-key.js";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createPrisma } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { pino } from "pino";
 import { changePlan, createAccount } from "./accounts.js";

@@ -1,5 +1,6 @@
 import { findAccount } from "@waymark/auth";
-import { isUuid, type PrismaClient } from "@waymark/database";
+import { isUuid } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";
 

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import { createPool, createPrisma, type PrismaClient } from "@waymark/database";
+import { createPool } from "@waymark/database";
+import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";
 import { explainError } from "./explain-error.js";

@@ -1,5 +1,6 @@
 import { findAccount } from "@waymark/auth";
-import { createUuidV7, isUuid, type PrismaClient } from "@waymark/database";
+import { createUuidV7, isUuid } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";

@@ -1,5 +1,5 @@
 import { findAccount } from "@waymark/auth";
-import type { PrismaClient } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import { planOf, utcMonth } from "@waymark/plan";
 
 /** What an account has used of its plan, and when it starts anew. */

@@ -1,8 +1,6 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
-export { Prisma, type PrismaClient } from "./generated/prisma/client.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { createPool, type PoolOptions } from "./pool.js";
-export { createPrisma } from "./prisma.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
 export { createUuidV7, formatUuid, isUuid, uuidV7Floor } from "./uuid.js";

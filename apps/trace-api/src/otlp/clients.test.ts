@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/auth";
-import { createPrisma } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";

@@ -9,7 +9,7 @@ import {
   revokeKey,
 } from "@waymark/auth";
 import { createSite, listSites } from "@waymark/cli";
-import type { PrismaClient } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 
 /** A demo account: its keys, and its site with visits. */

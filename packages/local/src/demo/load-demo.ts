@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { createPool, createPrisma } from "@waymark/database";
+import { createPool } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
 import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState, writeDemoState } from "./demo-accounts.js";
 import { loadVisits, sendRuns, type visitFiles } from "./demo-data.js";
 
