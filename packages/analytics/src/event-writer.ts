@@ -1,9 +1,8 @@
-import { isDatabaseUnavailable } from "@waymark/database";
+import { inTransaction, isDatabaseUnavailable } from "@waymark/database";
 import type pg from "pg";
 import type { Partitions } from "./partitions.query.js";
 import { recordEvents } from "./record-events.js";
 import type { SiteEvent } from "./site-event.js";
-import { inTransaction } from "./transaction.js";
 
 /** Events that wait at most; more are refused rather than held in memory. */
 const defaultMaxWaiting = 10_000;

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { inTransaction } from "@waymark/database";
 import type pg from "pg";
 import { createBotCheck } from "./bots.js";
 import { lineId } from "./event-id.js";
@@ -10,7 +11,6 @@ import { recordEvents } from "./record-events.js";
 import { loadReferrers } from "./referrer-directory.js";
 import type { SiteEvent } from "./site-event.js";
 import { createSourceClassifier } from "./source.js";
-import { inTransaction } from "./transaction.js";
 import { createUserAgentReader } from "./user-agent.js";
 import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts } from "./visitors.js";
 

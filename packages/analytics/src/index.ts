@@ -18,5 +18,4 @@ export { recordEvents } from "./record-events.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
 export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./site-event.js";
 export { type Classification, createSourceClassifier } from "./source.js";
-export { inTransaction } from "./transaction.js";
 export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";

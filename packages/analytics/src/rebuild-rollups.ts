@@ -1,7 +1,7 @@
+import { inTransaction } from "@waymark/database";
 import type pg from "pg";
 import { type Difference, listDays, rebuildDay } from "./rebuild-rollups.query.js";
 import { lockSites } from "./record-events.query.js";
-import { inTransaction } from "./transaction.js";
 
 export interface RebuildOptions {
   pool: pg.Pool;

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import { createUuidV7, formatUuid } from "@waymark/database";
+import { createUuidV7, formatUuid, inTransaction } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
-import { inTransaction } from "./transaction.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();

@@ -2,5 +2,6 @@ export { type AccessListener, type AccessListenerOptions, listenForAccessChanges
 export { binaryArray } from "./binary-array.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { createPool, type PoolOptions } from "./pool.js";
+export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
 export { createUuidV7, formatUuid, isUuid, uuidV7Floor } from "./uuid.js";

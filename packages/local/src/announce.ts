@@ -30,7 +30,7 @@ export function describeSystem(system: RunningSystem): string {
       `  data, logs     ${system.dataFolder}`,
     ],
   ];
-  if (accounts) parts.push(describeKeys(accounts), describeCalls(system, accounts));
+  if (accounts) parts.push(describeKeys(accounts), describeCalls(system, accounts), describeExporter(system, accounts));
   parts.push(describeTag(collectorUrl, accounts?.pro.site.domain ?? "YOUR-DOMAIN"));
   parts.push(["The command line works beside it: npx --yes pnpm@10.34.9 waymark --help", "Ctrl-C stops all of it."]);
   return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
@@ -43,6 +43,16 @@ function describeKeys({ free, pro }: DemoAccounts): string[] {
     `        analytics  ${keys.analytics}`,
   ]);
   return ["Demo keys:", "", ...lines];
+}
+
+function describeExporter({ traceUrl }: RunningSystem, { pro }: DemoAccounts): string[] {
+  return [
+    "An OpenTelemetry exporter sends its runs here with these in its environment, and the last line follows them:",
+    "",
+    `  OTEL_EXPORTER_OTLP_ENDPOINT=${traceUrl}`,
+    `  OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${pro.keys.trace}`,
+    `  WAYMARK_TRACE_KEY=${pro.keys.trace} WAYMARK_TRACE_URL=${traceUrl} npx --yes pnpm@10.34.9 waymark trace tail`,
+  ];
 }
 
 function describeTag(collectorUrl: string, domain: string): string[] {

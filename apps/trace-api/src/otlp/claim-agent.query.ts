@@ -1,3 +1,4 @@
+import { withTransaction } from "@waymark/database";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import { findAgent, lockAgentsSql } from "../traces/create-trace.query.js";
@@ -33,22 +34,11 @@ export function createAgentClaim({ pool }: { pool: pg.Pool }) {
 async function claimWithin(pool: pg.Pool, { accountId, agentId }: AgentToClaim, maxAgents: number): Promise<boolean> {
   const before = await findAgent(pool, accountId, agentId);
   if (before.known || before.agents >= maxAgents) return before.known;
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query("BEGIN");
+  return withTransaction(pool, async (client) => {
     await client.query(lockAgentsSql, [accountId]);
     const { known, agents } = await findAgent(client, accountId, agentId);
     const isAllowed = known || agents < maxAgents;
     if (isAllowed) await client.query(insertAgentSql, [accountId, agentId]);
-    await client.query("COMMIT");
     return isAllowed;
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  } finally {
-    // A connection whose transaction failed is not given back: its state is not known.
-    client.release(failure);
-  }
+  });
 }

@@ -1,4 +1,4 @@
-import { binaryArray } from "@waymark/database";
+import { binaryArray, withTransaction } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
@@ -185,22 +185,8 @@ async function insertTraces(
 }
 
 /** The first trace of a new agent: both are stored or neither, and the agent limit is decided under a lock. */
-async function claimAgent(pool: pg.Pool, input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query("BEGIN");
-    const result = await claimAgentLocked(client, input, maxAgents);
-    await client.query(result.outcome === "created" ? "COMMIT" : "ROLLBACK");
-    return result;
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  } finally {
-    // A connection whose transaction failed is not given back: its state is not known.
-    client.release(failure);
-  }
+function claimAgent(pool: pg.Pool, input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
+  return withTransaction(pool, (client) => claimAgentLocked(client, input, maxAgents));
 }
 
 async function claimAgentLocked(
