@@ -5,15 +5,26 @@ import { buffer } from "node:stream/consumers";
 
 /**
  * What becomes of a request: `pass`; `drop-answer` forwards it and, when the service has answered, breaks the connection
- * instead; a status is answered in the service's place.
+ * instead; a status is answered in the service's place, or in place of its answer where the request is passed on.
  */
-export type Fate = "pass" | "drop-answer" | { status: number; headers?: Record<string, string>; body?: unknown };
+export type Fate = "pass" | "drop-answer" | Refusal;
+
+/** What a client is answered instead of what the service says. */
+export interface Refusal {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Whether the service gets the request all the same. */
+  isPassedOn?: boolean;
+}
 
 /** A proxy between a client and the service, whose faults a test decides. */
 export interface FaultyProxy {
   readonly url: string;
   /** How many requests came, and how many answers of the service were dropped. */
   readonly counts: { requests: number; dropped: number };
+  /** Requests that were answered, in order: how their bodies were compressed, and the status that the client got. */
+  readonly seen: { encoding: string | undefined; status: number }[];
   close(): Promise<void>;
 }
 
@@ -27,14 +38,22 @@ export async function openFaultyProxy(
 ): Promise<FaultyProxy> {
   const agent = new Agent({ keepAlive: true });
   const counts = { requests: 0, dropped: 0 };
+  const seen: FaultyProxy["seen"] = [];
   const server = createServer((incoming, outgoing) => {
     const fate = decide(++counts.requests, `${incoming.method} ${incoming.url}`);
-    if (typeof fate === "object") return answer(incoming, outgoing, fate);
+    const note = (status: number) => seen.push({ encoding: incoming.headers["content-encoding"], status });
+    if (typeof fate === "object" && !fate.isPassedOn) {
+      note(fate.status);
+      return void incoming.resume().once("end", () => refuse(outgoing, fate));
+    }
     forward(incoming, agent, port)
       .then(({ status, headers, body }) => {
-        if (fate === "pass") return outgoing.writeHead(status, headers).end(body);
-        counts.dropped++;
-        return incoming.socket.destroy();
+        if (fate === "drop-answer") {
+          counts.dropped++;
+          return incoming.socket.destroy();
+        }
+        note(typeof fate === "object" ? fate.status : status);
+        return typeof fate === "object" ? refuse(outgoing, fate) : outgoing.writeHead(status, headers).end(body);
       })
       .catch(() => incoming.socket.destroy());
   }).listen(0, "127.0.0.1");
@@ -42,6 +61,7 @@ export async function openFaultyProxy(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    seen,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -59,10 +79,6 @@ async function forward(incoming: IncomingMessage, agent: Agent, port: number) {
   return { status: response.statusCode ?? 502, headers: response.headers, body: await buffer(response) };
 }
 
-function answer(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { status, headers, body }: Exclude<Fate, string>,
-): void {
-  incoming.resume().once("end", () => outgoing.writeHead(status, headers).end(JSON.stringify(body ?? {})));
+function refuse(outgoing: ServerResponse, { status, headers, body }: Refusal): void {
+  outgoing.writeHead(status, headers).end(JSON.stringify(body ?? {}));
 }

@@ -3,24 +3,27 @@ import { createAccount, issueKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";
+import { type FaultyProxy, openFaultyProxy, type Refusal } from "../faulty-proxy.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { type ClientOptions, runClient } from "./client-program.fixture.js";
 import { type ModelServer, startModelServer } from "./model-server.fixture.js";
-import { type Fault, startUnreliableProxy, type UnreliableProxy } from "./unreliable-proxy.fixture.js";
+
+/** What a service in trouble says. */
+const retryAfter = { "Retry-After": "1" };
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);
 let service: ServiceProcess;
 let model: ModelServer;
-let proxies: UnreliableProxy[] = [];
+let proxies: FaultyProxy[] = [];
 let accounts = 0;
 
 beforeAll(async () => {
   model = await startModelServer();
   service = await startService({ databaseUrl: database.url });
 });
-afterEach(() => {
-  for (const proxy of proxies) proxy.stop();
+afterEach(async () => {
+  for (const proxy of proxies) await proxy.close();
   proxies = [];
 });
 afterAll(async () => {
@@ -69,8 +72,8 @@ function serviceUrl(): string {
   return `http://127.0.0.1:${service.port}`;
 }
 
-async function startProxy(faults: readonly Fault[] = []): Promise<UnreliableProxy> {
-  const proxy = await startUnreliableProxy(serviceUrl(), faults);
+async function startProxy(faults: readonly Refusal[] = []): Promise<FaultyProxy> {
+  const proxy = await openFaultyProxy(service.port, (count) => faults[count - 1] ?? "pass");
   proxies.push(proxy);
   return proxy;
 }
@@ -254,9 +257,12 @@ describe.each([
   });
 
   it.each([
-    ["is refused with 429 and Retry-After", { status: 429, isPassedOn: false }],
-    ["is refused with 503 and Retry-After", { status: 503, isPassedOn: false }],
-    ["is answered with 503 and Retry-After after the service committed it", { status: 503, isPassedOn: true }],
+    ["is refused with 429 and Retry-After", { status: 429, headers: retryAfter, isPassedOn: false }],
+    ["is refused with 503 and Retry-After", { status: 503, headers: retryAfter, isPassedOn: false }],
+    [
+      "is answered with 503 and Retry-After after the service committed it",
+      { status: 503, headers: retryAfter, isPassedOn: true },
+    ],
   ])("delivers once what at first %s", async (__, fault) => {
     const account = await makeAccount();
     const proxy = await startProxy([fault]);
