@@ -1,6 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
+import { createKnownAgents } from "../agents/known-agents.js";
 import { findAgent, lockAgentsSql } from "../traces/create-trace.query.js";
 
 /** An agent that a trace which exists already turns out to be of. */
@@ -13,20 +14,15 @@ export interface AgentToClaim {
 /** Stores an agent unless it is stored already; one probe of `agent_pkey`. */
 const insertAgentSql = "INSERT INTO agent (account_id, id) VALUES ($1, $2) ON CONFLICT (account_id, id) DO NOTHING";
 
-/** Agents remembered at most; they are never deleted, so what is remembered stays true. */
-const maxKnownAgents = 20_000;
-
 /** Claims agents within the plan's limit, exactly, as creating a trace does; false where the limit refuses one. */
 export function createAgentClaim({ pool }: { pool: pg.Pool }) {
-  const known = new Set<string>();
+  const known = createKnownAgents();
   return async (input: AgentToClaim): Promise<boolean> => {
-    const key = `${input.accountId} ${input.agentId}`;
-    if (known.has(key)) return true;
+    if (known.has(input.accountId, input.agentId)) return true;
     const maxAgents = input.plan.agents;
     if (maxAgents === null) await pool.query(insertAgentSql, [input.accountId, input.agentId]);
     else if (!(await claimWithin(pool, input, maxAgents))) return false;
-    if (known.size >= maxKnownAgents) known.clear();
-    known.add(key);
+    known.add(input.accountId, input.agentId);
     return true;
   };
 }

@@ -2,6 +2,7 @@ import { binaryArray, withTransaction } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
+import { createKnownAgents } from "../agents/known-agents.js";
 import type { Gather } from "../gather.js";
 import type { KeyRefusal } from "../idempotency.js";
 import { insertTracesOnce } from "./create-trace-once.query.js";
@@ -90,12 +91,9 @@ const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND m
 /** Whether a request was stored with the key; one probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
-/** Agents remembered at most; they are never deleted, so what is remembered stays true. */
-const maxKnownAgents = 20_000;
-
 /** Creates traces, each with its agent and its place in the month, exactly within the plan's limits. */
 export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  const knownAgents = new Set<string>();
+  const knownAgents = createKnownAgents();
   const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
     run: (rows) => insertTraces(pool, rows),
@@ -118,17 +116,13 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
     if (input.otlp?.isAgentSettled === false) return insert({ ...input, isAgentKnown: true });
-    const agentKey = `${input.accountId} ${input.trace.agent_id}`;
-    const isAgentKnown = knownAgents.has(agentKey);
+    const isAgentKnown = knownAgents.has(input.accountId, input.trace.agent_id);
     const maxAgents = input.plan.agents;
     const result =
       isAgentKnown || maxAgents === null
         ? await insert({ ...input, isAgentKnown })
         : await insertWithinAgentLimit(input, maxAgents);
-    if (!isAgentKnown && result.outcome === "created") {
-      if (knownAgents.size >= maxKnownAgents) knownAgents.clear();
-      knownAgents.add(agentKey);
-    }
+    if (!isAgentKnown && result.outcome === "created") knownAgents.add(input.accountId, input.trace.agent_id);
     return result;
   };
 }
