@@ -13,12 +13,15 @@ export const errorCodes = {
   span_not_found: { status: 404, message: "Span not found" },
   method_not_allowed: { status: 405, message: "Method not allowed" },
   request_in_progress: { status: 409, message: "A request with this idempotency key is in progress" },
+  trace_full: { status: 413, message: "Trace has too many spans" },
   body_too_large: { status: 413, message: "Body too large" },
   unsupported_media_type: { status: 415, message: "Unsupported content type" },
   idempotency_key_reused: { status: 422, message: "Idempotency key was used for another request" },
   rate_limited: { status: 429, message: "Rate limit exceeded" },
+  account_busy: { status: 429, message: "Too much in progress for this account" },
   trace_limit: { status: 429, message: "Monthly trace limit reached. Upgrade to Pro." },
   internal: { status: 500, message: "Internal server error" },
+  busy: { status: 503, message: "Service temporarily unavailable" },
   unavailable: { status: 503, message: "Service temporarily unavailable" },
 } as const satisfies Record<string, { status: number; message: string }>;
 

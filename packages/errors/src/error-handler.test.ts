@@ -40,6 +40,14 @@ describe("errorHandler", () => {
     });
   });
 
+  it("logs nothing for load above a limit", async () => {
+    const { answer, lines } = ask(() => {
+      throw new AppError("busy", { details: { reason: "32 MiB of spans wait" } });
+    });
+    expect((await answer).status).toBe(503);
+    expect(lines).toEqual([]);
+  });
+
   it("answers anything else with a constant 500 and logs the cause", async () => {
     const { answer, lines } = ask(async () => {
       throw new Error("select * from secrets failed");

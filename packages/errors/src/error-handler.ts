@@ -19,7 +19,8 @@ export interface ErrorHandlerOptions {
 export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler {
   return (thrown: unknown, _request, response, next) => {
     const error = toAppError(thrown, options);
-    if (error.status >= 500) {
+    // Load above a limit is no fault: a metric counts it, and the access log has the status.
+    if (error.status >= 500 && error.code !== "busy") {
       const log: Logger = response.locals["log"] ?? options.log;
       log.error({ err: error.cause ?? error }, error.message);
     }

@@ -3,6 +3,7 @@ export type { IdempotencyKey } from "./idempotency-key.js";
 export { createBodyReader, type JsonBody, parseJsonBody } from "./json-body.js";
 export type { ApiDescription, OpenApiOperation } from "./openapi.js";
 export { publicRoutes } from "./public-routes.js";
+export { createRefusals, type Refusals } from "./refusals.js";
 export { markRoute, requestContext, requestLog } from "./request-context.js";
 export {
   type Answer,

@@ -1,0 +1,36 @@
+import { AppError } from "@waymark/errors";
+import { Counter, type Registry } from "prom-client";
+
+/** Seconds after which a refused client may try again, where the limit does not know better. */
+const retryAfterSeconds = 1;
+
+/** Refuses what goes above a limit, and counts it in `waymark_refused_total`. */
+export interface Refusals {
+  /**
+   * 429: one account, key or client has reached its own share; nobody else notices.
+   * @param limit names the limit in the metric and in the table of limits, such as `waiting_bytes`
+   * @param reason a sentence for the client that names the limit and its size
+   */
+  account(limit: string, reason: string, retryAfter?: number): AppError;
+  /** 503: all clients together have reached what this instance holds. */
+  service(limit: string, reason: string, retryAfter?: number): AppError;
+}
+
+const metric = {
+  name: "waymark_refused_total",
+  help: "Requests refused by a limit, by limit and whose it is: one account's share, or what the instance holds for all",
+  labelNames: ["limit", "scope"],
+} as const;
+
+/** Makes refusals that count in the registry; called again, it counts on in the same metric. */
+export function createRefusals(registry: Registry): Refusals {
+  const existing = registry.getSingleMetric(metric.name) as Counter<"limit" | "scope"> | undefined;
+  const counter = existing ?? new Counter({ ...metric, registers: [registry] });
+  const refuse = (code: "account_busy" | "busy", scope: string) => {
+    return (limit: string, reason: string, retryAfter = retryAfterSeconds) => {
+      counter.inc({ limit, scope });
+      return new AppError(code, { details: { reason }, headers: { "Retry-After": String(retryAfter) } });
+    };
+  };
+  return { account: refuse("account_busy", "account"), service: refuse("busy", "service") };
+}
