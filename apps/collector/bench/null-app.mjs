@@ -1,10 +1,10 @@
 // The baselines of the collector: NULL_APP=express answers 202 and does nothing else; NULL_APP=collector is the collector's
 // own app, which reads and checks each beacon, with a store that forgets it at once.
 
+import { openCountryDirectory } from "@waymark/analytics";
 import { createLogger, createRegistry, listen } from "@waymark/service";
 import express from "express";
 import { createApp } from "../dist/app.js";
-import { openCountryDirectory } from "../dist/country/country-directory.js";
 import { createClientReader } from "../dist/event/read-client.js";
 
 const log = createLogger({ service: "null-app", level: "info" });

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll } from "@jest/globals";
-import { createCollector } from "@waymark/analytics";
+import { type CountryDirectory, createCollector, openCountryDirectory } from "@waymark/analytics";
 import { createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
@@ -12,7 +12,6 @@ import type pg from "pg";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { type CountryDirectory, openCountryDirectory } from "./country/country-directory.js";
 import { createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
 

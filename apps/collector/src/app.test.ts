@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import { openCountryDirectory } from "@waymark/analytics";
 import { createPool } from "@waymark/database";
 import { createRegistry } from "@waymark/service";
 import request from "supertest";
 import { firefox, openApp, useApp } from "./app.fixture.js";
-import { openCountryDirectory } from "./country/country-directory.js";
 
 describe("the collector", () => {
   const test = useApp();

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { createCollector } from "@waymark/analytics";
+import { createCollector, openCountryDirectory } from "@waymark/analytics";
 import { createPool } from "@waymark/database";
 import {
   ConfigError,
@@ -13,7 +13,7 @@ import {
 import type { Logger } from "pino";
 import { createApp } from "./app.js";
 import { type Config, loadConfig } from "./config.js";
-import { openCountryDirectory } from "./country/country-directory.js";
+
 import { createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers } from "./event/spam-referrers.js";
 

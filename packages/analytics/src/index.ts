@@ -1,5 +1,6 @@
 export { type Channel, channels } from "./channels.js";
 export { type Beacon, type Collector, type CollectorOptions, createCollector, type DropReason } from "./collector.js";
+export { type CountryDirectory, openCountryDirectory } from "./country/country-directory.js";
 export { type PurgedEvents, purgeEvents } from "./event-retention.query.js";
 export { WriterFullError } from "./event-writer.js";
 export { exportEvents } from "./export-events.query.js";

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
+import type { CountryDirectory } from "@waymark/analytics";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
-import type { CountryDirectory } from "../country/country-directory.js";
 
 /** Who sent a request, as far as the connection tells. */
 export interface Client {

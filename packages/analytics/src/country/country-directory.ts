@@ -1,10 +1,11 @@
 import { createRequire } from "node:module";
-import { isIP } from "node:net";
 import { open, type Response } from "maxmind";
+import { globalAddress } from "./global-address.js";
 
 /** Tells where addresses are. */
 export interface CountryDirectory {
-  /** @returns ISO 3166-1 alpha-2, upper case; null where it is not known, or the text is no address */
+  /** @returns ISO 3166-1 alpha-2, upper case; null where it is not known, or the text is no address of the
+   * internet: databases name a country even for private ones */
   countryOf(ip: string): string | null;
 }
 
@@ -25,8 +26,9 @@ export async function openCountryDirectory(file: string | undefined): Promise<Co
   const reader = await open<CountryRecord>(path, { cache: { max: maxRemembered } });
   return {
     countryOf(ip) {
-      if (isIP(ip) === 0) return null;
-      const record = reader.get(ip);
+      const address = globalAddress(ip);
+      if (address === null) return null;
+      const record = reader.get(address);
       const code = record?.country_code ?? record?.country?.iso_code;
       return typeof code === "string" && /^[A-Z]{2}$/.test(code) && code !== "ZZ" ? code : null;
     },
