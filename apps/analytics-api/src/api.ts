@@ -7,6 +7,8 @@ Reads the web analytics of your sites: visitors, page views, where they came fro
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. A key may make ${statisticsRequestsPerMinute} requests a minute; every
 answer says how many are left. All ranges are UTC days.
+The operations of the contract ignore query parameters that they do not have. \`/realtime\`, and a request that uses an extension, refuse
+them with 400.
 What goes beyond the contract is marked as an extension; answers are unchanged where no extension is asked for. Every answer has an \`X-Request-Id\`; name it when you report a problem.
 
 Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
@@ -33,6 +35,13 @@ export const invalidQuery: DocumentedAnswer = {
   schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
   example: { error: "Validation failed", fields: { range: "Must be one of: today, 7d, 30d" } },
   headers: limitHeaders,
+};
+
+/** Of operations that have no query parameters. */
+export const unknownParameter: DocumentedAnswer = {
+  ...invalidQuery,
+  description: "There are no query parameters",
+  example: { error: "Validation failed", fields: { range: "Unknown parameter; there are none here" } },
 };
 
 export const siteNotFound: DocumentedAnswer = {

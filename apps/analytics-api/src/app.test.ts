@@ -99,6 +99,29 @@ describe("the statistics service", () => {
     });
   });
 
+  describe("unknown query parameters", () => {
+    it("are ignored where a request has nothing beyond the contract", async () => {
+      const account = await test.makeAccount();
+      const siteId = await account.makeSite();
+      await account.get("/api/v1/sites?range=7d").expect(200);
+      for (const path of ["stats?rang=30d", "stats?range=today&x=1", "events?x=1"]) {
+        await account.get(`/api/v1/sites/${siteId}/${path}`).expect(200);
+      }
+    });
+
+    it.each([
+      ["stats?limit=5&rang=30d", "rang", "did you mean range?"],
+      ["stats?lists=browsers&list=devices", "list", "did you mean lists?"],
+      ["events?from=2026-01-01&to=2026-01-02&limit=5", "limit", "allowed are: range, from, to"],
+      ["realtime?range=today", "range", "there are none here"],
+    ])("are refused in an extension: %s", async (path, name, sentence) => {
+      const account = await test.makeAccount();
+      const siteId = await account.makeSite();
+      const { body } = await account.get(`/api/v1/sites/${siteId}/${path}`).expect(400);
+      expect(body).toEqual({ error: "Validation failed", fields: { [name]: `Unknown parameter; ${sentence}` } });
+    });
+  });
+
   describe("400 and 404", () => {
     it.each(["stats", "events"])("of %s: the range first, then the site", async (what) => {
       const account = await test.makeAccount();

@@ -9,6 +9,9 @@ A 201 means that what was sent is committed to the database.
 
 Exporters of OpenTelemetry send to \`POST /v1/traces\`, with the same keys.
 
+The operations of the contract (\`POST\`, \`PATCH\` and \`GET\` of a trace, \`POST\` of a span) ignore query parameters that they do not
+have; all others, and a request with \`include\`, refuse them with 400.
+
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. Bodies are \`application/json\` in UTF-8.
 Metadata, inputs and outputs are kept and given back exactly as they came. Every answer has an \`X-Request-Id\`; name it when you report a problem.
 
@@ -44,6 +47,13 @@ export const invalidQuery: DocumentedAnswer = {
   description: "A query parameter is not one of those allowed; `fields` has a message for each",
   schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
   example: { error: "Validation failed", fields: { limit: "Must be a whole number from 1 to 200" } },
+};
+
+/** Of operations that have no query parameters. */
+export const unknownParameter: DocumentedAnswer = {
+  ...invalidQuery,
+  description: "There are no query parameters",
+  example: { error: "Validation failed", fields: { month: "Unknown parameter; there are none here" } },
 };
 
 export const invalidKey: DocumentedAnswer = {

@@ -133,6 +133,34 @@ describe("the trace service", () => {
     });
   });
 
+  describe("unknown query parameters", () => {
+    it("are ignored by the contract's operations, and refused where one beyond the contract is used", async () => {
+      const account = await test.makeAccount("pro");
+      const { body } = await account.post("/api/v1/traces?agent=x", traceBody()).expect(201);
+      const path = `/api/v1/traces/${body.trace_id}`;
+      await account.post(`${path}/spans?x=1`, spanBody()).expect(201);
+      await account.patch(`${path}?x=1`, { status: "success" }).expect(200, { ok: true });
+      await account.get(`${path}?includ=attributes`).expect(200);
+      const refused = await account.get(`${path}?include=attributes&spans=5`).expect(400);
+      expect(refused.body.fields).toEqual({ spans: "Unknown parameter; allowed are: include" });
+    });
+
+    it("are refused by operations beyond the contract, also where these have no parameters", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      const fields = { force: "Unknown parameter; there are none here" };
+      const span = { spans: [spanBody()] };
+      for (const refused of [
+        account.get("/api/v1/usage?force=1"),
+        account.delete(`/api/v1/traces/${id}?force=1`),
+        account.post(`/api/v1/traces/${id}/spans/batch?force=1`, span),
+        account.patch(`/api/v1/traces/${id}/spans/${id}?force=1`, {}),
+      ])
+        await refused.expect(400, { error: "Validation failed", fields });
+      await account.get(`/api/v1/traces/${id}`).expect(200);
+    });
+  });
+
   describe("bodies", () => {
     const send = async (body: string | Buffer, type = "application/json") => {
       const account = await test.makeAccount("pro");

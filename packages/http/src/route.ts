@@ -5,6 +5,7 @@ import type { IRouter, Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { type IdempotencyKey, readIdempotencyKey } from "./idempotency-key.js";
 import type { JsonBody, OpaqueMembers } from "./json-body.js";
+import { createQueryReader } from "./read-query.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
 
@@ -50,7 +51,13 @@ export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> exte
   summary: string;
   description?: string;
   params?: Readonly<Record<string, string>>;
+  /** An object schema of the query parameters. Others are refused with 400, unless `lenientQuery` lets them pass. */
   query?: Query;
+  /**
+   * Of an operation that must ignore unknown query parameters, since its contract is silent about them: the parameters that
+   * the contract names. A request that uses any other parameter of the route is beyond the contract, and strict again.
+   */
+  lenientQuery?: readonly string[];
   body?: Body;
   /** Whether it takes the header `Idempotency-Key`; the handler sees to what that promises. */
   takesIdempotencyKey?: boolean;
@@ -111,9 +118,10 @@ export function refuseMethod(allowed: readonly string[], label: string): Request
 
 function createHandler(spec: Route, label: string, readBody: ReadBody | undefined): RequestHandler {
   if (spec.body && !readBody) throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
+  const readQuery = createQueryReader(spec);
   return async (request, response) => {
     markRoute(response, label);
-    const query = spec.query ? validate(spec.query, request.query) : undefined;
+    const query = readQuery(request);
     const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
     const json = spec.body && readBody ? await readBody(request, response, spec, claim?.addBody) : undefined;
     const body = spec.body ? validate(spec.body, json) : undefined;

@@ -9,14 +9,24 @@ type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
  * a sentence (design, "Common to both services")
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = check(schema, input);
+  if ("fields" in result) throw validationError(result.fields);
+  return result.data;
+}
+
+/** The same, with the messages instead of an error. */
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+): { data: z.output<Schema> } | { fields: Record<string, string> } {
   const result = schema.safeParse(input, { error: describe });
-  if (result.success) return result.data;
+  if (result.success) return { data: result.data };
   const fields: Record<string, string> = {};
   for (const issue of result.error.issues) {
     const path = issue.path.join(".") || "body";
     fields[path] ??= issue.message;
   }
-  throw validationError(fields);
+  return { fields };
 }
 
 /** The sentence for an issue that the schema gave none. */

@@ -27,6 +27,7 @@ export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, and of each property the ${eventBounds.valuesPerProperty} most frequent values.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
     params: { id: "The site's id" },
     query: z.object(rangeParameters).superRefine(checkRange),
+    lenientQuery: ["range"],
     answers: {
       200: {
         description: "The site's custom events in the range",

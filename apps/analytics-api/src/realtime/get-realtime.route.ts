@@ -2,7 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
-import { commonAnswers, limitHeaders, siteNotFound } from "../api.js";
+import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../api.js";
 import { requireSite } from "../sites/find-site.query.js";
 import { readRealtime } from "./read-realtime.query.js";
 
@@ -24,6 +24,7 @@ export function getRealtimeRoute({ pool, now }: { pool: pg.Pool; now(): Date }) 
         example: { since: "2026-03-15T09:55:00.000Z", visitors: 3 },
         headers: limitHeaders,
       },
+      400: unknownParameter,
       ...commonAnswers,
       404: siteNotFound,
     },

@@ -12,6 +12,7 @@ export function listSitesRoute({ pool }: { pool: pg.Pool }) {
     path: "/sites",
     operationId: "listSites",
     summary: "List your sites",
+    lenientQuery: [],
     answers: {
       200: {
         description: "All sites of the account, oldest first",

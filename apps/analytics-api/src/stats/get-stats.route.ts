@@ -98,6 +98,7 @@ export function getStatsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     description,
     params: { id: "The site's id" },
     query: querySchema,
+    lenientQuery: ["range"],
     answers: {
       200: {
         description: "The site's figures in the range",

@@ -48,6 +48,8 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
     operationId: "collectEvent",
     summary: "Record a page view or a custom event",
     description,
+    // Clients of Plausible and proxies add what they like.
+    lenientQuery: [],
     body: beaconBody,
     bodyExample: { name: "signup", url: "https://example.com/join", domain: "example.com", props: { plan: "pro" } },
     answers: {

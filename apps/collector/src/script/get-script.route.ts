@@ -19,6 +19,8 @@ export function getScriptRoute({ script }: { script: string }): Route {
     operationId: "getScript",
     summary: "The tracker that pages load",
     description: "Takes `data-domain` and `data-api` from its own tag. It sets no cookie and stores nothing.",
+    // Such as a version that gets around a cache.
+    lenientQuery: [],
     answers: {
       200: {
         description: "JavaScript, to be kept for an hour",

@@ -131,6 +131,15 @@ describe("GET /api/v1/agents", () => {
   });
 
   describe("400", () => {
+    it("answers a parameter that there is not, and names those that there are", async () => {
+      const account = await test.makeAccount("pro");
+      const { body } = await account.get("/api/v1/agents?status=error&form=2026-01-01T00:00:00Z").expect(400);
+      expect(body.fields).toEqual({
+        status: "Unknown parameter; allowed are: from, to, limit, cursor",
+        form: "Unknown parameter; did you mean from?",
+      });
+    });
+
     it.each([
       ["limit=0", "limit", /1 to 200/],
       ["limit=201", "limit", /1 to 200/],

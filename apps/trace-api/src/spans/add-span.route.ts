@@ -30,6 +30,7 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
     operationId: "addSpan",
     summary: "Add a span to a trace",
     params: { trace_id: "The id that creating the trace answered" },
+    lenientQuery: [],
     body: newSpanSchema,
     opaqueKeys: ["input", "output"],
     takesIdempotencyKey: true,

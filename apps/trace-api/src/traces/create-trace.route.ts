@@ -33,6 +33,7 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
     operationId: "createTrace",
     summary: "Create a trace",
     description: "Counts one trace of the UTC month of receipt. The agent is created when it is new.",
+    lenientQuery: [],
     body: newTraceSchema,
     opaqueKeys: ["metadata"],
     takesIdempotencyKey: true,

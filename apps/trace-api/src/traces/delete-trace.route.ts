@@ -4,7 +4,7 @@ import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, traceNotFound } from "../api.js";
+import { invalidKey, traceNotFound, unknownParameter } from "../api.js";
 import { deleteTrace } from "./delete-trace.query.js";
 
 /** `DELETE /traces/:trace_id`: removes a trace and what belongs to it. */
@@ -18,6 +18,7 @@ export function deleteTraceRoute({ pool }: { pool: pg.Pool }) {
     params: { trace_id: "The id that creating the trace answered" },
     answers: {
       200: { description: "The trace is deleted", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
+      400: unknownParameter,
       401: invalidKey,
       404: traceNotFound,
     },

@@ -38,6 +38,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
     description:
       "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing.",
     params: { trace_id: "The id that creating the trace answered" },
+    lenientQuery: [],
     body: finalTraceSchema,
     bodyExample: { status: "success", ended_at: "2026-01-31T12:00:04.250Z" },
     answers: {

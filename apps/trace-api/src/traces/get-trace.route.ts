@@ -61,6 +61,7 @@ export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {
       "Spans come in the order in which they were received, those from OpenTelemetry in the order of their ids. Times are in UTC.",
     params: { trace_id: "The id that creating the trace answered" },
     query: querySchema,
+    lenientQuery: [],
     answers: {
       200: {
         description: "The trace",

@@ -234,6 +234,15 @@ describe("GET /api/v1/traces", () => {
   });
 
   describe("400", () => {
+    it("answers a parameter that there is not, and names the nearest", async () => {
+      const account = await test.makeAccount("pro");
+      const { body } = await account.get("/api/v1/traces?agent=x").expect(400);
+      expect(body).toEqual({
+        error: "Validation failed",
+        fields: { agent: "Unknown parameter; did you mean agent_id?" },
+      });
+    });
+
     it.each([
       ["limit=0", "limit", /1 to 200/],
       ["limit=201", "limit", /1 to 200/],
@@ -261,7 +270,7 @@ describe("GET /api/v1/traces", () => {
       ["min_duration_ms=1000000000000", "min_duration_ms", /12 digits/],
       ["cursor=", "cursor", /next_cursor/],
       ["cursor=x", "cursor", /next_cursor/],
-      ["cursor[a]=x&cursor=x&cursor=y", "cursor", /next_cursor/],
+      ["cursor=x&cursor=y", "cursor", /next_cursor/],
     ])("says what is allowed for %s", async (query, field, message) => {
       const account = await test.makeAccount("free");
       const answer = await account.get(`/api/v1/traces?${query}`).expect(400);

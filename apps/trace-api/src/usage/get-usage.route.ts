@@ -3,7 +3,7 @@ import { route } from "@waymark/http";
 import { planIds, planOf, utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey } from "../api.js";
+import { invalidKey, unknownParameter } from "../api.js";
 import { getUsage } from "./get-usage.query.js";
 
 const usageSchema = z.object({
@@ -38,6 +38,7 @@ export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
           retention_days: 30,
         },
       },
+      400: unknownParameter,
       401: invalidKey,
     },
     async handle({ response }) {

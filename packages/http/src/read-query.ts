@@ -1,0 +1,88 @@
+import { validationError } from "@waymark/errors";
+import type { Request } from "express";
+import { z } from "zod";
+import { check } from "./validate.js";
+
+/** An answer names this many unknown parameters at most: a request line has room for thousands. */
+const maxNamed = 10;
+
+/** Longer names are no misspelling, and comparing them costs their length. */
+const maxNameLength = 64;
+
+/** What decides about the query parameters of a route. */
+export interface QueryRules<Query extends z.ZodType> {
+  query?: Query;
+  /** See `RouteSpec`. */
+  lenientQuery?: readonly string[];
+}
+
+/**
+ * Makes the reader of a route's query.
+ * @returns parses a request's query, or throws AppError 400 with a message per parameter: those that are wrong, and those
+ * that the route does not have
+ */
+export function createQueryReader<Query extends z.ZodType>({ query: schema, lenientQuery }: QueryRules<Query>) {
+  if (schema && !(schema instanceof z.ZodObject)) throw new Error("A query is an object of parameters");
+  const known: readonly string[] = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  // Such a route has no parameter that could make it strict: its query need not even be parsed.
+  const ignoresAll = !schema && lenientQuery !== undefined;
+  const isStrict = (given: readonly string[]) =>
+    lenientQuery === undefined || given.some((name) => known.includes(name) && !lenientQuery.includes(name));
+  return (request: Request): z.output<Query> | undefined => {
+    if (ignoresAll) return undefined;
+    const { query } = request;
+    const names = Object.keys(query);
+    const unknown = names.filter((name) => !known.includes(name));
+    const refused = unknown.length > 0 && isStrict(names) ? unknown.slice(0, maxNamed) : [];
+    const result = schema ? check(schema, query) : undefined;
+    const wrong = result && "fields" in result ? Object.entries(result.fields) : [];
+    const fields = [...wrong, ...refused.map((name) => [name, sentenceFor(name, known)] as const)];
+    // From entries, since an assignment would lose a parameter called `__proto__`.
+    if (fields.length > 0) throw validationError(Object.fromEntries(fields));
+    return result && "data" in result ? result.data : undefined;
+  };
+}
+
+function sentenceFor(name: string, known: readonly string[]): string {
+  if (known.length === 0) return "Unknown parameter; there are none here";
+  const near = nearestOf(name, known);
+  return near === undefined
+    ? `Unknown parameter; allowed are: ${known.join(", ")}`
+    : `Unknown parameter; did you mean ${near}?`;
+}
+
+/** The known name that was probably meant: the same in another notation, one that it begins, or one a few letters off. */
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  if (name.length > maxNameLength) return undefined;
+  const given = plain(name);
+  const distances = known.map((each) => ({ each, distance: distanceOf(given, plain(each)) }));
+  const [nearest] = distances.sort((a, b) => a.distance - b.distance);
+  return nearest && nearest.distance <= Math.max(1, Math.floor(given.length / 3)) ? nearest.each : undefined;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+function distanceOf(given: string, known: string): number {
+  const [short, long] = given.length < known.length ? [given, known] : [known, given];
+  if (short.length >= 3 && long.startsWith(short)) return 0.5;
+  return editDistance(given, known);
+}
+
+/** How many letters have to be added, taken away, replaced or swapped with their neighbour, row by row of the table. */
+function editDistance(from: string, to: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwap ? (before[j - 2] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    [before, row] = [row, next];
+  }
+  return row[to.length] ?? 0;
+}
