@@ -80,8 +80,9 @@ class Candidates {
   private takeIndexed(prefix: string): string | undefined {
     const list = this.indexed.get(prefix);
     if (!list) return undefined;
-    for (const attribute of list) this.used.add(attribute);
-    return jsonOfIndexed(list, prefix);
+    const { json, placed } = jsonOfIndexed(list, prefix);
+    for (const attribute of placed) this.used.add(attribute);
+    return json;
   }
 
   private takeEmpty(direction: Direction): string | null {

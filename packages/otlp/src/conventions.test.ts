@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import { mapRequest } from "./map-request.js";
 import { readJson } from "./read-json.js";
 
@@ -211,6 +212,48 @@ describe("input and output", () => {
     const { input, output } = map({ attributes });
     expect(input).toEqual({ 4000000000: { a: 1 }, 999999999: { a: 2 } });
     expect(JSON.stringify(output)).toBe('[{"__proto__":3}]');
+  });
+});
+
+describe("attributes whose names are paths", () => {
+  const deep = `gen_ai.prompt.0.${"a.".repeat(15)}z`;
+
+  it("keep every value of names with more than 12 segments", () => {
+    const { input, rest } = map({ attributes: { [deep]: 1, [`${deep}.y`]: 2, [`${deep}.x`]: 3 } });
+    expect(JSON.stringify(input)).toContain('{"a.a.a.a.a.z":1,"a.a.a.a.a.z.y":2,"a.a.a.a.a.z.x":3}');
+    expect(rest).toEqual({});
+  });
+
+  it.each<[string, Record<string, Value>, unknown, Record<string, Value>]>([
+    [
+      "a leaf before a branch",
+      { "gen_ai.prompt.0": "hi", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.1.role": "tool" },
+      ["hi", { role: "tool" }],
+      { "gen_ai.prompt.0.role": "user" },
+    ],
+    [
+      "a branch before a leaf",
+      { "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0": "hi" },
+      [{ role: "user" }],
+      { "gen_ai.prompt.0": "hi" },
+    ],
+  ])("stay attributes where there is no place for them: %s", (_name, attributes, input, left) => {
+    expect(map({ attributes })).toMatchObject({ input, rest: left });
+  });
+
+  it("lose no value, whatever they are called", () => {
+    const segment = fc.constantFrom("0", "1", "00", "a", "b", "");
+    const path = fc.array(segment, { minLength: 1, maxLength: 16 }).map((segments) => segments.join("."));
+    fc.assert(
+      fc.property(fc.uniqueArray(path, { minLength: 1, maxLength: 20 }), (paths) => {
+        const values = paths.map((_, n) => `value ${n}.`);
+        const { input, rest } = map({
+          attributes: Object.fromEntries(paths.map((name, n) => [`gen_ai.prompt.${name}`, values[n] ?? ""])),
+        });
+        const kept = JSON.stringify([input, rest]);
+        expect(values.filter((value) => !kept.includes(value))).toEqual([]);
+      }),
+    );
   });
 });
 

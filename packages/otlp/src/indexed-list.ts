@@ -4,30 +4,46 @@ import type { AnyValue, KeyValue } from "./request.js";
 /** How far names are taken apart; what goes deeper stays one name. */
 const maxSegments = 12;
 
-type Node = Map<string, Node> | { readonly leaf: AnyValue | null | undefined };
+type Branch = Map<string, Node>;
+type Node = Branch | { readonly leaf: AnyValue | null | undefined };
+
+/** A list as JSON text, and the attributes that are in it. */
+export interface IndexedList {
+  json: string;
+  placed: readonly KeyValue[];
+}
 
 /**
  * Attributes whose names are paths, as a list: `gen_ai.prompt.0.role` and `gen_ai.prompt.0.content` become
- * `[{"role":…,"content":…}]`. Where all names at one place are numbers, it is a list in their order, without gaps.
+ * `[{"role":…,"content":…}]`. Where all names at one place are numbers, it is a list in their order, without gaps. Of
+ * attributes that exclude each other, such as `gen_ai.prompt.0` and `gen_ai.prompt.0.role`, the first is placed.
  * @param prefix what the names begin with, with the dot
  */
-export function jsonOfIndexed(attributes: readonly KeyValue[], prefix: string): string {
-  const root: Map<string, Node> = new Map();
-  for (const { key, value } of attributes) {
-    const path = key.slice(prefix.length).split(".", maxSegments);
-    const last = path.pop() ?? "";
-    let place = root;
-    for (const segment of path) {
-      let next = place.get(segment);
-      if (!(next instanceof Map)) {
-        next = new Map<string, Node>();
-        place.set(segment, next);
-      }
-      place = next;
-    }
-    place.set(last, { leaf: value });
+export function jsonOfIndexed(attributes: readonly KeyValue[], prefix: string): IndexedList {
+  const root: Branch = new Map();
+  const placed = attributes.filter(({ key, value }) => place(root, pathOf(key.slice(prefix.length)), value));
+  return { json: write(root), placed };
+}
+
+function pathOf(name: string): string[] {
+  const segments = name.split(".");
+  if (segments.length <= maxSegments) return segments;
+  return [...segments.slice(0, maxSegments - 1), segments.slice(maxSegments - 1).join(".")];
+}
+
+/** Whether there was room: neither a value on the way nor anything at the end. */
+function place(root: Branch, path: readonly string[], leaf: AnyValue | null | undefined): boolean {
+  let branch = root;
+  for (const segment of path.slice(0, -1)) {
+    const next = branch.get(segment) ?? new Map<string, Node>();
+    if (!(next instanceof Map)) return false;
+    branch.set(segment, next);
+    branch = next;
   }
-  return write(root);
+  const last = path.at(-1) ?? "";
+  if (branch.has(last)) return false;
+  branch.set(last, { leaf });
+  return true;
 }
 
 function write(node: Node): string {
