@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createMessageClasses } from "./message-classes.js";
 
 export interface ListenOptions {
   handler: RequestListener;
@@ -25,7 +26,7 @@ export class ListenError extends Error {
 
 /** Opens an HTTP server. */
 export async function listen(options: ListenOptions): Promise<Listening> {
-  const server = createServer(options.handler);
+  const server = createServer(createMessageClasses(options.handler), options.handler);
   // Longer than the idle time of common proxies (60 s), so that the proxy, not we, closes first; else it answers 502.
   server.keepAliveTimeout = 65_000;
   server.headersTimeout = 66_000;
