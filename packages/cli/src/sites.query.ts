@@ -4,6 +4,7 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";
+import { claimDomain, maxSitesPerDomain } from "./domain-claims.query.js";
 import { normaliseDomain } from "./site-domain.js";
 
 /** A site as it is shown. */
@@ -17,14 +18,15 @@ const maxNameLength = 200;
 const uuid = createUuidV7();
 
 /**
- * Creates a site. A domain may have several, also in one account.
- * @returns the site, and how many the account had with the same domain before
- * @throws CommandError when the domain is none or the name is empty, longer than 200 characters or not storable;
- *   AccountError when there is no such account
+ * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
+ * @param input with `isShared`, another account may have the domain too: the operator's word that both may read its events
+ * @returns the site, and how many sites the domain had before
+ * @throws CommandError when the domain is none, belongs to another account or has ten sites, or the name is empty, longer
+ *   than 200 characters or not storable; AccountError when there is no such account
  */
 export async function createSite(
   prisma: PrismaClient,
-  input: { accountId: string; domain: string; name: string },
+  input: { accountId: string; domain: string; name: string; isShared?: boolean },
 ): Promise<{ site: Site; sameDomain: number }> {
   const domain = normaliseDomain(input.domain);
   const { name } = input;
@@ -32,9 +34,21 @@ export async function createSite(
     throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
   }
   const { id: accountId } = await findAccount(prisma, input.accountId);
-  const sameDomain = await prisma.site.count({ where: { accountId, domain } });
-  const site = await prisma.site.create({ data: { id: uuid(), accountId, domain, name } });
-  return { site: present(site), sameDomain };
+  return prisma.$transaction(async (transaction) => {
+    const { holder, sites } = await claimDomain(transaction, { accountId, domain });
+    if (holder !== accountId && !input.isShared) {
+      throw new CommandError(
+        `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,
+      );
+    }
+    if (sites >= maxSitesPerDomain) {
+      throw new CommandError(
+        `The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`,
+      );
+    }
+    const site = await transaction.site.create({ data: { id: uuid(), accountId, domain, name } });
+    return { site: present(site), sameDomain: sites };
+  });
 }
 
 /**

@@ -1,0 +1,62 @@
+import type { Prisma, PrismaClient } from "@waymark/database/prisma";
+
+/** Sites of a domain that get its events; the collector looks for no more. */
+export const maxSitesPerDomain = 10;
+
+/** What holds of a domain while the transaction lasts. */
+export interface DomainClaim {
+  /** The account that the domain belongs to. */
+  holder: string;
+  /** Sites that the domain has, of all accounts. */
+  sites: number;
+}
+
+/**
+ * Claims a domain for an account, unless another has it, and locks the claim until the transaction ends: two that create
+ * sites for one domain go one after the other, so both rules hold exactly. Proof that a domain is the account's own, where
+ * that is to be asked for, belongs before this call.
+ */
+export async function claimDomain(
+  transaction: Prisma.TransactionClient,
+  { accountId, domain }: { accountId: string; domain: string },
+): Promise<DomainClaim> {
+  const bare = bareDomain(domain);
+  // One row by site_domain_pkey, locked either way; an update that changes nothing returns whose it is.
+  const [claim] = await transaction.$queryRaw<{ account_id: string }[]>`
+    INSERT INTO site_domain AS claim (domain, account_id) VALUES (${bare}, ${accountId}::uuid)
+    ON CONFLICT (domain) DO UPDATE SET account_id = claim.account_id RETURNING account_id`;
+  if (!claim) throw new Error(`The domain ${domain} was not claimed`);
+  // A statement of its own sees what was committed while the one before waited. By the index on `domain`.
+  const sites = await transaction.site.count({ where: { domain: { in: [bare, `www.${bare}`] } } });
+  return { holder: claim.account_id, sites };
+}
+
+/** A site whose domain was given to more sites than are allowed now: by an older version, by hand, or as shared. */
+export interface DomainConflict {
+  id: string;
+  domain: string;
+  /** Older sites with the same domain. */
+  older: number;
+  /** Another account has a site with the domain, with or without `www.`. */
+  isShared: boolean;
+}
+
+/** The account's sites that share their domain with another account, or that come after the ten that get its events. */
+export async function findDomainConflicts(prisma: PrismaClient, accountId: string): Promise<DomainConflict[]> {
+  // The account's sites by site_account_id_idx, and for each those of its domain by site_domain_idx.
+  return prisma.$queryRaw<DomainConflict[]>`
+    SELECT id, domain, older, "isShared"
+    FROM (SELECT id, domain, account_id, regexp_replace(domain, '^(www[.])+', '') AS bare FROM site) AS mine
+    CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE domain = mine.domain AND id < mine.id)::int AS older,
+        bool_or(account_id <> mine.account_id) AS "isShared"
+      FROM site WHERE domain IN (mine.domain, mine.bare, 'www.' || mine.bare)
+    ) AS same
+    WHERE mine.account_id = ${accountId}::uuid AND (older >= ${maxSitesPerDomain} OR "isShared")
+    ORDER BY id`;
+}
+
+/** A page at `www.example.com` also reports to the sites of `example.com`, so both are one claim. */
+function bareDomain(domain: string): string {
+  return domain.replace(/^(www\.)+/, "");
+}
