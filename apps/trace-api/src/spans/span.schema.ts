@@ -1,4 +1,4 @@
-import { jsonField, textField, timestampField } from "@waymark/fields";
+import { jsonField, optionalChoice, textField, timestampField } from "@waymark/fields";
 import { z } from "zod";
 
 /** The states of a span (trace contract, "States and transitions"). */
@@ -18,8 +18,8 @@ export const newSpanSchema = z.object({
 
 /** The body of `PATCH /traces/:trace_id/spans/:span_id`: only what is given changes. */
 export const spanChangeSchema = newSpanSchema
-  .pick({ status: true, ended_at: true, output: true, error: true })
-  .partial({ status: true });
+  .pick({ ended_at: true, output: true, error: true })
+  .extend({ status: optionalChoice(spanStatuses) });
 
 export type SpanChange = z.output<typeof spanChangeSchema>;
 export type NewSpan = z.output<typeof newSpanSchema>;

@@ -1,4 +1,4 @@
-import { jsonObjectField, textField, timestampField } from "@waymark/fields";
+import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/fields";
 import { z } from "zod";
 
 /** The states of a trace (trace contract, "States and transitions"). */
@@ -19,7 +19,7 @@ export const newTraceSchema = z.object({
 
 /** The body of `PATCH /traces/:trace_id`: only what is given changes. */
 export const finalTraceSchema = z.object({
-  status: z.enum(traceStatuses).optional(),
+  status: optionalChoice(traceStatuses),
   ended_at: timestampField().nullish(),
 });
 
