@@ -104,7 +104,7 @@ describe("calls", () => {
     const agents: string[] = [];
     for await (const { id } of api.iterateAgents({ limit: 1 })) agents.push(id);
     expect(agents).toEqual(["calls", "many"]);
-    expect(await api.usage()).toMatchObject({ plan: "pro", traces: { limit: 50_000, used: 5 } });
+    expect(await api.usage()).toMatchObject({ plan: "pro", traces: { limit: 50_000, current: 5 } });
 
     await api.deleteTrace(trace_id);
     await expect(api.getTrace(trace_id)).rejects.toMatchObject({ status: 404, error: "Trace not found" });

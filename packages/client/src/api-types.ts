@@ -147,8 +147,8 @@ export interface Usage {
   plan: string;
   /** Such as `2026-11`. */
   month: string;
-  traces: { limit: number; used: number; remaining: number; resets_at: string };
+  traces: { limit: number; current: number; remaining: number; resets_at: string };
   /** The limit is null where there is none. */
-  agents: { limit: number | null; used: number };
+  agents: { limit: number | null; current: number };
   retention_days: number;
 }

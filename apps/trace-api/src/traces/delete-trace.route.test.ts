@@ -50,7 +50,7 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
       const account = await test.makeAccount("free");
       const id = await account.makeTrace();
       await account.delete(`/api/v1/traces/${id.toUpperCase()}`).expect(200);
-      expect((await account.get("/api/v1/usage").expect(200)).body.traces.used).toBe(1);
+      expect((await account.get("/api/v1/usage").expect(200)).body.traces.current).toBe(1);
     });
 
     it("is answered to one of many at a time, the others find nothing", async () => {

@@ -12,13 +12,13 @@ describe("GET /api/v1/usage", () => {
     await account.get("/api/v1/usage").expect(200, {
       plan: "free",
       month: "2026-12",
-      traces: { limit: 1_000, used: 2, remaining: 998, resets_at: "2027-01-01T00:00:00.000Z" },
-      agents: { limit: 1, used: 1 },
+      traces: { limit: 1_000, current: 2, remaining: 998, resets_at: "2027-01-01T00:00:00.000Z" },
+      agents: { limit: 1, current: 1 },
       retention_days: 30,
     });
     test.setNow(new Date("2027-01-01T00:00:00Z"));
     const { body } = await account.get("/api/v1/usage").expect(200);
-    expect(body).toMatchObject({ month: "2027-01", traces: { used: 0, remaining: 1_000 }, agents: { used: 1 } });
+    expect(body).toMatchObject({ month: "2027-01", traces: { current: 0, remaining: 1_000 }, agents: { current: 1 } });
     test.setNow(new Date());
   });
 
@@ -28,8 +28,8 @@ describe("GET /api/v1/usage", () => {
     const { body } = await account.get("/api/v1/usage").expect(200);
     expect(body).toMatchObject({
       plan: "pro",
-      traces: { limit: 50_000, used: 3, remaining: 49_997 },
-      agents: { limit: null, used: 2 },
+      traces: { limit: 50_000, current: 3, remaining: 49_997 },
+      agents: { limit: null, current: 2 },
       retention_days: 90,
     });
   });
@@ -38,7 +38,7 @@ describe("GET /api/v1/usage", () => {
     const [account, other] = [await test.makeAccount("free"), await test.makeAccount("free")];
     await other.makeTrace();
     const { body } = await account.get("/api/v1/usage").expect(200);
-    expect([body.traces.used, body.agents.used]).toEqual([0, 0]);
+    expect([body.traces.current, body.agents.current]).toEqual([0, 0]);
   });
 
   it("has nothing remaining at the limit, and after a downgrade beyond it", async () => {

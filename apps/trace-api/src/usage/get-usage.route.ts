@@ -11,11 +11,11 @@ const usageSchema = z.object({
   month: z.string().describe("The UTC month that traces are counted in now"),
   traces: z.object({
     limit: z.number(),
-    used: z.number(),
+    current: z.number(),
     remaining: z.number(),
     resets_at: z.string().meta({ format: "date-time" }),
   }),
-  agents: z.object({ limit: z.number().nullable().describe("null for no limit"), used: z.number() }),
+  agents: z.object({ limit: z.number().nullable().describe("null for no limit"), current: z.number() }),
   retention_days: z.number(),
 });
 
@@ -33,8 +33,8 @@ export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
         example: {
           plan: "free",
           month: "2026-01",
-          traces: { limit: 1_000, used: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
-          agents: { limit: 1, used: 1 },
+          traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
+          agents: { limit: 1, current: 1 },
           retention_days: 30,
         },
       },
@@ -51,11 +51,11 @@ export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
         month: month.label,
         traces: {
           limit: plan.tracesPerMonth,
-          used: used.traces,
+          current: used.traces,
           remaining: Math.max(0, plan.tracesPerMonth - used.traces),
           resets_at: month.endsAt,
         },
-        agents: { limit: plan.agents, used: used.agents },
+        agents: { limit: plan.agents, current: used.agents },
         retention_days: plan.retentionDays,
       };
       return { status: 200, body };
