@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 
@@ -49,6 +49,25 @@ describe("jsonElementMembers", () => {
     ['{"a":[{"x":1},{"x":2}],"\\u0061":[{"\\u0079":3,"y":4}]}', [{ y: "4" }]],
   ])("of %s are %j", (text, elements) => {
     expect(read(text)).toEqual(elements);
+  });
+
+  it("are read of two lists at most, however often the list is doubled", () => {
+    const text = `{${'"a":[{"x":1},{"x":2},{"x":3}],'.repeat(2_000)}"a":[{"x":4}]}`;
+    const slice = jest.spyOn(String.prototype, "trim");
+    expect(read(text)).toEqual([{ x: "4" }]);
+    expect(slice).toHaveBeenCalledTimes(4);
+    slice.mockRestore();
+  });
+
+  it("are none of a list that is longer than wanted, and its first elements alone are looked at", () => {
+    const text = `{"a":[${'{"x":1},'.repeat(5_000)}{"x":2}],"b":1,"a":[{"x":3}]}`;
+    const slice = jest.spyOn(String.prototype, "trim");
+    const found = jsonElementMembers(text, "a", ["x"], 10);
+    expect(slice).toHaveBeenCalledTimes(11);
+    slice.mockRestore();
+    expect(found).toEqual([new Map([["x", "3"]])]);
+    expect(jsonElementMembers('{"a":[{"x":1},{"x":2}]}', "a", ["x"], 2)).toHaveLength(2);
+    expect(jsonElementMembers('{"a":[{"x":1},{"x":2},{"x":3}]}', "a", ["x"], 2)).toEqual([]);
   });
 
   it("are each element's own JSON, whatever the list", () => {

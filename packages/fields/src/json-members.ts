@@ -38,27 +38,51 @@ export function jsonMembers(text: string, keys: readonly string[]): JsonMembers 
 }
 
 /**
- * The same for each element of a list that is a member of a JSON object, in one pass.
+ * The same for each element of a list that is a member of a JSON object. Of a doubled list the last counts, and the work is
+ * that of two lists at most, however many there are.
  * @param list the list's key
+ * @param most elements at most; a list that has more gives nothing
  * @returns the elements in order, undefined for those that are no objects; nothing where there is no such list
  */
-export function jsonElementMembers(text: string, list: string, keys: readonly string[]): (JsonMembers | undefined)[] {
+export function jsonElementMembers(
+  text: string,
+  list: string,
+  keys: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): (JsonMembers | undefined)[] {
   let elements: (JsonMembers | undefined)[] = [];
+  let lastOpen = -1;
+  let lists = 0;
   walkObject(text, text.indexOf("{"), (key, start) => {
     const open = skipSpace(text, start);
     if (key !== list || text.charCodeAt(open) !== openBracket) return endOfMember(text, start);
-    elements = [];
-    return walkList(text, open, (elementStart) => {
-      if (text.charCodeAt(elementStart) !== openBrace) {
-        elements.push(undefined);
-        return endOfMember(text, elementStart);
-      }
-      const found = new Map<string, string>();
-      elements.push(found);
-      return collectMembers(text, elementStart, keys, found);
-    });
+    lastOpen = open;
+    if (++lists > 1) return endOfMember(text, start);
+    const collected = collectElements(text, open, keys, most);
+    elements = collected.elements;
+    return collected.end;
   });
-  return elements;
+  return lists > 1 ? collectElements(text, lastOpen, keys, most).elements : elements;
+}
+
+/** The members of a list's elements, and the index where its member ends. */
+function collectElements(text: string, open: number, keys: readonly string[], most: number) {
+  const elements: (JsonMembers | undefined)[] = [];
+  let isTooLong = false;
+  const end = walkList(text, open, (start) => {
+    if (elements.length === most) {
+      isTooLong = true;
+      return text.length;
+    }
+    if (text.charCodeAt(start) !== openBrace) {
+      elements.push(undefined);
+      return endOfMember(text, start);
+    }
+    const found = new Map<string, string>();
+    elements.push(found);
+    return collectMembers(text, start, keys, found);
+  });
+  return isTooLong ? { elements: [], end: endOfMember(text, open) } : { elements, end };
 }
 
 /** Puts the texts of an object's members into `found`; returns the index after its closing brace. */

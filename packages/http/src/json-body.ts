@@ -86,7 +86,7 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: Opaque
   for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
     const elements = body[list];
     if (!Array.isArray(elements) || elements.length > maxOpaqueElements) continue;
-    jsonElementMembers(text, list, keys).forEach((members, index) => {
+    jsonElementMembers(text, list, keys, maxOpaqueElements).forEach((members, index) => {
       if (members) keepTexts(elements[index], members);
     });
   }
