@@ -2,6 +2,7 @@ import { type ApiDescription, type DocumentedAnswer, errorSchema, type Route } f
 import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
 import { otlpOperation, otlpPath } from "./otlp/otlp.api.js";
+import { maxSpansPerTrace } from "./spans/trace-room.js";
 
 const description = `
 Records what AI agents did: a trace is one run, its spans are the steps. Plain JSON from any language; no client library is needed.
@@ -73,6 +74,12 @@ export const spanNotFound: DocumentedAnswer = {
   description: "There is no such trace (`Trace not found`), or it has no such span",
   schema: errorSchema(),
   example: { error: "Span not found" },
+};
+
+export const traceHasNoRoom: DocumentedAnswer = {
+  description: `The trace has ${maxSpansPerTrace.toLocaleString("en")} spans, or would have more with these; or the body is too large`,
+  schema: errorSchema({ limit: z.number() }),
+  example: { error: "Trace has too many spans", limit: maxSpansPerTrace },
 };
 
 /** The header of an answer that was given before; see {@link replayed}. */

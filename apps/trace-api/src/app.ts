@@ -16,6 +16,7 @@ import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
+import { createTraceRoom } from "./spans/trace-room.js";
 import { createTraceStore } from "./traces/create-trace.query.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
@@ -42,7 +43,8 @@ export interface AppDeps {
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const gather = createGather(deps.registry);
-  const gathering = { ...deps, gather, once: createOnce() };
+  const room = createTraceRoom({ pool: deps.pool, gather });
+  const gathering = { ...deps, gather, room, once: createOnce() };
   const storing = { ...gathering, createTrace: createTraceStore(gathering), addSpans: createSpanStore(gathering) };
   const routes = [
     createTraceRoute(storing),

@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Gather } from "../gather.js";
 import { type KeyRefusal, keyStateSql } from "../idempotency.js";
 import type { NewSpan } from "./span.schema.js";
+import type { TraceRoom } from "./trace-room.js";
 
 /** Spans of one statement at most, which is also how many a request may bring. */
 export const maxSpansPerStatement = 1_000;
@@ -20,6 +21,7 @@ export interface SpansToAdd {
 export type AddSpansResult =
   | { outcome: "stored" | "replayed"; ids: readonly string[] }
   | { outcome: "trace_not_found" }
+  | { outcome: "trace_full" }
   | KeyRefusal;
 
 /** The spans of those requests that `found` has. */
@@ -66,8 +68,35 @@ const insertSpansOnceSql = `
     ids
   FROM asked ORDER BY place`;
 
-/** Adds the spans of requests to traces. */
-export function createSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+/** What was stored with a key; one probe of `idempotency_key_pkey`. */
+const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
+
+/** Adds the spans of requests to traces that have room for them. */
+export function createSpanStore({ pool, gather, room }: { pool: pg.Pool; gather: Gather; room: TraceRoom }) {
+  const addSpans = gatherSpans({ pool, gather });
+  return async function addWithinRoom(request: SpansToAdd): Promise<AddSpansResult> {
+    const taken = room.take(request.accountId, request.traceId, request.spans.length);
+    if (taken === true || (await taken)) return addSpans(request);
+    // A request that was stored before is no news to a trace that is full by now.
+    return (
+      (request.idempotency && (await findEarlier(pool, request, request.idempotency))) ?? { outcome: "trace_full" }
+    );
+  };
+}
+
+async function findEarlier(
+  pool: pg.Pool,
+  { accountId }: SpansToAdd,
+  { key, requestHash }: IdempotencyKey,
+): Promise<AddSpansResult | undefined> {
+  const statement = { name: "find-key-of-spans", text: findKeySql, values: [accountId, key] };
+  const { rows } = await pool.query<{ request_hash: Buffer; ids: string[] }>(statement);
+  const [stored] = rows;
+  if (!stored) return undefined;
+  return stored.request_hash.equals(requestHash) ? { outcome: "replayed", ids: stored.ids } : { outcome: "key_reused" };
+}
+
+function gatherSpans({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<SpansToAdd, AddSpansResult>({
     name: "add-span",
     run: (requests) => (requests[0]?.idempotency ? insertSpansOnce(pool, requests) : insertSpans(pool, requests)),

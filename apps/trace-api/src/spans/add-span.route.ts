@@ -9,12 +9,14 @@ import {
   replayed,
   replayHeaders,
   requestInProgress,
+  traceHasNoRoom,
   traceNotFound,
   validationFailed,
 } from "../api.js";
 import type { Once } from "../idempotency.js";
 import type { createSpanStore } from "./add-span.query.js";
 import { newSpanSchema } from "./span.schema.js";
+import { traceFull } from "./trace-room.js";
 
 export interface AddSpansDeps {
   addSpans: ReturnType<typeof createSpanStore>;
@@ -53,6 +55,7 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
       401: invalidKey,
       404: traceNotFound,
       409: requestInProgress,
+      413: traceHasNoRoom,
       422: idempotencyKeyReused,
     },
     async handle({ params, body, idempotency, response }) {
@@ -62,6 +65,7 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
       const spans = [{ id: uuid(), span: body }];
       const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
+      if (result.outcome === "trace_full") throw traceFull();
       return { status: 201, headers: replayed(result), body: { span_id: result.ids[0] } };
     },
   });

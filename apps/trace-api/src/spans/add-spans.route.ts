@@ -9,11 +9,13 @@ import {
   replayed,
   replayHeaders,
   requestInProgress,
+  traceHasNoRoom,
   traceNotFound,
   validationFailed,
 } from "../api.js";
 import type { AddSpansDeps } from "./add-span.route.js";
 import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
+import { traceFull } from "./trace-room.js";
 
 /** `POST /traces/:trace_id/spans/batch`: adds up to 1,000 spans, all or none. */
 export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
@@ -56,6 +58,7 @@ export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
       401: invalidKey,
       404: traceNotFound,
       409: requestInProgress,
+      413: traceHasNoRoom,
       422: idempotencyKeyReused,
     },
     async handle({ params, body, idempotency, response }) {
@@ -65,6 +68,7 @@ export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
       const spans = resolveReferences(body.spans, uuid);
       const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
+      if (result.outcome === "trace_full") throw traceFull();
       return { status: 201, headers: replayed(result), body: { span_ids: result.ids } };
     },
   });

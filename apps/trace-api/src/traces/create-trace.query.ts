@@ -5,6 +5,7 @@ import type pg from "pg";
 import { createKnownAgents } from "../agents/known-agents.js";
 import type { Gather } from "../gather.js";
 import type { KeyRefusal } from "../idempotency.js";
+import type { TraceRoom } from "../spans/trace-room.js";
 import { insertTracesOnce } from "./create-trace-once.query.js";
 import type { NewTrace } from "./trace.schema.js";
 
@@ -92,7 +93,7 @@ const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND m
 const findKeySql = "SELECT FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
 /** Creates traces, each with its agent and its place in the month, exactly within the plan's limits. */
-export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather: Gather; room: TraceRoom }) {
   const knownAgents = createKnownAgents();
   const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
@@ -115,6 +116,12 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
   }
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
+    const result = await createWithinLimits(input);
+    if (result.outcome === "created") room.created(input.accountId, result.traceId);
+    return result;
+  };
+
+  async function createWithinLimits(input: TraceToCreate): Promise<CreateTraceResult> {
     if (input.otlp?.isAgentSettled === false) return insert({ ...input, isAgentKnown: true });
     const isAgentKnown = knownAgents.has(input.accountId, input.trace.agent_id);
     const maxAgents = input.plan.agents;
@@ -124,7 +131,7 @@ export function createTraceStore({ pool, gather }: { pool: pg.Pool; gather: Gath
         : await insertWithinAgentLimit(input, maxAgents);
     if (!isAgentKnown && result.outcome === "created") knownAgents.add(input.accountId, input.trace.agent_id);
     return result;
-  };
+  }
 }
 
 /**
