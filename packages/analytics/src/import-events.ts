@@ -46,6 +46,8 @@ export interface ImportOptions {
   site: { id: string; domain: string };
   /** Newline-delimited JSON; see `import-line.schema.ts` for a line. */
   input: AsyncIterable<Buffer>;
+  /** The country of an address, for lines that have an address and name no country; without it they have none. */
+  countryOf?(ip: string): string | null;
   /** Leaves out lines whose user agent is a bot's. */
   dropBots?: boolean;
   /** Told after each batch that is recorded, and at the end. */
@@ -75,7 +77,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   const progress: ImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
   const salts = createSaltStore({ pool, ...(options.now && { now: options.now }) });
   const partitions = createPartitions(pool, options.now);
-  const toEvent = createEventMaker(options.site);
+  const toEvent = createEventMaker(options);
   const client = await pool.connect();
   // A connection that breaks between two statements says so by an event; the next statement fails all the same.
   client.on("error", ignore);
@@ -184,11 +186,11 @@ function saltsFor(store: SaltStore, candidates: readonly Candidate[]): Promise<S
 }
 
 /** Makes the function that turns a line into the event that is recorded. */
-function createEventMaker(site: ImportOptions["site"]) {
+function createEventMaker({ site, countryOf }: Pick<ImportOptions, "site" | "countryOf">) {
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
   const readUserAgent = createUserAgentReader();
   return ({ line, id }: Candidate, occurrence: number, salts: Salts): SiteEvent => {
-    const { at, type, path, country, name, props } = line;
+    const { at, type, path, ip, name, props } = line;
     const origin = classify(line.referrer, line.query);
     // What an export worked out before cannot be worked out again.
     const { source, channel, utmSource, utmMedium, utmCampaign } = line.derived ?? origin;
@@ -203,7 +205,7 @@ function createEventMaker(site: ImportOptions["site"]) {
       referrer: origin.referrer,
       source,
       channel,
-      country,
+      country: line.country ?? (ip === null ? null : (countryOf?.(ip) ?? null)),
       browser,
       os,
       device,

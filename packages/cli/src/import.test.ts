@@ -73,6 +73,47 @@ describe("import", () => {
     expect(JSON.parse(kept.stdout)).toEqual({ imported: 1, rejected: 0, duplicates: 0 });
   });
 
+  it("ends with 1 and says so when every line was rejected, and with 0 when one was not", async () => {
+    const site = await newSite();
+    const none = await run(["import", "--site", site, "--file", "-", "--json"], "{}\n{}\n");
+    expect(none.code).toBe(1);
+    expect(JSON.parse(none.stdout)).toEqual({ imported: 0, rejected: 2, duplicates: 0 });
+    expect(none.stderr).toMatch(/\nEvery line was rejected, so nothing was imported\.\n$/);
+    const input = `{}\n${view(1)}\n`;
+    for (const already of [0, 1]) {
+      const { code, stdout } = await run(["import", "--site", site, "--file", "-", "--json"], input);
+      expect({ code, ...JSON.parse(stdout) }).toEqual({
+        code: 0,
+        imported: 1 - already,
+        rejected: 1,
+        duplicates: already,
+      });
+    }
+  });
+
+  it("gives a line with an address and no country the country of its address", async () => {
+    const site = await newSite();
+    const line = (fields: object) => JSON.stringify({ ts: "2026-01-02T03:04:05Z", path: "/", ...fields });
+    const input = [
+      { ip: "193.0.6.139" },
+      { ip: "193.0.6.139", country: "FR" },
+      { ip: "192.168.1.1" },
+      { visitor: "1" },
+    ];
+    await run(["import", "--site", site, "--file", "-"], input.map(line).join("\n"));
+    const { rows } = await database.pool.query("SELECT country FROM event WHERE site_id = $1 ORDER BY country", [site]);
+    expect(rows.map(({ country }) => country)).toEqual(["FR", "NL", null, null]);
+  });
+
+  it("fails with a sentence for a country database that cannot be read", async () => {
+    const broken = createCommandLine({ DATABASE_URL: database.url, COUNTRY_DATABASE: join(folder, "none.mmdb") });
+    const { code, stderr } = await broken.run(["import", "--site", await newSite(), "--file", "-"], views(1));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "COUNTRY_DATABASE names a file that cannot be read (ENOENT).\n",
+    });
+  });
+
   it("takes an empty input for nothing", async () => {
     const result = await run(["import", "--site", await newSite(), "--file", "-", "--json"], "");
     expect(result).toMatchObject({ code: 0, stdout: '{"imported":0,"rejected":0,"duplicates":0}\n' });

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Makes one of the demo's files of visits out of an access log in NDJSON ({ts, ip, user_agent, path, referrer} a line):
 // visitors become numbers, bots, and queries and bare addresses in referrers are left out, downloads (by programs too, but not by
-// crawlers) become custom events.
+// crawlers) become custom events. Countries are those of the addresses in the database that comes with Waymark.
 //   node make-demo-data.mjs PAGEVIEWS.ndjson [ALL-REQUESTS.ndjson] > VISITS.ndjson
 import { readFileSync } from "node:fs";
+import { openCountryDirectory } from "@waymark/analytics";
 import { isbot } from "isbot";
 
 const [pageviewsFile, requestsFile] = process.argv.slice(2);
@@ -21,6 +22,11 @@ const visitorOf = ({ ip, user_agent }) => {
   if (!numbers.has(key)) numbers.set(key, String(numbers.size + 1));
   return numbers.get(key);
 };
+const { countryOf } = await openCountryDirectory(undefined);
+const countryIn = ({ ip }) => {
+  const country = countryOf(ip);
+  return country ? { country } : {};
+};
 const isAddress = (referrer) => /^https?:\/\/(\d{1,3}(\.\d{1,3}){3}|\[)/.test(referrer);
 const withoutQuery = (referrer) =>
   referrer && !isAddress(referrer) ? { referrer: referrer.replace(/[?#].*$/s, "") } : {};
@@ -36,6 +42,13 @@ const downloads = (requestsFile ? read(requestsFile) : []).flatMap((line) => {
   .sort((a, b) => (a.line.ts < b.line.ts ? -1 : a.line.ts > b.line.ts ? 1 : 0))
   .forEach(({ line, event }) => {
     const path = line.path.replace(/\?.*$/s, "");
-    const visit = { ts: line.ts, ...event, path, ...withoutQuery(line.referrer), visitor: visitorOf(line) };
+    const visit = {
+      ts: line.ts,
+      ...event,
+      path,
+      ...withoutQuery(line.referrer),
+      ...countryIn(line),
+      visitor: visitorOf(line),
+    };
     process.stdout.write(`${JSON.stringify(visit)}\n`);
   });

@@ -1,6 +1,7 @@
-import { type ImportProgress, importEvents } from "@waymark/analytics";
+import { type ImportProgress, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
 import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import { CommandError } from "../command-error.js";
 import { openImportInput } from "../import-input.js";
 import { showProgress } from "../import-progress.js";
 import { openRejectionReport } from "../rejections.js";
@@ -16,20 +17,23 @@ interface ImportCommandOptions {
 /** As a shell counts a program that Ctrl-C ended: 128 and the signal's number. */
 const interruptedExitCode = 130;
 
+/** A file without one good line is of another kind. */
+const failedExitCode = 1;
+
 const help = `
 A line is a JSON object:
   ts          when, ISO 8601 with Z or an offset; required
   type        pageview (default) or event
   path, url   one of them is required for a page view; UTM and click ids are read from the url's query
   referrer    the address that the visitor came from
-  country     a code of two letters, such as DE
+  country     a code of two letters, such as DE; without one, the country of ip
   visitor     your own name for the visitor, or else
   ip, user_agent   from which the visitor is worked out; neither is stored
   name, props      of an event: its name, and an object of properties
 Lines of 'waymark export' also have an id, a channel and what else was worked out; those are taken as they are.
 
 A file that is imported twice counts once, identical lines inside one file are separate events, and an import that was
-stopped goes on when it is run again.
+stopped goes on when it is run again. The exit code is 0 also when some lines were rejected, and 1 when all of them were.
 
 Examples:
   $ waymark import --site ID --file visits.ndjson --drop-bots
@@ -60,6 +64,7 @@ async function importFile(
   const site = await findSite(pool, options.site);
   const input = await openImportInput(options.file, context.stdin);
   const signal = context.catchInterrupts();
+  const { countryOf } = await openCountries(context.env["COUNTRY_DATABASE"]);
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const display = showProgress(context.stderr, input.totalBytes);
@@ -70,6 +75,7 @@ async function importFile(
       pool,
       site,
       input: input.bytes,
+      countryOf,
       dropBots: options.dropBots === true,
       signal,
       onReject: rejections.add,
@@ -88,6 +94,16 @@ async function importFile(
   return present(context, last, isComplete, options.dropBots === true);
 }
 
+/** The collector's database: the one of the variable, or else the one that comes with Waymark. */
+async function openCountries(file: string | undefined) {
+  try {
+    return await openCountryDirectory(file || undefined);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
+    throw new CommandError(`COUNTRY_DATABASE names a file that cannot be read (${reason}).`, { cause: error });
+  }
+}
+
 function present(
   context: CommandContext,
   progress: Readonly<ImportProgress>,
@@ -102,7 +118,9 @@ function present(
     `${number(duplicates)} there already`,
     ...(showBots ? [`${number(bots)} of bots left out`] : []),
   ].join(", ");
-  if (isComplete) return { value, text: `Done: ${counts}.` };
+  const isAllRejected = rejected > 0 && imported + duplicates + bots === 0;
+  if (isComplete && isAllRejected) context.stderr.write("Every line was rejected, so nothing was imported.\n");
+  if (isComplete) return { value, text: `Done: ${counts}.`, exitCode: isAllRejected ? failedExitCode : 0 };
   context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
   return { value, text: `Until then: ${counts}.`, exitCode: interruptedExitCode };
 }

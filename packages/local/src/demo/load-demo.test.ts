@@ -51,6 +51,14 @@ describe("the demo", () => {
     for (const { line } of rows) expect(line).not.toMatch(/,\d{1,3}(\.\d{1,3}){3},/);
   });
 
+  it("shows countries of both sites", async () => {
+    const { rows } = await database.pool.query(
+      "SELECT site_id, count(DISTINCT value)::int AS countries FROM daily_stat WHERE dimension = 'country' GROUP BY site_id",
+    );
+    expect(rows).toHaveLength(2);
+    for (const { countries } of rows) expect(countries).toBeGreaterThan(3);
+  });
+
   it("stays the same at the next start: same keys, no visit twice", async () => {
     const before = await load();
     const keys = await countRows("api_key");
