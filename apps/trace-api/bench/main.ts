@@ -8,12 +8,13 @@ import { startEmbeddedPostgres } from "@waymark/local";
 import { type ServiceProcess, startService } from "../src/service.fixture.js";
 import { find } from "./find.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
+import { measureNeighbours } from "./neighbours.js";
 import { profile } from "./profile.js";
 import { drawChart, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--neighbours]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -21,6 +22,8 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
+  --neighbours   measures an account's small requests beside another account that does its worst, instead of everything else;
+                 with --only PART, the attacks whose names have that part
   --find     lists and searches one million traces of one account, instead of everything else
 `;
 
@@ -48,6 +51,7 @@ async function main(): Promise<void> {
       soak: { type: "string" },
       profile: { type: "boolean", default: false },
       find: { type: "boolean", default: false },
+      neighbours: { type: "boolean", default: false },
     },
   });
   const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
@@ -66,6 +70,19 @@ async function main(): Promise<void> {
     if (values.find) {
       const report = await find(pool, await start("ours", { databaseUrl, entry: entries.ours }), databaseUrl);
       if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
+      await pool.end();
+      return;
+    }
+    if (values.neighbours) {
+      const report = await measureNeighbours({
+        pool,
+        accounts: await makeAccounts(pool, 2),
+        seconds,
+        only: values.only,
+        start: () => startService({ databaseUrl, entry: values.against ?? entries.ours }),
+      });
+      print(report);
+      if (values.save) await writeFile(join(folder, "../../results/neighbours.txt"), report);
       await pool.end();
       return;
     }

@@ -3,7 +3,11 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const benches = { traces: "@waymark/trace-api", analytics: "@waymark/collector" };
+const benches = {
+  traces: ["@waymark/trace-api"],
+  neighbours: ["@waymark/trace-api", "--neighbours"],
+  analytics: ["@waymark/collector"],
+};
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const [name, ...args] = process.argv.slice(2).filter((arg) => arg !== "--");
@@ -17,4 +21,5 @@ const run = (command, commandArgs) => {
   if (status !== 0) process.exit(status ?? 1);
 };
 run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"]);
-run("pnpm", ["--silent", "--filter", benches[name], "run", "bench", ...args]);
+const [packageName, ...ownArgs] = benches[name];
+run("pnpm", ["--silent", "--filter", packageName, "run", "bench", ...ownArgs, ...args]);
