@@ -376,7 +376,7 @@ describe("the trace service, when its database is down", () => {
     const app = createApp({
       pool,
       keys,
-      alerts: { add: async () => undefined },
+      alerts: { add: () => undefined },
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),
