@@ -39,7 +39,7 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     // Only the text of an example hangs on this header, and whoever forges it sees the forgery alone.
     const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
     const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
-    response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+    response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
     response.type("html").send(docsPage(document, { origin }));
   });
   return router;
