@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createBodyReader, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import { createBodyReader, dashboardSignposts, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -70,6 +70,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(api.basePath, ...guards);
   app.use(otlpRouter(storing));
   app.use(publicRoutes({ api, checks: deps.checks }));
+  app.use(dashboardSignposts());
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
@@ -33,7 +33,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
       "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing.",
     params: { trace_id: "The id that creating the trace answered" },
     lenientQuery: [],
-    body: finalTraceSchema,
+    body: named("TraceChange", finalTraceSchema),
     bodyExample: { status: "success", ended_at: "2026-01-31T12:00:04.250Z" },
     answers: {
       200: { description: "The trace is changed", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
