@@ -15,6 +15,7 @@ const sqlTypes: Record<string, string> = {
   String: "text",
   Int: "integer",
   BigInt: "bigint",
+  Boolean: "boolean",
   Bytes: "bytea",
   "String@Uuid": "uuid",
   "DateTime@Timestamptz": "timestamp with time zone",

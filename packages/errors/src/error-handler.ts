@@ -38,10 +38,7 @@ export const notFoundHandler: RequestHandler = () => {
 };
 
 function sendError(response: Response, error: AppError): void {
-  response
-    .status(error.status)
-    .set({ ...error.headers, "Content-Type": "application/json; charset=utf-8" })
-    .send(`${JSON.stringify(error.body)}\n`);
+  response.status(error.status).set(error.headers).json(error.body);
 }
 
 function toAppError(thrown: unknown, options: ErrorHandlerOptions): AppError {

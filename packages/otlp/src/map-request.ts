@@ -1,5 +1,6 @@
 import { jsonOfAttributes, textOfValue } from "./any-value.js";
 import { findContent } from "./content.js";
+import { type Context, Contexts, maxContextBytes, maxResourceBytes, maxScopeBytes } from "./context.js";
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
 import { spanKinds } from "./read-json.js";
 import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } from "./request.js";
@@ -23,19 +24,20 @@ export interface MappedSpan {
   input: Buffer | null;
   output: Buffer | null;
   error: string | null;
-  /** What the span says beyond those: an object with the members `attributes` and `otel`. */
+  /** What the span says beyond those: an object with the members `attributes` and, at the end, `otel`. */
   extra: Buffer;
   /** The agent that the trace is one of, if this span decides it. */
   agentId: string;
-  /** The resource's attributes. */
-  resource: string;
+  resource: Context;
+  /** Null where the span has none. */
+  scope: Context | null;
 }
 
-/** What a request holds: spans to be stored, and how many cannot be, with the reason of the first of these. */
+/** What a request holds: spans to be stored, and how many cannot be, by the reason. */
 export interface MappedRequest {
   spans: MappedSpan[];
-  invalid: number;
-  problem: string | undefined;
+  /** A sentence without its full stop, and the number of spans. */
+  refused: ReadonlyMap<string, number>;
 }
 
 /** The longest name and agent that the trace API takes, in UTF-16 code units. */
@@ -47,35 +49,64 @@ const unknownName = "unknown";
 
 const statusError = 2;
 
-/** What the spans of one scope share. */
+/** Bytes of JSON that a span may have beyond its name, input, output and error: attributes, events and links. */
+export const maxExtraBytes = 1_048_576;
+
+const problems = {
+  resource: `the attributes of a resource must not take more than ${maxResourceBytes} bytes as JSON`,
+  scope: `a scope must not take more than ${maxScopeBytes} bytes as JSON`,
+  contexts: `resources and scopes, counted once for each trace, must not take more than ${maxContextBytes} bytes of a request`,
+  extra: `attributes, events and links of a span must not take more than ${maxExtraBytes} bytes as JSON`,
+} as const;
+
+/** The spans of one scope, and what they share. */
 interface Surroundings {
+  spans: readonly OtlpSpan[];
   service: string;
-  resource: string;
-  /** Their members of `otel`, as text. */
-  members: string;
+  resource: Context;
+  /** Null where they have none. */
+  scope: Context | null;
 }
 
-/** Maps a request's spans one by one; a span that is invalid alone is left out and counted. */
-export function mapRequest({ resourceSpans }: TraceRequest): MappedRequest {
-  const mapped: MappedRequest = { spans: [], invalid: 0, problem: undefined };
-  for (const { resource, scopeSpans } of resourceSpans) {
-    const attributes = resource?.attributes ?? [];
-    const service = findText(attributes, "service.name") || unknownService;
-    const resourceJson = jsonOfAttributes(attributes);
-    for (const { scope, spans } of scopeSpans) {
-      const members = `,"scope":${jsonOfScope(scope)},"resource":${resourceJson}`;
-      const surroundings = { service, resource: resourceJson, members };
-      for (const span of spans) {
-        const problem = problemOf(span);
-        if (problem === undefined) mapped.spans.push(mapSpan(span, surroundings));
-        else {
-          mapped.invalid++;
-          mapped.problem ??= problem;
-        }
-      }
+/** Maps a request's spans one by one; a span that is invalid or too large alone is left out and counted. */
+export function mapRequest(request: TraceRequest): MappedRequest {
+  const contexts = new Contexts();
+  const spans: MappedSpan[] = [];
+  const refused = new Map<string, number>();
+  const refuse = (problem: string, count = 1) => refused.set(problem, (refused.get(problem) ?? 0) + count);
+  const all = [...surroundingsOf(request, contexts, refuse)];
+  const mostBytes = all.reduce((sum, { spans: { length }, resource, scope }) => {
+    return sum + length * (resource.bytes + (scope?.bytes ?? 0));
+  }, 0);
+  const isCounted = mostBytes > maxContextBytes;
+  for (const surroundings of all) {
+    for (const span of surroundings.spans) {
+      const mapped = mapSpan(span, surroundings);
+      if (typeof mapped === "string") refuse(mapped);
+      else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
+      else spans.push(mapped);
     }
   }
-  return mapped;
+  return { spans, refused };
+}
+
+function* surroundingsOf(
+  { resourceSpans }: TraceRequest,
+  contexts: Contexts,
+  refuse: (problem: string, count: number) => void,
+): Generator<Surroundings> {
+  for (const { resource: own, scopeSpans } of resourceSpans) {
+    const attributes = own?.attributes ?? [];
+    const resource = contexts.of(jsonOfAttributes(attributes), maxResourceBytes);
+    const service = findText(attributes, "service.name") || unknownService;
+    for (const { scope: ownScope, spans } of scopeSpans) {
+      if (spans.length === 0) continue;
+      const scope = ownScope ? contexts.of(jsonOfScope(ownScope), maxScopeBytes) : null;
+      if (!resource) refuse(problems.resource, spans.length);
+      else if (scope === undefined) refuse(problems.scope, spans.length);
+      else yield { spans, service, resource, scope };
+    }
+  }
 }
 
 /** What keeps a span from being stored, or undefined. An id of zeros is none (W3C Trace Context, 3.2.2). */
@@ -88,14 +119,18 @@ function problemOf(span: OtlpSpan): string | undefined {
   return areTimes ? undefined : "start_time_unix_nano and end_time_unix_nano must be whole numbers of 64 bits";
 }
 
-function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): MappedSpan {
+/** The span, or what keeps it from being stored. */
+function mapSpan(span: OtlpSpan, { service, resource, scope }: Surroundings): MappedSpan | string {
+  const problem = problemOf(span);
+  if (problem !== undefined) return problem;
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
   const content = findContent(span);
   const isError = isFailed(span);
   const spanId = hex(span.spanId);
   const end = span.endTimeUnixNano;
-  const otel = jsonOfOtel(span, spanId, content.events, members);
-  const extra = `{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`;
+  const otel = jsonOfOtel(span, spanId, content.events);
+  const extra = Buffer.from(`{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`);
+  if (extra.length > maxExtraBytes) return problems.extra;
   return {
     traceId: hex(span.traceId),
     spanId,
@@ -107,9 +142,10 @@ function mapSpan(span: OtlpSpan, { service, resource, members }: Surroundings): 
     input: content.input === null ? null : Buffer.from(content.input),
     output: content.output === null ? null : Buffer.from(content.output),
     error: isError ? errorOf(span) : null,
-    extra: Buffer.from(extra),
+    extra,
     agentId: agentOf(isRoot ? span.attributes : [], service),
     resource,
+    scope,
   };
 }
 
@@ -136,7 +172,7 @@ function agentOf(attributes: readonly KeyValue[], service: string): string {
 }
 
 /** What only OpenTelemetry has, as a JSON object's text; what is not there is left out. */
-function jsonOfOtel(span: OtlpSpan, spanId: string, events: readonly SpanEvent[], members: string): string {
+function jsonOfOtel(span: OtlpSpan, spanId: string, events: readonly SpanEvent[]): string {
   let json = `{"span_id":"${spanId}"`;
   const kind = spanKinds[span.kind];
   if (span.kind !== 0 && kind) json += `,"kind":"${kind.toLowerCase()}"`;
@@ -149,7 +185,7 @@ function jsonOfOtel(span: OtlpSpan, spanId: string, events: readonly SpanEvent[]
   if (span.droppedAttributesCount) json += `,"dropped_attributes_count":${span.droppedAttributesCount}`;
   if (span.droppedEventsCount) json += `,"dropped_events_count":${span.droppedEventsCount}`;
   if (span.droppedLinksCount) json += `,"dropped_links_count":${span.droppedLinksCount}`;
-  return `${json}${members}}`;
+  return `${json}}`;
 }
 
 function jsonOfEvent({ name, timeUnixNano, attributes }: SpanEvent): string {
@@ -162,9 +198,7 @@ function jsonOfLink({ traceId, spanId, traceState, attributes }: SpanLink): stri
   return `{"trace_id":"${hex(traceId)}","span_id":"${hex(spanId)}"${state},"attributes":${jsonOfAttributes(attributes)}}`;
 }
 
-function jsonOfScope(scope: Scope | null | undefined): string {
-  if (!scope) return "null";
-  const { name, version, attributes } = scope;
+function jsonOfScope({ name, version, attributes }: Scope): string {
   const more = attributes.length > 0 ? `,"attributes":${jsonOfAttributes(attributes)}` : "";
   return `{"name":${JSON.stringify(name)},"version":${JSON.stringify(version)}${more}}`;
 }

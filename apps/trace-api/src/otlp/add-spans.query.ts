@@ -1,5 +1,5 @@
 import { binaryArray } from "@waymark/database";
-import { type MappedSpan, spanUuid } from "@waymark/otlp";
+import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
 import { maxSpansPerStatement } from "../spans/add-span.query.js";
@@ -11,76 +11,152 @@ export interface OtlpSpansToAdd {
   spans: readonly MappedSpan[];
 }
 
+/** What became of them. */
+export type OtlpSpansResult = "stored" | "trace_not_found" | "context_limit";
+
+/** Resources and scopes that a trace may have. Requests that come at the same moment may each add theirs. */
+export const maxContextsPerTrace = 1_000;
+
+/** Contexts remembered as stored at most. They go with their trace, and then no span is stored that refers to them. */
+const maxKnownContexts = 20_000;
+
 /**
  * Stores the spans of each request where its account has the trace, otherwise none of them, and tells the places of the
- * requests whose trace was found. A span that is stored already is left as it is: its id is made of OpenTelemetry's. Spans go
- * in by rising ids, so that statements of several instances with the same spans wait for each other and do not deadlock.
- * One probe of `trace_pkey` for a request, one of `span_pkey` for a span.
+ * requests whose trace was found. A span that is stored already is left as it is: its id is made of OpenTelemetry's. In the
+ * same transaction come the resources and scopes that they are the first to have; a request whose trace would have more
+ * than $20 is left out and told. Contexts and then spans go in by rising ids, so that statements of several instances with
+ * the same ones wait for each other and do not deadlock. One probe of `trace_pkey` for a request, one of `span_pkey` for a
+ * span, and for new contexts one of `trace_context_pkey` each and the trace's range of it.
  */
 const insertOtlpSpansSql = `
   WITH found AS MATERIALIZED (
     SELECT r.place, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, place)
     WHERE EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)
+  ), brought AS MATERIALIZED (
+    SELECT place, account_id, trace_id, b.id, b.value, b.bytes
+    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[]) AS b (place, id, value, bytes) JOIN found USING (place)
+    WHERE NOT EXISTS (
+      SELECT FROM trace_context c WHERE c.account_id = found.account_id AND c.trace_id = found.trace_id AND c.id = b.id
+    )
+  ), full_traces AS MATERIALIZED (
+    SELECT place FROM brought b GROUP BY place, account_id, trace_id
+    HAVING count(*) + (
+      SELECT count(*) FROM trace_context c WHERE c.account_id = b.account_id AND c.trace_id = b.trace_id
+    ) > $20
+  ), contexts AS (
+    INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
+    SELECT account_id, trace_id, id, value, bytes FROM brought
+    WHERE place NOT IN (SELECT place FROM full_traces) ORDER BY account_id, trace_id, id
+    ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), stored AS (
     INSERT INTO span
-      (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
-    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes
+      (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes,
+      resource_id, scope_id)
+    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes,
+      resource_id, scope_id
     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
-      $11::text[], $12::text[], $13::json[])
-      AS s (place, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
-    JOIN found USING (place) ORDER BY account_id, trace_id, id
+      $11::text[], $12::text[], $13::json[], $18::bigint[], $19::bigint[])
+      AS s (place, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
+    JOIN found USING (place) WHERE place NOT IN (SELECT place FROM full_traces) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   )
-  SELECT place::int FROM found`;
+  SELECT place::int, place IN (SELECT place FROM full_traces) FROM found`;
 
-/** Adds spans to traces; false where the account has no such trace. */
+/** Adds spans to traces, each with its resource and scope. */
 export function createOtlpSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<OtlpSpansToAdd, boolean>({
+  const known = new Set<string>();
+  const add = gather<RowToAdd, OtlpSpansResult>({
     name: "add-otlp-spans",
     run: (requests) => insertSpans(pool, requests),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
-    bytesOf: ({ spans }) => spans.reduce((bytes, span) => bytes + bytesOf(span), 0),
+    bytesOf: ({ spans, contexts }) =>
+      contexts.reduce(
+        (sum, { bytes }) => sum + bytes,
+        spans.reduce((sum, span) => sum + bytesOf(span), 0),
+      ),
   });
+  return async (request: OtlpSpansToAdd): Promise<OtlpSpansResult> => {
+    const nameOf = ({ id }: Context) => `${request.accountId} ${request.traceId} ${id}`;
+    const contexts = contextsOf(request.spans).filter((context) => !known.has(nameOf(context)));
+    const result = await add({ ...request, contexts });
+    if (result !== "stored") return result;
+    if (known.size >= maxKnownContexts) known.clear();
+    for (const context of contexts) known.add(nameOf(context));
+    return result;
+  };
+}
+
+/** A request with the contexts that may not be stored yet. */
+interface RowToAdd extends OtlpSpansToAdd {
+  contexts: readonly Context[];
+}
+
+function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
+  const contexts = new Map<string, Context>();
+  for (const { resource, scope } of spans) {
+    contexts.set(resource.id, resource);
+    if (scope) contexts.set(scope.id, scope);
+  }
+  return [...contexts.values()];
 }
 
 function bytesOf({ input, output, error, extra }: MappedSpan): number {
   return (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0) + extra.length;
 }
 
-async function insertSpans(pool: pg.Pool, requests: readonly OtlpSpansToAdd[]): Promise<boolean[]> {
-  const spans = requests.flatMap((request) => request.spans);
-  const { rows } = await pool.query<[number]>({
+async function insertSpans(pool: pg.Pool, requests: readonly RowToAdd[]): Promise<OtlpSpansResult[]> {
+  const { rows } = await pool.query<[number, boolean]>({
     name: "insert-otlp-spans",
     text: insertOtlpSpansSql,
     rowMode: "array",
-    values: [
-      requests.map(({ accountId }) => accountId),
-      requests.map(({ traceId }) => traceId),
-      requests.flatMap((request, index) => request.spans.map(() => index + 1)),
-      requests.flatMap(({ traceId, spans: own }) => own.map(({ spanId }) => spanUuid(traceId, spanId))),
-      spans.map(({ name }) => name),
-      spans.map(({ status }) => status),
-      spans.map(({ startedAt }) => startedAt),
-      spans.map(({ endedAt }) => endedAt),
-      binaryArray(
-        "json",
-        spans.map(({ input }) => input),
-      ),
-      binaryArray(
-        "json",
-        spans.map(({ output }) => output),
-      ),
-      spans.map(({ error }) => error),
-      requests.flatMap(({ traceId, spans: own }) =>
-        own.map(({ parentSpanId }) => parentSpanId && spanUuid(traceId, parentSpanId)),
-      ),
-      binaryArray(
-        "json",
-        spans.map(({ extra }) => extra),
-      ),
-    ],
+    values: valuesOf(requests),
   });
-  const found = new Set(rows.map(([place]) => place));
-  return requests.map((_, index) => found.has(index + 1));
+  const found = new Map(rows);
+  return requests.map((_, index) => {
+    const isFull = found.get(index + 1);
+    if (isFull === undefined) return "trace_not_found";
+    return isFull ? "context_limit" : "stored";
+  });
+}
+
+function valuesOf(requests: readonly RowToAdd[]): unknown[] {
+  const spans = requests.flatMap((request) => request.spans);
+  const contexts = requests.flatMap((request) => request.contexts);
+  return [
+    requests.map(({ accountId }) => accountId),
+    requests.map(({ traceId }) => traceId),
+    requests.flatMap((request, index) => request.spans.map(() => index + 1)),
+    requests.flatMap(({ traceId, spans: own }) => own.map(({ spanId }) => spanUuid(traceId, spanId))),
+    spans.map(({ name }) => name),
+    spans.map(({ status }) => status),
+    spans.map(({ startedAt }) => startedAt),
+    spans.map(({ endedAt }) => endedAt),
+    binaryArray(
+      "json",
+      spans.map(({ input }) => input),
+    ),
+    binaryArray(
+      "json",
+      spans.map(({ output }) => output),
+    ),
+    spans.map(({ error }) => error),
+    requests.flatMap(({ traceId, spans: own }) =>
+      own.map(({ parentSpanId }) => parentSpanId && spanUuid(traceId, parentSpanId)),
+    ),
+    binaryArray(
+      "json",
+      spans.map(({ extra }) => extra),
+    ),
+    requests.flatMap((request, index) => request.contexts.map(() => index + 1)),
+    contexts.map(({ id }) => id),
+    binaryArray(
+      "json",
+      contexts.map(({ json }) => json),
+    ),
+    contexts.map(({ bytes }) => bytes),
+    spans.map(({ resource }) => resource.id),
+    spans.map(({ scope }) => scope?.id),
+    maxContextsPerTrace,
+  ];
 }

@@ -26,7 +26,7 @@ export function decisionOf(
   const { agentId, name, startedAt, endedAt, status, resource, traceId } = span;
   const decision = { accountId, traceId: id, agentId, name, startedAt };
   if (!isRoot(span)) return { ...decision, root: null };
-  const metadata = `{"otel_trace_id":"${traceId}","resource":${resource}}`;
+  const metadata = `{"otel_trace_id":"${traceId}","resource":${resource.json}}`;
   const root = {
     spanId: spanUuid(id, span.spanId),
     status: status === "error" ? "error" : "success",

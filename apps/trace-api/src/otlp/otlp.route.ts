@@ -17,6 +17,8 @@ import {
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import { type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
+import { maxSpansPerTrace, traceFull } from "../spans/trace-room.js";
+import { maxContextsPerTrace } from "./add-spans.query.js";
 import { otlpPath } from "./otlp.api.js";
 import { createSpansStore, type StoreSpansDeps, type StoreSpansResult } from "./store-spans.js";
 
@@ -25,7 +27,7 @@ const contentTypes = { protobuf: "application/x-protobuf", json: "application/js
 /** How deeply the JSON of a request may nest: the four levels of a list in a list, 200 times, and what is around it. */
 const maxJsonDepth = 820;
 
-export interface OtlpDeps extends StoreSpansDeps {
+export interface OtlpDeps extends Omit<StoreSpansDeps, "onUnqueued"> {
   keys: Pick<KeyDirectory, "find">;
   log: Logger;
   bodyLimitBytes: number;
@@ -37,7 +39,10 @@ export function otlpRouter(deps: OtlpDeps): Router {
   const { keys, log, bodyLimitBytes, now } = deps;
   const messages = loadOtlpMessages();
   const readBytes = createBytesReader(bodyLimitBytes);
-  const store = createSpansStore(deps);
+  const store = createSpansStore({
+    ...deps,
+    onUnqueued: (alertId, err) => log.warn({ err, alertId }, "alert is owed but not queued; the sweep will"),
+  });
   const router = Router();
   const mounted = router.route(otlpPath);
   mounted.all((_request, response, next) => {
@@ -73,26 +78,41 @@ function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): Mapped
 
 /**
  * What a success has to say of spans that were refused.
- * @throws AppError where nothing was stored: 400 if all spans are invalid, else for the limit that refused the others
+ * @throws AppError where nothing was stored: 400 if all spans are invalid or too large, else for the limit that refused the others
  */
 function judge(
-  { spans, invalid, problem }: MappedRequest,
+  { spans, refused: unfit }: MappedRequest,
   { refused, used }: StoreSpansResult,
   month: { limit: number; headers: Readonly<Record<string, string>>; secondsLeft: number },
 ) {
-  if (invalid > 0 && spans.length === 0) throw validationError({ body: `No span is valid: ${problem}` });
+  const reasons = [...unfit].map(([problem, count]) => `${count} invalid: ${problem}`);
+  const invalid = [...unfit.values()].reduce((sum, count) => sum + count, 0);
+  if (invalid > 0 && spans.length === 0) {
+    throw validationError({ body: `No span is valid: ${[...unfit.keys()].join("; ")}` });
+  }
+  if (refused.context_limit > 0) {
+    const problem = `a trace must not have more than ${maxContextsPerTrace} resources and scopes`;
+    if (refused.context_limit === spans.length) throw validationError({ body: `No span is valid: ${problem}` });
+    reasons.unshift(`${refused.context_limit} invalid: ${problem}`);
+  }
+  if (refused.span_limit > 0) {
+    if (refused.span_limit === spans.length) throw traceFull();
+    reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
+  }
   const overLimits = refused.agent_limit + refused.trace_limit;
   if (overLimits > 0 && overLimits === spans.length) throw refusal(refused, used, month);
-  if (overLimits + invalid === 0) return undefined;
-  const reasons = [
-    refused.trace_limit > 0 &&
-      `${refused.trace_limit} over the limit of ${month.limit} traces a month; upgrade at ${upgradePath}`,
-    refused.agent_limit > 0 &&
+  if (refused.agent_limit > 0) {
+    reasons.unshift(
       `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
-    invalid > 0 && `${invalid} invalid: ${problem}`,
-  ];
-  const errorMessage = `Spans were refused: ${reasons.filter(Boolean).join("; ")}`;
-  return { rejectedSpans: overLimits + invalid, errorMessage };
+    );
+  }
+  if (refused.trace_limit > 0) {
+    const limit = `the limit of ${month.limit} traces a month`;
+    reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
+  }
+  if (reasons.length === 0) return undefined;
+  const errorMessage = `Spans were refused: ${reasons.join("; ")}`;
+  return { rejectedSpans: overLimits + refused.span_limit + refused.context_limit + invalid, errorMessage };
 }
 
 function refusal(

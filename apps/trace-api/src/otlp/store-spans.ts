@@ -1,6 +1,7 @@
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
-import type { AlertQueue } from "../traces/alert-queue.js";
+import type { TraceRoom } from "../spans/trace-room.js";
+import type { AlertQueue } from "../traces/finalize-trace.route.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import { decisionOf, isNewsTo } from "./decision.js";
 import { createTraceEnsurer, type EnsureTraceDeps, type Sender } from "./ensure-trace.js";
@@ -9,13 +10,26 @@ import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group
 
 export interface StoreSpansDeps extends EnsureTraceDeps {
   alerts: AlertQueue;
+  room: TraceRoom;
+  /** Told of an alert that is owed but could not be queued. */
+  onUnqueued(alertId: string, error: unknown): void;
 }
 
-/** How many spans of a request the account's limits refused, and what is known of the month. */
+/** How many spans of a request each limit refused. */
+interface Refused {
+  agent_limit: number;
+  trace_limit: number;
+  span_limit: number;
+  context_limit: number;
+}
+
+/** How many spans of a request limits refused, and what is known of the month. */
 export interface StoreSpansResult {
-  refused: { agent_limit: number; trace_limit: number };
+  refused: Refused;
   /** The month's count after the request, where it was read. */
   used: number | undefined;
+  /** Alerts that were handed to the queue. */
+  queued: number;
 }
 
 /** What of one request is stored at a time, so that the largest does not crowd out the others. */
@@ -24,6 +38,8 @@ const portion = { traces: 200, spans: 2_000 };
 const maxSpansTogether = 500;
 /** Of one trace, so many of these at a time. */
 const maxTogetherAtOnce = 4;
+/** Alerts of one request that are queued at once; the worker's sweep finds what else is owed, a little later. */
+const maxQueuedAtOnce = 100;
 /** How often spans are stored anew whose trace was deleted while they came. */
 const maxAttempts = 2;
 
@@ -32,17 +48,26 @@ const maxAttempts = 2;
  * repeated, so that a client that sends again what was cut off mends it.
  */
 export function createSpansStore(deps: StoreSpansDeps) {
+  const { room } = deps;
   const ensureTrace = createTraceEnsurer(deps);
   const addSpans = createOtlpSpanStore(deps);
   const settle = createTraceSettler(deps);
 
-  async function addGroup(accountId: string, traceId: string, spans: readonly MappedSpan[]): Promise<boolean> {
+  async function addPart(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
+    const hasRoom = await room.take(accountId, traceId, spans.length);
+    const result = hasRoom ? await addSpans({ accountId, traceId, spans }) : "span_limit";
+    if (result === "span_limit" || result === "context_limit") refused[result] += spans.length;
+    return result;
+  }
+
+  /** @returns whether the trace was found */
+  async function addGroup(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
     for (let i = 0; i < spans.length; i += maxSpansTogether * maxTogetherAtOnce) {
       const parts = Array.from({ length: maxTogetherAtOnce }, (_, n) =>
         spans.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
       ).filter((part) => part.length > 0);
-      const found = await Promise.all(parts.map((part) => addSpans({ accountId, traceId, spans: part })));
-      if (found.includes(false)) return false;
+      const results = await Promise.all(parts.map((part) => addPart(accountId, traceId, part, refused)));
+      if (results.includes("trace_not_found")) return false;
     }
     return true;
   }
@@ -56,12 +81,15 @@ export function createSpansStore(deps: StoreSpansDeps) {
         return;
       }
       const { accountId } = sender;
-      if (!(await addGroup(accountId, trace.stored.id, group.spans))) continue;
+      if (!(await addGroup(accountId, trace.stored.id, group.spans, result.refused))) continue;
       if (!isNewsTo(trace.stored, group.decisive)) return;
       const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
       const alertId = owesMail ? deps.uuid() : null;
       const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, alertId));
-      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
+      if (owed && alertId !== null && result.queued++ < maxQueuedAtOnce) {
+        // Not awaited: what was sent is committed, and a queue that is down must not keep the client waiting.
+        deps.alerts.add({ accountId, alertId }).catch((error: unknown) => deps.onUnqueued(alertId, error));
+      }
       return;
     }
     const cause = new Error("a trace was deleted again and again while its spans came");
@@ -69,7 +97,11 @@ export function createSpansStore(deps: StoreSpansDeps) {
   }
 
   return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
-    const result: StoreSpansResult = { refused: { agent_limit: 0, trace_limit: 0 }, used: undefined };
+    const result: StoreSpansResult = {
+      refused: { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 },
+      used: undefined,
+      queued: 0,
+    };
     for (const groups of inPortions(groupByTrace(spans), portion)) {
       await Promise.all(groups.map((group) => storeGroup(sender, group, result)));
     }

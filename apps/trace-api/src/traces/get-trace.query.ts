@@ -24,8 +24,18 @@ function orNull(json: string): string {
   return `COALESCE(${json}, 'null')`;
 }
 
-/** What a span is said to have beside the contract's fields: the members of the stored object, whose brace ends the span too. */
-const attributesEnd = `COALESCE(',' || substring(s.attributes::text FROM 2), ',"attributes":null}')`;
+/** Of a resource or scope of a span: one probe of `trace_context_pkey`. */
+const ofContext = (column: string, id: string) =>
+  `(SELECT c.${column} FROM trace_context c WHERE c.account_id = s.account_id AND c.trace_id = s.trace_id AND c.id = s.${id})`;
+
+/**
+ * What a span is said to have beside the contract's fields: the members of the stored object, whose brace ends the span too.
+ * Where scope and resource are stored apart, they come last in the member `otel`, which is the object's last.
+ */
+const attributesEnd = `CASE WHEN s.resource_id IS NULL
+    THEN COALESCE(',' || substring(s.attributes::text FROM 2), ',"attributes":null}')
+    ELSE concat(',', left(substring(s.attributes::text FROM 2), -2), ',"scope":', ${orNull(ofContext("value", "scope_id"))},
+      ',"resource":', ${orNull(ofContext("value", "resource_id"))}, '}}') END`;
 
 const spanJson = (withAttributes: boolean) => `concat(
   '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${iso("s.started_at")},
@@ -35,9 +45,13 @@ const spanJson = (withAttributes: boolean) => `concat(
 /** The columns that may be large. */
 const weighed = (withAttributes: boolean) => ["input", "output", "error", ...(withAttributes ? ["attributes"] : [])];
 
-function sizeOf(columns: readonly string[]): string {
-  return columns.map((column) => `COALESCE(pg_column_size(s.${column}), 0)`).join(" + ");
+function sizeOf(withAttributes: boolean): string {
+  const sizes = weighed(withAttributes).map((column) => `COALESCE(pg_column_size(s.${column}), 0)`);
+  const shared = ["resource_id", "scope_id"].map((id) => `COALESCE(${ofContext("bytes", id)}, 0)`);
+  return [...sizes, ...(withAttributes ? shared : [])].join(" + ");
 }
+
+const contextColumns = ", account_id, trace_id, resource_id, scope_id";
 
 const traceJson = `concat(
   '{"id":"', t.id, '","agent_id":', to_json(t.agent_id), ',"name":', to_json(t.name), ',"status":"', t.status,
@@ -60,10 +74,10 @@ const readPagesSql = (withAttributes: boolean) => `
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
     SELECT (array_agg(s.id))[q.most] AS last, q.most = 1 OR COALESCE(sum(
-      ${sizeOf(weighed(withAttributes))}
+      ${sizeOf(withAttributes)}
     ), 0) <= $5 AS fits
     FROM (
-      SELECT id, ${weighed(withAttributes).join(", ")} FROM span
+      SELECT id, ${weighed(withAttributes).join(", ")}${withAttributes ? contextColumns : ""} FROM span
       WHERE account_id = q.account_id AND trace_id = q.trace_id AND id > q.after ORDER BY id LIMIT q.most
     ) s
   ) page,

@@ -91,6 +91,32 @@ describe("retention", () => {
     expect(await keysLeft()).toEqual(["key -1"]);
   });
 
+  it("removes contexts with their trace, and ids of deleted OpenTelemetry traces after 48 hours", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const young = "ffffffff-0000-7000-8000-000000000000";
+    await database.pool.query(
+      `INSERT INTO trace_context (account_id, trace_id, id, value, bytes) VALUES
+       ($1, '01000000-0000-7000-8000-000000000000', 1, '{}', 2), ($1, $2, 1, '{}', 2)`,
+      [accountId, young],
+    );
+    await database.pool.query(
+      `INSERT INTO deleted_otel_trace (account_id, otel_trace_id, deleted_at) VALUES
+       ($1, decode(repeat('01', 16), 'hex'), now() - interval '49 hours'),
+       ($1, decode(repeat('02', 16), 'hex'), now() - interval '47 hours')`,
+      [accountId],
+    );
+    expect(await purge()).toMatchObject({ trace_context: 1 });
+    const { rows: contexts } = await database.pool.query("SELECT trace_id FROM trace_context WHERE account_id = $1", [
+      accountId,
+    ]);
+    expect(contexts).toEqual([{ trace_id: young }]);
+    const { rows: deleted } = await database.pool.query(
+      "SELECT encode(otel_trace_id, 'hex') AS id FROM deleted_otel_trace WHERE account_id = $1",
+      [accountId],
+    );
+    expect(deleted).toEqual([{ id: "02".repeat(16) }]);
+  });
+
   it("destroys salts after 48 hours and clears counters of requests whose minute is over", async () => {
     await database.pool.query(
       `INSERT INTO visitor_salt (day, salt, created_at) VALUES

@@ -6,16 +6,20 @@ import type pg from "pg";
  */
 const batchRows = 1_000;
 
-const owners = ["trace", "span", "alert"] as const;
+const owners = ["trace", "trace_context", "span", "alert"] as const;
 
 /**
  * One batch per table, each one range of the primary key, which starts with the account and goes on with the time of the id.
- * Traces go first: what is half removed is not found rather than found incomplete. Spans go by their trace's age. Alerts
+ * Traces go first: what is half removed is not found rather than found incomplete. Spans and their contexts go by their
+ * trace's age. Alerts
  * stay as long as their mail is owed.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
     SELECT id FROM trace WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  trace_context: `DELETE FROM trace_context WHERE account_id = $1 AND (trace_id, id) IN (
+    SELECT trace_id, id FROM trace_context WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+    FOR UPDATE SKIP LOCKED)`,
   span: `DELETE FROM span WHERE account_id = $1 AND (trace_id, id) IN (
     SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     FOR UPDATE SKIP LOCKED)`,
@@ -35,7 +39,7 @@ export async function purgeAccount(
   pool: pg.Pool,
   { accountId, idBound, isStopping }: { accountId: string; idBound: string; isStopping: () => boolean },
 ): Promise<Purged> {
-  const purged: Purged = { trace: 0, span: 0, alert: 0 };
+  const purged: Purged = { trace: 0, trace_context: 0, span: 0, alert: 0 };
   for (const table of owners) {
     let removed = batchRows;
     while (removed === batchRows && !isStopping()) {
@@ -71,19 +75,37 @@ const purgeIdempotencyKeysSql = `
     SELECT account_id, key FROM idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
     FOR UPDATE SKIP LOCKED)`;
 
-/**
- * Removes what requests with an `Idempotency-Key` before the given time were answered.
- * @param isStopping asked between batches
- */
-export async function purgeIdempotencyKeys(
+/** One batch of the oldest deletions of OpenTelemetry traces, along `deleted_otel_trace_deleted_at_idx`. */
+const purgeDeletedTracesSql = `
+  DELETE FROM deleted_otel_trace WHERE (account_id, otel_trace_id) IN (
+    SELECT account_id, otel_trace_id FROM deleted_otel_trace WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2
+    FOR UPDATE SKIP LOCKED)`;
+
+/** Forgets OpenTelemetry traces that were deleted before the given time: from then on they may come back. */
+export function purgeDeletedTraces(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
+  return purgeBefore(pool, { name: "purge-deleted-traces", text: purgeDeletedTracesSql }, bounds);
+}
+
+/** Removes what requests with an `Idempotency-Key` before the given time were answered. */
+export function purgeIdempotencyKeys(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
+  return purgeBefore(pool, { name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql }, bounds);
+}
+
+interface PurgeBounds {
+  before: Date;
+  /** Asked between batches. */
+  isStopping(): boolean;
+}
+
+async function purgeBefore(
   pool: pg.Pool,
-  { before, isStopping }: { before: Date; isStopping: () => boolean },
+  statement: { name: string; text: string },
+  { before, isStopping }: PurgeBounds,
 ): Promise<number> {
   let total = 0;
   let removed = batchRows;
   while (removed === batchRows && !isStopping()) {
-    const values = [before, batchRows];
-    const { rowCount } = await pool.query({ name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql, values });
+    const { rowCount } = await pool.query({ ...statement, values: [before, batchRows] });
     removed = rowCount ?? 0;
     total += removed;
   }

@@ -20,9 +20,9 @@ function setUp({
   const queued: TraceFinalized[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alerts: readonly TraceFinalized[]) => {
+    add: async (alert: TraceFinalized) => {
       await add?.();
-      queued.push(...alerts);
+      queued.push(alert);
     },
   };
   const close = createCloseStaleRuns({ pool, queue, log, staleAfterMs, isStopping });

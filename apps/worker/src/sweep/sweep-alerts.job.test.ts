@@ -10,9 +10,9 @@ function setUp(add: () => Promise<void> = () => Promise.resolve()) {
   const added: string[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alerts: readonly TraceFinalized[]) => {
+    add: async (alert: TraceFinalized) => {
       await add();
-      added.push(...alerts.map(({ alertId }) => alertId));
+      added.push(alert.alertId);
     },
   };
   return { sweep: createSweepAlerts({ pool: database.pool, queue, log }), added, lines };
