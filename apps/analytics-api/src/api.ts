@@ -1,4 +1,10 @@
-import { type ApiDescription, type DocumentedAnswer, errorSchema, type Route } from "@waymark/http";
+import {
+  type ApiDescription,
+  type DocumentedAnswer,
+  errorSchema,
+  type Route,
+  validationErrorSchema,
+} from "@waymark/http";
 import { statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import { z } from "zod";
 
@@ -32,7 +38,7 @@ export const limitHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimi
 
 export const invalidQuery: DocumentedAnswer = {
   description: "A query parameter is not one of those allowed; `fields` has a message for each",
-  schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+  schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { range: "Must be one of: today, 7d, 30d" } },
   headers: limitHeaders,
 };

@@ -26,6 +26,7 @@ describe("the statistics service", () => {
         "/api/v1/sites/{id}/events",
         "/api/v1/sites/{id}/realtime",
         "/health",
+        "/ready",
       ]);
       const { parameters, responses } = body.paths["/api/v1/sites/{id}/stats"].get;
       expect(parameters[1]).toMatchObject({
@@ -34,6 +35,14 @@ describe("the statistics service", () => {
         schema: { enum: ["today", "7d", "30d"], default: "7d" },
       });
       expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "404", "429"]);
+      const byName = new Map<string, object>(parameters.map((each: { name: string }) => [each.name, each]));
+      expect(byName.get("limit")).toMatchObject({
+        schema: { type: "integer", minimum: 1, maximum: 1_000, default: 10 },
+      });
+      expect(byName.get("lists")).toMatchObject({ explode: false, schema: { type: "array" } });
+      expect(Object.keys(body.components.schemas).sort()).toEqual([
+        ...["Error", "Events", "Site", "Stats", "ValidationError"],
+      ]);
       expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
         ...["id", "range", "from", "to", "limit", "lists", "interval", "compare"],
       ]);
@@ -42,6 +51,15 @@ describe("the statistics service", () => {
       expect(headers["Vary"]).toEqual({ schema: { type: "string" } });
       const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
       expect(docs.text).toContain("text/csv\n\n&#34;path&#34;");
+    });
+
+    it("answers GET / with the places to go to, and the dashboard's addresses with what to do without one", async () => {
+      const { body } = await request(test.app).get("/").expect(200);
+      expect(body).toMatchObject({ name: "Waymark analytics API", docs: "/docs", openapi: "/openapi.json" });
+      const plan = await request(test.app).get("/dashboard/billing").set("Accept", "text/html").expect(200);
+      expect(plan.text).toContain("waymark account plan ACCOUNT_ID --plan pro");
+      await request(test.app).get("/dashboard/traces/019c13f2-6c00-7cc3-98c4-dc0c0c07398f").expect(200);
+      await request(test.app).get("/dashboard").expect(404, { error: "Not found" });
     });
 
     it("answers 401 to everything below /api/v1, for missing, malformed, unknown, revoked and other-service keys", async () => {
@@ -168,7 +186,7 @@ describe("the statistics service", () => {
         .set("Authorization", `Bearer ${account.key}`)
         .expect(405);
       expect(wrong.headers).toMatchObject({ allow: "GET, HEAD", ...limitHeaders });
-      await request(test.app).get("/").expect(404, { error: "Not found" });
+      await request(test.app).get("/nothing").expect(404, { error: "Not found" });
     });
   });
 

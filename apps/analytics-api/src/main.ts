@@ -35,7 +35,7 @@ async function start(config: Config, log: Logger) {
     portVariable: "ANALYTICS_API_METRICS_PORT",
   });
   const { host, port } = config.http;
-  const server = await listen({ handler: app, host, port, portVariable: "ANALYTICS_API_PORT" });
+  const server = await listen({ handler: app, host, port, portVariable: "ANALYTICS_API_PORT", registry });
   log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
     async stop() {

@@ -14,7 +14,7 @@ describe("the collector", () => {
       .get("/ready")
       .expect(200, { status: "ok", checks: { database: "ok" } });
     const { body } = await request(test.app).get("/openapi.json").expect(200);
-    expect(Object.keys(body.paths)).toEqual(["/api/event", "/js/script.js", "/health"]);
+    expect(Object.keys(body.paths)).toEqual(["/api/event", "/js/script.js", "/health", "/ready"]);
     expect(body.security).toBeUndefined();
     const { requestBody, responses } = body.paths["/api/event"].post;
     const { schema } = requestBody.content["application/json"];
@@ -25,8 +25,13 @@ describe("the collector", () => {
     expect(docs.text).not.toContain("Authorization");
   });
 
+  it("answers GET / with the places to go to", async () => {
+    const { body } = await request(test.app).get("/").expect(200);
+    expect(body).toMatchObject({ name: "Waymark collector", docs: "/docs", health: "/health" });
+  });
+
   it("answers 404 in JSON to what it has not", async () => {
-    for (const path of ["/", "/api", "/api/event/x", "/metrics", "/api/v1/sites"]) {
+    for (const path of ["/dashboard/billing", "/api", "/api/event/x", "/metrics", "/api/v1/sites"]) {
       await request(test.app).get(path).expect(404, { error: "Not found" });
     }
   });

@@ -47,7 +47,7 @@ async function start(config: Config, log: Logger) {
     portVariable: "COLLECTOR_METRICS_PORT",
   });
   const { host, port } = config.http;
-  const server = await listen({ handler: app, host, port, portVariable: "COLLECTOR_PORT" });
+  const server = await listen({ handler: app, host, port, portVariable: "COLLECTOR_PORT", registry });
   log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
     async stop() {

@@ -1,4 +1,10 @@
-import { type ApiDescription, type DocumentedAnswer, errorSchema, type Route } from "@waymark/http";
+import {
+  type ApiDescription,
+  type DocumentedAnswer,
+  errorSchema,
+  type Route,
+  validationErrorSchema,
+} from "@waymark/http";
 import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
 import { otlpOperation, otlpPath } from "./otlp/otlp.api.js";
@@ -40,13 +46,13 @@ export function describeTraceApi(routes: readonly Route[]): ApiDescription {
 /** The answers that several routes share. */
 export const validationFailed: DocumentedAnswer = {
   description: "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
-  schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+  schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { started_at: "Required" } },
 };
 
 export const invalidQuery: DocumentedAnswer = {
   description: "A query parameter is not one of those allowed; `fields` has a message for each",
-  schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+  schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { limit: "Must be a whole number from 1 to 200" } },
 };
 

@@ -87,7 +87,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
     return createApp({
       pool: ownPool,
       keys,
-      alerts: { add: async (alert) => void queued.push(alert) },
+      alerts: { add: (alert) => void queued.push(alert) },
       checks: { required: { database: () => ownPool.query("SELECT 1") } },
       log,
       registry: ownRegistry,

@@ -12,6 +12,27 @@ import { createApp } from "./app.js";
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
 
+/** Checks what tools that read OpenAPI stumble over: names that are doubled, references to nothing, and values without a type. */
+function checkDocument(document: {
+  paths: Record<string, Record<string, { operationId: string; parameters: { name: string; schema: object }[] }>>;
+}): void {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, ...operation })),
+  );
+  const ids = operations.map(({ operationId }) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const { path, parameters } of operations) {
+    for (const [, name] of path.matchAll(/\{(\w+)\}/g)) expect(parameters.map((each) => each.name)).toContain(name);
+    for (const { schema } of parameters) expect(Object.keys(schema)).toContain("type");
+  }
+  const text = JSON.stringify(document);
+  for (const [, pointer = ""] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const target = pointer.split("/").reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key], document);
+    expect(target).toEqual(expect.any(Object));
+  }
+  expect(text).not.toMatch(/"(\$schema|x-name|x-form|x-json)"/);
+}
+
 describe("the trace service", () => {
   const test = useApp({ bodyLimitBytes: 100_000 });
 
@@ -44,13 +65,88 @@ describe("the trace service", () => {
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces", "get")).toEqual(["200", "400", "401"]);
       expect(statuses("/v1/traces", "post")).toEqual(["200", "400", "401", "403", "413", "415", "429", "503"]);
-      const schema = body.paths["/api/v1/traces"].post.requestBody.content["application/json"].schema;
+      const schemaOf = (path: string) => {
+        const { schema } = body.paths[path].post.requestBody.content["application/json"];
+        return body.components.schemas[schema.$ref?.split("/").at(-1)] ?? schema;
+      };
+      const schema = schemaOf("/api/v1/traces");
       expect(schema.required).toEqual(["agent_id", "name", "status", "started_at"]);
-      const batch = body.paths["/api/v1/traces/{trace_id}/spans/batch"].post.requestBody.content["application/json"];
-      expect(batch.schema.required).toEqual(["spans"]);
-      expect(batch.schema.properties.spans).toMatchObject({ type: "array", minItems: 1, maxItems: 1000 });
-      expect(batch.schema.properties.spans.items.required).toEqual(["name", "status", "started_at"]);
+      const batch = schemaOf("/api/v1/traces/{trace_id}/spans/batch");
+      expect(batch.required).toEqual(["spans"]);
+      expect(batch.properties.spans).toMatchObject({ type: "array", minItems: 1, maxItems: 1000 });
+      expect(batch.properties.spans.items).toEqual({ $ref: "#/components/schemas/BatchSpan" });
+      expect(body.components.schemas.BatchSpan.required).toEqual(["name", "status", "started_at"]);
       expect(schema.properties.metadata).toMatchObject({ type: ["object", "null"] });
+    });
+
+    it("gives numbers, lists and answers in OpenAPI the types that they have", async () => {
+      const { body } = await request(test.app).get("/openapi.json").expect(200);
+      const parameters = new Map<string, object>(
+        body.paths["/api/v1/traces"].get.parameters.map((each: { name: string }) => [each.name, each]),
+      );
+      const limit = { type: "integer", minimum: 1, maximum: 200, default: 50 };
+      expect(parameters.get("limit")).toMatchObject({ required: false, schema: limit });
+      expect(parameters.get("min_duration_ms")).toMatchObject({ schema: { type: "integer", minimum: 0 } });
+      const statuses = { type: "array", items: { enum: ["running", "success", "error", "timeout"] } };
+      expect(parameters.get("status")).toMatchObject({ explode: false, schema: statuses });
+      expect(Object.keys(body.components.schemas).sort()).toEqual([
+        ...["Agent", "AgentPage", "BatchSpan", "Error", "ListedTrace", "NewSpan", "NewTrace", "Span", "SpanChange"],
+        ...["Trace", "TraceChange", "TracePage", "Usage", "ValidationError"],
+      ]);
+      const read = body.paths["/api/v1/traces/{trace_id}"].get.responses["200"].content["application/json"];
+      expect(read.schema).toEqual({ $ref: "#/components/schemas/Trace" });
+      expect(body.components.schemas.Trace.properties.spans.items).toEqual({ $ref: "#/components/schemas/Span" });
+      expect(Object.keys(body.paths["/ready"].get.responses)).toEqual(["200", "503"]);
+      expect(body.paths["/ready"].get.security).toEqual([]);
+      checkDocument(body);
+    });
+
+    it("answers GET / with the places to go to, as JSON or as a page", async () => {
+      const places = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
+      const json = await request(test.app).get("/").expect(200);
+      expect(json.body).toEqual({ name: "Waymark trace API", ...places });
+      const page = await request(test.app).get("/").set("Accept", "text/html,*/*;q=0.8").expect(200);
+      expect(page.headers).toMatchObject({ "content-type": "text/html; charset=utf-8", vary: "Accept" });
+      expect(page.text).toContain('<a href="/docs">');
+      await request(test.app).post("/").expect(405);
+    });
+
+    it("ends its JSON with a line feed, whole or in pieces, good or bad", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      for (const path of ["/", "/health", "/ready", "/openapi.json", "/api/v1/usage", "/api/v1/nothing"]) {
+        const { text, headers } = await account.get(path);
+        expect(text).toMatch(/\}\n$/);
+        expect(Number(headers["content-length"])).toBe(Buffer.byteLength(text));
+      }
+      expect((await account.get(`/api/v1/traces/${id}`)).text).toMatch(/\]\}\n$/);
+      const spans = Array.from({ length: 1_000 }, () => spanBody({ name: "x".repeat(20) }));
+      for (let n = 0; n < 3; n++) await account.post(`/api/v1/traces/${id}/spans/batch`, { spans }).expect(201);
+      const { text, headers } = await account.get(`/api/v1/traces/${id}`);
+      expect(headers["content-length"]).toBeUndefined();
+      expect(text).toMatch(/\]\}\n$/);
+      expect(JSON.parse(text).spans).toHaveLength(3_000);
+    });
+
+    it("says at the dashboard's addresses what to do without one, and repeats nothing but a UUID", async () => {
+      const id = "019C13F2-6C00-7CC3-98C4-DC0C0C07398F";
+      const trace = await request(test.app).get(`/dashboard/traces/${id}`).expect(200);
+      expect(trace.body.instead).toEqual([
+        `waymark trace show ${id.toLowerCase()}`,
+        `GET /api/v1/traces/${id.toLowerCase()}`,
+      ]);
+      const page = await request(test.app).get(`/dashboard/traces/${id}`).set("Accept", "text/html").expect(200);
+      expect(page.text).toContain(`<pre>waymark trace show ${id.toLowerCase()}`);
+      expect(page.headers).toMatchObject({
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      });
+      const plan = await request(test.app).get("/dashboard/billing").expect(200);
+      expect(plan.body.instead[0]).toBe("waymark account plan ACCOUNT_ID --plan pro");
+      for (const path of ["/dashboard", "/dashboard/", "/dashboard/traces/<b>", "/dashboard/traces", "/dashboard/x"]) {
+        await request(test.app).get(path).set("Accept", "text/html").expect(404, { error: "Not found" });
+      }
+      await request(test.app).post("/dashboard/billing").expect(405);
     });
 
     it("has a page that a person can read", async () => {
@@ -111,7 +207,6 @@ describe("the trace service", () => {
   describe("404 and 405", () => {
     it("are JSON, for unknown paths and wrong methods", async () => {
       const account = await test.makeAccount("free");
-      await request(test.app).get("/").expect(404, { error: "Not found" });
       await request(test.app).get("/metrics").expect(404, { error: "Not found" });
       await account.get("/api/v1/nothing").expect(404, { error: "Not found" });
       const wrong = await account.get("/api/v1/traces/x/spans").expect(405);
@@ -376,7 +471,7 @@ describe("the trace service, when its database is down", () => {
     const app = createApp({
       pool,
       keys,
-      alerts: { add: async () => undefined },
+      alerts: { add: () => undefined },
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),

@@ -1,10 +1,11 @@
 import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
-import { createTraceFinalizedQueue, queueAlert } from "@waymark/queue";
+import { createTraceFinalizedQueue, queueAlerts } from "@waymark/queue";
 import { createLogger, createRegistry, listen, observePool, openOperationsServer, runProcess } from "@waymark/service";
 import type { Logger } from "pino";
 import { createApp } from "./app.js";
 import { type Config, loadConfig } from "./config.js";
+import { createAlertQueue } from "./traces/alert-queue.js";
 
 /** Requests in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 10_000;
@@ -27,11 +28,12 @@ async function start(config: Config, log: Logger) {
   const queue = createTraceFinalizedQueue({ redisUrl: config.redisUrl, databaseUrl: config.database.url, log });
   const registry = createRegistry("trace-api");
   observePool(registry, pool);
+  const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
   const checks = { required: { database: () => pool.query("SELECT 1") }, bridged: { queue: () => queue.check() } };
   const app = createApp({
     pool,
     keys,
-    alerts: { add: (alert) => queueAlert({ pool, queue }, alert) },
+    alerts,
     checks,
     log,
     registry,
@@ -46,11 +48,12 @@ async function start(config: Config, log: Logger) {
     portVariable: "TRACE_API_METRICS_PORT",
   });
   const { host, port } = config.http;
-  const server = await listen({ handler: app, host, port, portVariable: "TRACE_API_PORT" });
+  const server = await listen({ handler: app, host, port, portVariable: "TRACE_API_PORT", registry });
   log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
     async stop() {
       await server.stop(drainTimeoutMs);
+      await alerts.idle();
       await queue.close();
       await keys.stop();
       await pool.end();

@@ -1,17 +1,22 @@
 import { parseTimestamp } from "@waymark/fields";
+import { asParameter } from "@waymark/http";
 import { z } from "zod";
 
 const maxLimit = 200;
+const defaultLimit = 50;
 const limitMessage = `Must be a whole number from 1 to ${maxLimit}`;
 
 /** `?limit=` as a whole number in digits; a repeated parameter is an array and no text. */
-export const limitParameter = z
-  .string(limitMessage)
-  .regex(/^\d{1,3}$/, limitMessage)
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= maxLimit, limitMessage)
-  .default(50)
-  .meta({ description: `Entries of a page at most, 1 to ${maxLimit}` });
+export const limitParameter = asParameter(
+  { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit },
+  z
+    .string(limitMessage)
+    .regex(/^\d{1,3}$/, limitMessage)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= maxLimit, limitMessage)
+    .default(defaultLimit)
+    .describe(`Entries of a page at most, 1 to ${maxLimit}`),
+);
 
 /**
  * `?cursor=`: where the page before ended. It is a place in the order and nothing else, so that it holds under other

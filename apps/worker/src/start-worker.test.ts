@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createTraceFinalizedQueue, queueAlert, type TraceFinalized } from "@waymark/queue";
+import { createTraceFinalizedQueue, queueAlerts, type TraceFinalized } from "@waymark/queue";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { loadConfig } from "./config.js";
 import { startWorker } from "./start-worker.js";
@@ -43,7 +43,7 @@ async function start(redisUrl?: string) {
 
 async function queue(alert: TraceFinalized, redisUrl?: string) {
   const adding = createTraceFinalizedQueue({ databaseUrl: database.url, redisUrl, log: createTestLog().log });
-  await queueAlert({ pool: database.pool, queue: adding }, alert);
+  await queueAlerts({ pool: database.pool, queue: adding }, [alert]);
   await adding.close();
 }
 

@@ -38,7 +38,10 @@ export const notFoundHandler: RequestHandler = () => {
 };
 
 function sendError(response: Response, error: AppError): void {
-  response.status(error.status).set(error.headers).json(error.body);
+  response
+    .status(error.status)
+    .set({ ...error.headers, "Content-Type": "application/json; charset=utf-8" })
+    .send(`${JSON.stringify(error.body)}\n`);
 }
 
 function toAppError(thrown: unknown, options: ErrorHandlerOptions): AppError {

@@ -90,6 +90,7 @@ describe("a service without keys", () => {
   it("is described without any, and with the types that it answers in", () => {
     expect(open.security).toBeUndefined();
     expect(open.components).toBeUndefined();
+    expect(open.paths["/ready"]?.["get"]).not.toHaveProperty("security");
     expect(open.paths["/x"]?.["post"]?.responses["202"]).toEqual({
       description: "Taken",
       headers: { "X-Y": { schema: { type: "string" } } },

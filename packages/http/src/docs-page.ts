@@ -1,18 +1,11 @@
-import type { JsonSchema, OpenApiDocument, OpenApiOperation } from "./openapi.js";
+import { escapeHtml, htmlPage, inline } from "./html-page.js";
+import { type JsonSchema, type NamedSchemas, resolveSchema } from "./json-schema.js";
+import type { OpenApiDocument, OpenApiOperation } from "./openapi.js";
 
 /** Where the page sends a reader's first request: the address that the page itself was read at. */
 interface PageAddress {
   origin: string;
 }
-
-const style = `
-  :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-  body { font: 16px/1.6 system-ui, sans-serif; max-width: 54rem; margin: 0 auto; padding: 1.5rem 1rem 6rem; }
-  h1 { line-height: 1.2; } h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.15rem; }
-  code, pre { font: 0.875em/1.5 ui-monospace, monospace; } pre { background: var(--soft); padding: 0.75rem; overflow-x: auto; border-radius: 6px; }
-  table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.75rem 0.35rem 0; border-bottom: 1px solid var(--line); }
-  .method { display: inline-block; min-width: 3.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
-`;
 
 /** A page that a person can read, made from the OpenAPI document alone; it needs no script and loads nothing. */
 export function docsPage(document: OpenApiDocument, address: PageAddress): string {
@@ -24,16 +17,15 @@ export function docsPage(document: OpenApiDocument, address: PageAddress): strin
       `<a href="#${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code> <span class="soft">${escapeHtml(operation.summary)}</span></a>`,
   );
   const needsKey = document.security !== undefined;
-  const sections = operations.map((each) => section({ ...each, origin: address.origin, needsKey }));
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(document.info.title)}</title><style>${style}</style></head>
-<body><h1>${escapeHtml(document.info.title)}</h1>
-${prose(document.info.description)}
+  const schemas = document.components?.schemas ?? {};
+  const sections = operations.map((each) => section({ ...each, origin: address.origin, needsKey, schemas }));
+  return htmlPage(
+    document.info.title,
+    `${prose(document.info.description)}
 <p>The same in a form for tools: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <nav>${links.join("")}</nav>
-${sections.join("\n")}
-</body></html>`;
+${sections.join("\n")}`,
+  );
 }
 
 interface Call {
@@ -42,17 +34,18 @@ interface Call {
   operation: OpenApiOperation;
   origin: string;
   needsKey: boolean;
+  schemas: NamedSchemas;
 }
 
 function section(call: Call): string {
-  const { path, method, operation } = call;
+  const { path, method, operation, schemas } = call;
   const body = operation.requestBody?.content["application/json"];
   const parts = [
     `<h2 id="${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h2>`,
     `<p>${inline(operation.summary)}.</p>`,
     operation.description ? prose(operation.description) : "",
     operation.parameters.length > 0 ? table("Parameters", operation.parameters.map(parameterRow)) : "",
-    body ? table("Body", fieldRows(body.schema)) : "",
+    body ? table("Body", fieldRows(body.schema, schemas)) : "",
     `<h3>Request</h3><pre>${escapeHtml(curl(call, body?.example))}</pre>`,
     "<h3>Answers</h3>",
     ...Object.entries(operation.responses).map(([status, answer]) => {
@@ -87,7 +80,8 @@ function parameterRow(parameter: OpenApiOperation["parameters"][number]): Row {
 }
 
 /** The fields of an object, and below a list of objects those of its elements, as `spans[].name`. */
-function fieldRows(schema: JsonSchema, prefix = ""): Row[] {
+function fieldRows(given: JsonSchema, schemas: NamedSchemas, prefix = ""): Row[] {
+  const schema = resolveSchema(given, schemas);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
     [
       prefix + name,
@@ -95,20 +89,22 @@ function fieldRows(schema: JsonSchema, prefix = ""): Row[] {
       schema.required?.includes(name) ? "required" : "",
       field.description ?? field.anyOf?.find((option) => option.description)?.description ?? "",
     ],
-    ...fieldRows(field.items ?? {}, `${prefix}${name}[].`),
+    ...fieldRows(field.items ?? {}, schemas, `${prefix}${name}[].`),
   ]);
 }
 
 function typeName(schema: JsonSchema): string {
+  if (schema.$ref) return schema.$ref.split("/").at(-1) ?? "";
+  if (schema.type === "array" && schema.items) return `list of ${typeName(schema.items)}`;
   if (schema.enum) return schema.enum.join(", ");
   if (schema.anyOf) return schema.anyOf.map(typeName).join(" or ");
   if (Array.isArray(schema.type)) return schema.type.join(" or ");
   return schema.type ?? "any JSON";
 }
 
-function curl({ path, method, origin, needsKey }: Call, example: unknown): string {
+function curl({ path, method, operation, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
-  if (needsKey && path !== "/health") lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  if (needsKey && !operation.security) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
   if (example !== undefined) {
     lines.push(`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
   }
@@ -122,12 +118,4 @@ function prose(text: string): string {
     .split(/\n{2,}/)
     .map((paragraph) => `<p>${inline(paragraph)}</p>`)
     .join("\n");
-}
-
-function inline(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

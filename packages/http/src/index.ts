@@ -1,6 +1,7 @@
 export { createBytesReader, type ReadBytes } from "./body-bytes.js";
 export type { IdempotencyKey } from "./idempotency-key.js";
 export { createBodyReader, type JsonBody, parseJsonBody } from "./json-body.js";
+export { asParameter, named } from "./json-schema.js";
 export type { ApiDescription, OpenApiOperation } from "./openapi.js";
 export { publicRoutes } from "./public-routes.js";
 export { createRefusals, type Refusals } from "./refusals.js";
@@ -13,5 +14,7 @@ export {
   type Route,
   refuseMethod,
   route,
+  validationErrorSchema,
 } from "./route.js";
+export { dashboardSignposts } from "./signposts.js";
 export { validate } from "./validate.js";

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { idempotencyKeyParameter } from "./idempotency-key.js";
+import { type JsonSchema, type NamedSchemas, toJsonSchema } from "./json-schema.js";
 import type { DocumentedAnswer, Route } from "./route.js";
 
 export interface ApiDescription {
@@ -16,26 +16,13 @@ export interface ApiDescription {
   further?: OpenApiDocument["paths"];
 }
 
-/** A JSON Schema, as far as this package reads one. */
-export interface JsonSchema {
-  type?: string | string[];
-  properties?: Record<string, JsonSchema>;
-  required?: string[];
-  anyOf?: JsonSchema[];
-  enum?: unknown[];
-  items?: JsonSchema;
-  additionalProperties?: JsonSchema | boolean;
-  format?: string;
-  description?: string;
-  default?: unknown;
-  [key: string]: unknown;
-}
-
 export interface OpenApiParameter {
   name: string;
   in: "path" | "query" | "header";
   required: boolean;
   description?: string;
+  /** Of a list: whether each value is a parameter of its own, or all are one with commas between. */
+  explode?: boolean;
   schema: JsonSchema;
 }
 
@@ -48,6 +35,8 @@ export interface OpenApiOperation {
   operationId: string;
   summary: string;
   description?: string;
+  /** Empty where the operation needs no key, though the service's others do. */
+  security?: [];
   parameters: OpenApiParameter[];
   requestBody?: { required: true; content: Record<string, OpenApiMedia> };
   responses: Record<
@@ -61,44 +50,50 @@ export interface OpenApiDocument {
   info: { title: string; version: string; description: string };
   /** Absent where the service needs no key. */
   security?: Record<string, string[]>[];
-  components?: { securitySchemes: Record<string, unknown> };
+  components?: { securitySchemes?: Record<string, unknown>; schemas?: NamedSchemas };
   paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
 /** The OpenAPI 3.1 document of a service, made from the schemas that check its requests. */
 export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
+  const schemas: NamedSchemas = {};
   for (const each of api.routes) {
     const path = (api.basePath + each.path).replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [each.method]: describeOperation(each) };
+    paths[path] = { ...paths[path], [each.method]: describeOperation(each, schemas) };
   }
   Object.assign(paths, api.further);
-  paths["/health"] = { get: describeHealth() };
+  paths["/health"] = { get: { ...health, ...(api.keyForm && { security: [] }) } };
+  paths["/ready"] = { get: { ...ready, ...(api.keyForm && { security: [] }) } };
+  const components = {
+    ...(api.keyForm && { securitySchemes: { apiKey: describeKey(api.keyForm) } }),
+    ...(Object.keys(schemas).length > 0 && { schemas }),
+  };
   return {
     openapi: "3.1.0",
     info: { title: api.title, version: api.version, description: api.description },
-    ...(api.keyForm && describeKey(api.keyForm)),
+    ...(api.keyForm && { security: [{ apiKey: [] }] }),
+    ...(Object.keys(components).length > 0 && { components }),
     paths,
   };
 }
 
-function describeKey(form: string): Pick<OpenApiDocument, "security" | "components"> {
-  const apiKey = { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
-  return { security: [{ apiKey: [] }], components: { securitySchemes: { apiKey } } };
+function describeKey(form: string) {
+  return { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
 }
 
-function describeOperation(each: Route): OpenApiOperation {
+function describeOperation(each: Route, schemas: NamedSchemas): OpenApiOperation {
   const operation: OpenApiOperation = {
     operationId: each.operationId,
     summary: each.summary,
-    parameters: [...pathParameters(each), ...queryParameters(each), ...headerParameters(each)],
+    parameters: [...pathParameters(each), ...queryParameters(each, schemas), ...headerParameters(each)],
     responses: Object.fromEntries(
-      Object.entries(each.answers).map(([status, answer]) => [status, describeAnswer(answer)]),
+      Object.entries(each.answers).map(([status, answer]) => [status, describeAnswer(answer, schemas)]),
     ),
   };
   if (each.description) operation.description = each.description;
   if (each.body) {
-    const media = { schema: toJsonSchema(each.body, "input"), example: each.bodyExample };
+    const media = { schema: toJsonSchema(each.body, "input", schemas), example: each.bodyExample };
     operation.requestBody = { required: true, content: { "application/json": media } };
   }
   return operation;
@@ -114,14 +109,15 @@ function pathParameters(each: Route): OpenApiParameter[] {
   }));
 }
 
-function queryParameters(each: Route): OpenApiParameter[] {
+function queryParameters(each: Route, schemas: NamedSchemas): OpenApiParameter[] {
   if (!each.query) return [];
-  const { properties = {}, required = [] } = toJsonSchema(each.query, "input");
+  const { properties = {}, required = [] } = toJsonSchema(each.query, "input", schemas);
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: "query",
     required: required.includes(name),
     ...(schema.description && { description: schema.description }),
+    ...(schema.type === "array" && { explode: false }),
     schema,
   }));
 }
@@ -130,9 +126,9 @@ function headerParameters(each: Route): OpenApiParameter[] {
   return each.takesIdempotencyKey ? [idempotencyKeyParameter] : [];
 }
 
-function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"][string] {
+function describeAnswer(answer: DocumentedAnswer, schemas: NamedSchemas): OpenApiOperation["responses"][string] {
   const media = {
-    schema: toJsonSchema(answer.schema, "output"),
+    schema: toJsonSchema(answer.schema, "output", schemas),
     ...(answer.example !== undefined && { example: answer.example }),
   };
   const headers = answer.headers?.map((name) => [
@@ -150,28 +146,57 @@ function describeAnswer(answer: DocumentedAnswer): OpenApiOperation["responses"]
   };
 }
 
-function describeHealth(): OpenApiOperation {
-  const schema = toJsonSchema(z.object({ status: z.literal("ok") }), "output");
-  return {
-    operationId: "health",
-    summary: "Whether the service is up; needs no key",
-    parameters: [],
-    responses: {
-      200: { description: "The service is up", content: { "application/json": { schema, example: { status: "ok" } } } },
+const health: OpenApiOperation = {
+  operationId: "health",
+  summary: "Whether the service is up; needs no key",
+  parameters: [],
+  responses: {
+    200: {
+      description: "The service is up",
+      content: {
+        "application/json": {
+          schema: { type: "object", properties: { status: { const: "ok" } }, required: ["status"] },
+          example: { status: "ok" },
+        },
+      },
     },
-  };
-}
+  },
+};
 
-/** Fields that keep JSON as text say by `x-json` which JSON they take, since their own check is a function. */
-function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-  const { $schema, ...rest } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: "any",
-    override: ({ jsonSchema }) => {
-      const kind = jsonSchema["x-json"];
-      delete jsonSchema["x-json"];
-      if (kind === "object") jsonSchema.type = ["object", "null"] as unknown as "object";
+const storeChecks: JsonSchema = { type: "object", additionalProperties: { enum: ["ok", "failed"] } };
+
+const ready: OpenApiOperation = {
+  operationId: "ready",
+  summary: "Whether the service can do its work; needs no key",
+  description:
+    "Asks each store, for two seconds at most. A store that the service can do without is named and no reason for 503.",
+  parameters: [],
+  responses: {
+    200: {
+      description: "The stores that it needs answer",
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            properties: { status: { const: "ok" }, checks: storeChecks },
+            required: ["status", "checks"],
+          },
+          example: { status: "ok", checks: { database: "ok" } },
+        },
+      },
     },
-  }) as JsonSchema;
-  return rest;
-}
+    503: {
+      description: "A store that it needs does not answer",
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            properties: { error: { type: "string" }, checks: storeChecks },
+            required: ["error", "checks"],
+          },
+          example: { error: "Not ready: database", checks: { database: "failed" } },
+        },
+      },
+    },
+  },
+};

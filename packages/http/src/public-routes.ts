@@ -1,6 +1,7 @@
 import { type ReadinessChecks, readiness } from "@waymark/service";
 import { type RequestHandler, Router } from "express";
 import { docsPage } from "./docs-page.js";
+import { htmlPage, prefersHtml, sendHtml, sendJson } from "./html-page.js";
 import { type ApiDescription, describeApi } from "./openapi.js";
 import { markRoute } from "./request-context.js";
 import { refuseMethod } from "./route.js";
@@ -10,8 +11,11 @@ export interface PublicRoutesOptions {
   checks: ReadinessChecks;
 }
 
+/** What the first page of a service names. */
+const places = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
+
 /**
- * The routes without a key: `/health` (the process is up), `/ready` (its stores answer), `/openapi.json` and `/docs`.
+ * The routes without a key: `/` (where to go from here), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json` and `/docs`.
  */
 export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
   const document = describeApi(api);
@@ -25,22 +29,26 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
       })
       .all(refuseMethod(["GET", "HEAD"], path));
   };
+  get("/", (request, response) => {
+    if (!prefersHtml(request, response)) return sendJson(response, { name: api.title, ...places });
+    const links = Object.entries(places).map(([name, path]) => `<a href="${path}">${name}</a>`);
+    sendHtml(response, htmlPage(api.title, `<nav>${links.join("")}</nav>`));
+  });
   get("/health", (_request, response) => {
-    response.json({ status: "ok" });
+    sendJson(response, { status: "ok" });
   });
   get("/ready", async (_request, response) => {
     const { status, body } = await readiness(checks);
-    response.status(status).json(body);
+    sendJson(response.status(status), body);
   });
   get("/openapi.json", (_request, response) => {
-    response.json(document);
+    sendJson(response, document);
   });
   get("/docs", (request, response) => {
     // Only the text of an example hangs on this header, and whoever forges it sees the forgery alone.
     const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
     const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
-    response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
-    response.type("html").send(docsPage(document, { origin }));
+    sendHtml(response, docsPage(document, { origin }));
   });
   return router;
 }

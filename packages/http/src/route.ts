@@ -5,6 +5,7 @@ import type { IRouter, Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { type IdempotencyKey, readIdempotencyKey } from "./idempotency-key.js";
 import type { JsonBody, OpaqueMembers } from "./json-body.js";
+import { named } from "./json-schema.js";
 import { createQueryReader } from "./read-query.js";
 import { markRoute } from "./request-context.js";
 import { validate } from "./validate.js";
@@ -137,8 +138,11 @@ function send(response: Response, { status, headers, body, contentType }: Answer
   response.setHeader("Cache-Control", "no-store");
   response.setHeader("Content-Type", withCharset(contentType ?? "application/json"));
   if (headers) for (const name in headers) response.setHeader(name, headers[name] ?? "");
-  if (typeof body !== "string" && Symbol.asyncIterator in body) return sendPieces(response, body);
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  // After JSON a terminal's next prompt begins on a line of its own.
+  const lineEnd = contentType === undefined ? "\n" : "";
+  if (typeof body !== "string" && Symbol.asyncIterator in body)
+    return sendPieces(response, lineEnd ? endLine(body) : body);
+  const text = (typeof body === "string" ? body : JSON.stringify(body)) + lineEnd;
   // The length in a 304 would be that of the text that it spares.
   if (status !== 304) response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);
@@ -147,6 +151,11 @@ function send(response: Response, { status, headers, body, contentType }: Answer
 
 function withCharset(contentType: string): string {
   return contentType.includes("charset=") ? contentType : `${contentType}; charset=utf-8`;
+}
+
+async function* endLine(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  yield* pieces;
+  yield "\n";
 }
 
 /** Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. */
@@ -160,7 +169,17 @@ async function sendPieces(response: Response, pieces: AsyncIterable<string>): Pr
   });
 }
 
-/** The schema of an error answer with its further members. */
-export function errorSchema(details: z.ZodRawShape = {}): z.ZodType {
-  return z.object({ error: z.string(), ...details });
+/**
+ * The schema of an error answer with its further members.
+ * @param name what descriptions call it; without further members it is `Error`
+ */
+export function errorSchema(details: z.ZodRawShape = {}, name?: string): z.ZodType {
+  const schema = z.object({ error: z.string(), ...details });
+  const ownName = name ?? (Object.keys(details).length === 0 ? "Error" : undefined);
+  return ownName === undefined ? schema : named(ownName, schema);
+}
+
+/** The schema of a 400 that has a message for each field. */
+export function validationErrorSchema(): z.ZodType {
+  return errorSchema({ fields: z.record(z.string(), z.string()) }, "ValidationError");
 }

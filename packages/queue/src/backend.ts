@@ -22,7 +22,7 @@ export interface Producer {
 
 /** What we use of BullMQ's `Queue`. */
 export interface ProducerQueue {
-  add(name: string, payload: TraceFinalized, options: JobsOptions): Promise<unknown>;
+  addBulk(jobs: { name: string; data: TraceFinalized; opts: JobsOptions }[]): Promise<unknown>;
   getWaitingCount(): Promise<number>;
   close(): Promise<void>;
 }

@@ -39,7 +39,7 @@ async function closesCompletely(server: Server, way: Way, isUsable: boolean) {
     runs++;
     return "done";
   });
-  if (isUsable) await queue.add(makePayload());
+  if (isUsable) await queue.add([makePayload()]);
   if (isUsable) await until(() => runs === 1);
   await wait(300);
   await way.change();
@@ -50,7 +50,7 @@ async function closesCompletely(server: Server, way: Way, isUsable: boolean) {
   await Promise.all([closing, queue.close(), queue.close()]);
   expect(Date.now() - before).toBeLessThan(4_000);
   await until(() => handles() <= handlesBefore, 1_500);
-  await expect(queue.add(makePayload())).rejects.toThrow(QueueUnavailableError);
+  await expect(queue.add([makePayload()])).rejects.toThrow(QueueUnavailableError);
   expect(handles()).toBeLessThanOrEqual(handlesBefore);
 }
 
@@ -150,7 +150,7 @@ async function leavesHungJob(server: Server) {
     isInHand = true;
     return new Promise(() => undefined);
   });
-  await queue.add(makePayload());
+  await queue.add([makePayload()]);
   await until(() => isInHand);
   const before = Date.now();
   await worker.close(200);

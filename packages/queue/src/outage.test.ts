@@ -53,9 +53,12 @@ const isTaken = (work: Promise<void>) =>
   );
 
 /** Adds many at once, and tells how long that took and how they were refused. */
-async function addMany(queue: { add(payload: ReturnType<typeof makePayload>): Promise<void> }, count: number) {
+async function addMany(
+  queue: { add(payloads: readonly ReturnType<typeof makePayload>[]): Promise<void> },
+  count: number,
+) {
   const before = Date.now();
-  const results = await Promise.allSettled(Array.from({ length: count }, () => queue.add(makePayload())));
+  const results = await Promise.allSettled(Array.from({ length: count }, () => queue.add([makePayload()])));
   const refused = results.filter((it) => it.status === "rejected" && it.reason instanceof QueueUnavailableError);
   return { tookMs: Date.now() - before, refused: refused.length };
 }
@@ -71,7 +74,7 @@ describeWithOwnRedis("an outage of Redis", () => {
   it("makes adding fail at once, logs it once, and adding works again once Redis is back", async () => {
     await redis.start();
     const { queue, lines } = open(server());
-    await queue.add(makePayload());
+    await queue.add([makePayload()]);
     await redis.stop();
     await until(() => lines.length > 0);
     const { tookMs, refused } = await addMany(queue, 500);
@@ -80,7 +83,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
     await redis.start();
-    await until(() => isTaken(queue.add(makePayload())), 5_000);
+    await until(() => isTaken(queue.add([makePayload()])), 5_000);
     expect(lines.slice(1)).toEqual(["info queue is up again"]);
   });
 
@@ -92,7 +95,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     await expect(queue.check()).rejects.toThrow(QueueUnavailableError);
     await redis.start();
     await until(() => isTaken(queue.check()), 5_000);
-    await queue.add(makePayload());
+    await queue.add([makePayload()]);
     expect(lines).toHaveLength(2);
   });
 
@@ -105,7 +108,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     redis.thaw();
     expect(refused).toBe(100);
     expect(tookMs).toBeLessThan(2_500);
-    await until(() => isTaken(queue.add(makePayload())), 5_000);
+    await until(() => isTaken(queue.add([makePayload()])), 5_000);
   });
 
   it("does not end a worker: it goes on when Redis is back with nothing in it", async () => {
@@ -113,12 +116,12 @@ describeWithOwnRedis("an outage of Redis", () => {
     const { queue } = open(server());
     const { seen, lines } = consume(server());
     const [before, after] = [makePayload(), makePayload()];
-    await queue.add(before);
+    await queue.add([before]);
     await until(() => seen.length === 1);
     await redis.stop();
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await redis.start();
-    await until(() => isTaken(queue.add(after)), 5_000);
+    await until(() => isTaken(queue.add([after])), 5_000);
     await until(() => seen.length === 2);
     expect(seen).toEqual([before.alertId, after.alertId]);
     expect(lines).toEqual([
@@ -132,7 +135,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await redis.start();
     const payload = makePayload();
-    await open(server()).queue.add(payload);
+    await open(server()).queue.add([payload]);
     await until(() => seen.includes(payload.alertId));
   });
 });
@@ -153,14 +156,14 @@ describe("an outage of Postgres", () => {
   it("makes adding fail, logs it once, and adding works again once Postgres is back", async () => {
     await gate.open();
     const { queue, lines } = open({ databaseUrl });
-    await queue.add(makePayload());
+    await queue.add([makePayload()]);
     await gate.shut();
     const { tookMs, refused } = await addMany(queue, 200);
     expect(refused).toBe(200);
     expect(tookMs).toBeLessThan(2_500);
     expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
     await gate.open();
-    await until(() => isTaken(queue.add(makePayload())), 5_000);
+    await until(() => isTaken(queue.add([makePayload()])), 5_000);
     expect(lines.slice(1)).toEqual(["info queue is up again"]);
   });
 
@@ -170,7 +173,7 @@ describe("an outage of Postgres", () => {
     expect(refused).toBe(50);
     expect(tookMs).toBeLessThan(2_500);
     await gate.open();
-    await until(() => isTaken(queue.add(makePayload())), 5_000);
+    await until(() => isTaken(queue.add([makePayload()])), 5_000);
   });
 
   it("does not end a worker: it goes on when Postgres is back", async () => {
@@ -178,11 +181,11 @@ describe("an outage of Postgres", () => {
     const { queue } = open({ databaseUrl: database.url });
     const { seen, lines } = consume({ databaseUrl });
     const [before, after] = [makePayload(), makePayload()];
-    await queue.add(before);
+    await queue.add([before]);
     await until(() => seen.length === 1);
     await gate.shut();
     await until(() => lines.length > 0);
-    await queue.add(after);
+    await queue.add([after]);
     await gate.open();
     await until(() => seen.length === 2);
     expect(seen).toEqual([before.alertId, after.alertId]);
@@ -195,7 +198,7 @@ describe("an outage of Postgres", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await gate.open();
     const payload = makePayload();
-    await open({ databaseUrl: database.url }).queue.add(payload);
+    await open({ databaseUrl: database.url }).queue.add([payload]);
     await until(() => seen.includes(payload.alertId));
   });
 
@@ -213,7 +216,7 @@ describe("an outage of Postgres", () => {
     await gate.shut();
     await holder.query("ROLLBACK");
     await gate.open();
-    await until(() => isTaken(queue.add(makePayload())));
+    await until(() => isTaken(queue.add([makePayload()])));
     await until(() => seen.length > 0);
   });
 

@@ -7,10 +7,10 @@ import { queueName, type TraceFinalized } from "./trace-finalized.schema.js";
 /** The adding side of the queue. */
 export interface TraceFinalizedQueue {
   /**
-   * Queues an alert; one that is queued already is left as it is.
-   * @throws QueueUnavailableError within two seconds, when the queue's server does not take it
+   * Queues alerts by one addition; one that is queued already is left as it is.
+   * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
    */
-  add(payload: TraceFinalized): Promise<void>;
+  add(payloads: readonly TraceFinalized[]): Promise<void>;
   /** Rejects when the queue cannot be used now. */
   check(): Promise<void>;
   /** Closes the connections, within two seconds and for good: whatever is added from then on is refused. */
@@ -22,8 +22,14 @@ export class QueueUnavailableError extends Error {
   override name = "QueueUnavailableError";
 }
 
-/** How long one operation may take: the caller has the debt in the database and loses nothing by giving up. */
+/** How long a check or closing may take. */
 const timeoutMs = 2_000;
+
+/**
+ * How long one addition may take. Nobody waits for it, and hundreds of jobs take a busy server a while: a shorter time would
+ * call it down. The caller has the debt in the database and loses nothing by giving up.
+ */
+const addTimeoutMs = 10_000;
 
 /**
  * Opens the adding side. It connects in the background, fails fast while the server is down, and recovers by itself.
@@ -34,10 +40,10 @@ export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalized
   const state = createServerState(options.log, closing.signal);
   const producer = chooseBackend(options).openProducer(state);
   let closed: Promise<void> | undefined;
-  const use = async (work: (queue: ProducerQueue) => Promise<unknown>) => {
+  const use = async (work: (queue: ProducerQueue) => Promise<unknown>, limitMs: number) => {
     if (closing.signal.aborted) throw new QueueUnavailableError("The queue is closed");
     try {
-      await withDeadline(producer.queue().then(work), timeoutMs, `The queue did not answer within ${timeoutMs} ms`);
+      await withDeadline(producer.queue().then(work), limitMs, `The queue did not answer within ${limitMs} ms`);
       state.up();
     } catch (error) {
       state.down(error);
@@ -50,11 +56,15 @@ export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalized
     producer.cut();
   };
   return {
-    add: (payload) => use((queue) => queue.add(queueName, payload, { ...jobOptions, jobId: payload.alertId })),
-    check: () => use((queue) => queue.getWaitingCount()),
+    add: (payloads) => use((queue) => queue.addBulk(payloads.map(toJob)), addTimeoutMs),
+    check: () => use((queue) => queue.getWaitingCount(), timeoutMs),
     close() {
       closed ??= close();
       return closed;
     },
   };
+}
+
+function toJob(payload: TraceFinalized) {
+  return { name: queueName, data: payload, opts: { ...jobOptions, jobId: payload.alertId } };
 }

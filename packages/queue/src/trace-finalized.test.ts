@@ -49,7 +49,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
       return "done";
     });
     const payload = makePayload();
-    await openQueue().add(payload);
+    await openQueue().add([payload]);
     await until(() => seen.length === 1);
     expect(seen).toEqual([payload]);
   });
@@ -58,8 +58,8 @@ function behavesAsQueue(redisUrl: string | undefined) {
     const queue = openQueue();
     const payload = makePayload();
     const last = makePayload();
-    await Promise.all([queue.add(payload), queue.add(payload), queue.add(payload)]);
-    await queue.add(last);
+    await Promise.all([queue.add([payload]), queue.add([payload]), queue.add([payload])]);
+    await queue.add([last]);
     const seen: string[] = [];
     openWorker(async ({ alertId }) => {
       seen.push(alertId);
@@ -77,10 +77,10 @@ function behavesAsQueue(redisUrl: string | undefined) {
       runs++;
       return "done";
     });
-    await queue.add(payload);
+    await queue.add([payload]);
     await until(() => runs === 1);
     await until(async () => {
-      await queue.add(payload);
+      await queue.add([payload]);
       return runs >= 2;
     });
   });
@@ -91,7 +91,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
       startedAt.push(Date.now());
       return startedAt.length < 3 ? { retryAfterMs: 700 } : "done";
     });
-    await openQueue().add(makePayload());
+    await openQueue().add([makePayload()]);
     await until(() => startedAt.length === 3);
     const [first = 0, second = 0, third = 0] = startedAt;
     for (const waitedMs of [second - first, third - second]) {
@@ -105,9 +105,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
     const payload = makePayload();
     let runs = 0;
     openWorker(async () => (++runs === 1 ? { retryAfterMs: 60_000 } : "done"));
-    await queue.add(payload);
+    await queue.add([payload]);
     await until(() => runs === 1);
-    await queue.add(payload);
+    await queue.add([payload]);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(runs).toBe(1);
   });
@@ -118,14 +118,14 @@ function behavesAsQueue(redisUrl: string | undefined) {
       if (++runs === 1) throw new Error("the database went away");
       return "done";
     });
-    await openQueue().add(makePayload());
+    await openQueue().add([makePayload()]);
     await until(() => runs === 2);
     expect(lines).toContain("error job failed unexpectedly");
   });
 
   it("runs as many jobs at once as its concurrency, and no more", async () => {
     const queue = openQueue();
-    for (let i = 0; i < 9; i++) await queue.add(makePayload());
+    for (let i = 0; i < 9; i++) await queue.add([makePayload()]);
     let inHand = 0;
     let most = 0;
     let done = 0;
@@ -151,9 +151,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
       return "done";
     }, 1);
     const [first, second] = [makePayload(), makePayload()];
-    await queue.add(first);
+    await queue.add([first]);
     await until(() => started.length === 1);
-    await queue.add(second);
+    await queue.add([second]);
     await slow.close(5_000);
     expect(started).toEqual([first.alertId]);
     expect(finished).toEqual([first.alertId]);
@@ -171,7 +171,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
       await new Promise<void>((resolve) => hands.push(resolve));
       return "done";
     });
-    await openQueue().add(makePayload());
+    await openQueue().add([makePayload()]);
     await until(() => hands.length === 1);
     const before = Date.now();
     await worker.close(200);
@@ -182,7 +182,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
   it("passes its check, and logs nothing while all is well", async () => {
     const queue = openQueue();
     await queue.check();
-    await queue.add(makePayload());
+    await queue.add([makePayload()]);
     expect(lines).toEqual([]);
   });
 
@@ -190,6 +190,6 @@ function behavesAsQueue(redisUrl: string | undefined) {
     const queues = Array.from({ length: 20 }, openQueue);
     const payload = makePayload();
     await Promise.all(queues.map((queue) => queue.check()));
-    await Promise.all(queues.map((queue) => queue.add(payload)));
+    await Promise.all(queues.map((queue) => queue.add([payload])));
   });
 }

@@ -1,5 +1,8 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Registry } from "prom-client";
+import { type ConnectionLimits, Connections, connectionLimits } from "./connections.js";
 import { createMessageClasses } from "./message-classes.js";
 
 export interface ListenOptions {
@@ -10,12 +13,19 @@ export interface ListenOptions {
   portVariable: string;
   /** With this, a taken port is answered by taking any free one instead of by failing. */
   orAnyPort?: boolean;
+  /** Where connections are counted, open ones and those that were cut. */
+  registry?: Registry;
+  /** Other limits than {@link connectionLimits}. */
+  limits?: Partial<ConnectionLimits>;
 }
 
 export interface Listening {
   readonly server: Server;
   readonly port: number;
-  /** Takes no more connections, lets requests in hand finish, and cuts what still runs after the time. */
+  /**
+   * Takes no more connections, lets requests in hand finish, closes connections between requests, and cuts what still runs
+   * after the time.
+   */
   stop(drainTimeoutMs: number): Promise<void>;
 }
 
@@ -24,21 +34,35 @@ export class ListenError extends Error {
   override name = "ListenError";
 }
 
-/** Opens an HTTP server. */
+/** Opens an HTTP server, with bounds on what clients may hold open. */
 export async function listen(options: ListenOptions): Promise<Listening> {
-  const server = createServer(createMessageClasses(options.handler), options.handler);
-  // Longer than the idle time of common proxies (60 s), so that the proxy, not we, closes first; else it answers 502.
-  server.keepAliveTimeout = 65_000;
-  server.headersTimeout = 66_000;
-  server.on("clientError", refuseClient);
+  const { handler, host } = options;
+  const limits = { ...connectionLimits, ...options.limits };
+  const classes = createMessageClasses(handler, (response) => {
+    setSecurityHeaders(response);
+    connections.limitReuse(response);
+  });
+  const settings = {
+    ...classes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+  };
+  const server = createServer(settings, (request, response) => {
+    connections.begin(request.socket, response);
+    handler(request, response);
+  });
+  const connections = new Connections(server, limits, options.registry);
+  server.on("clientError", (error, socket) => refuseClient(error, socket, connections));
   try {
-    await open(server, options.host, options.port);
+    await open(server, host, options.port);
   } catch (error) {
     if (!isAddressInUse(error) || !options.orAnyPort) throw explain(error, options);
-    await open(server, options.host, 0);
+    await open(server, host, 0);
   }
   const { port } = server.address() as AddressInfo;
-  return { server, port, stop: (drainTimeoutMs) => close(server, drainTimeoutMs) };
+  return { server, port, stop: (drainTimeoutMs) => connections.stop(drainTimeoutMs) };
 }
 
 function open(server: Server, host: string, port: number): Promise<void> {
@@ -61,33 +85,41 @@ function explain(error: unknown, { host, port, portVariable }: ListenOptions): L
   return new ListenError(`${address} ${reason}. Set ${portVariable} to another port.`, { cause: error });
 }
 
+/** Every answer carries these: nobody guesses its type, and no page frames it. `/docs` sets a policy with its own style. */
+const nosniff = "nosniff";
+const contentPolicy = "default-src 'none'; frame-ancestors 'none'";
+
+function setSecurityHeaders(response: ServerResponse): void {
+  response.setHeader("X-Content-Type-Options", nosniff);
+  if (!response.hasHeader("Content-Security-Policy")) response.setHeader("Content-Security-Policy", contentPolicy);
+}
+
 /** What Node's HTTP parser refuses never reaches a route; it gets the same body shape as every other error. */
-function refuseClient(error: NodeJS.ErrnoException, socket: import("node:stream").Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, connections: Connections): void {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") connections.countSlowRequest();
+  const answer = socket instanceof Socket ? connections.responseOn(socket) : undefined;
+  const isAnswered = answer?.headersSent && !(answer.writableFinished && answer.req.complete);
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswered) {
     socket.destroy();
     return;
   }
-  const [status, reason, text] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? [431, "Request Header Fields Too Large", "Request headers too large"]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? [408, "Request Timeout", "The request took too long to arrive"]
-        : [400, "Bad Request", "Malformed HTTP request"];
+  const [status, reason, text] = refusalOf(error);
   const body = JSON.stringify({ error: text });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Content-Type-Options: ${nosniff}`,
+    `Content-Security-Policy: ${contentPolicy}`,
+    "Connection: close",
+  ];
+  // The client may leave its side open for ever.
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-function close(server: Server, drainTimeoutMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
-    // Connections that were busy when the stop began stay open for their clients' next request; it is not taken any more.
-    const sweep = setInterval(() => server.closeIdleConnections(), 20);
-    server.close(() => {
-      clearTimeout(cut);
-      clearInterval(sweep);
-      resolve();
-    });
-  });
+function refusalOf(error: NodeJS.ErrnoException): [status: number, reason: string, text: string] {
+  if (error.code === "HPE_HEADER_OVERFLOW")
+    return [431, "Request Header Fields Too Large", "Request headers too large"];
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout", "The request took too long to arrive"];
+  return [400, "Bad Request", "Malformed HTTP request"];
 }

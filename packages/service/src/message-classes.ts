@@ -1,4 +1,4 @@
-import { IncomingMessage, type RequestListener, ServerResponse } from "node:http";
+import { IncomingMessage, type OutgoingHttpHeaders, type RequestListener, ServerResponse } from "node:http";
 
 /** The part of an Express app that decides what a request and a response inherit from. */
 interface ExpressApp {
@@ -20,10 +20,19 @@ export interface MessageClasses {
  *
  * Subclasses, not `Object.create` or `Reflect.construct`: V8 optimises `new` of a class alone.
  * @param handler an Express app, whose `request` and `response` become the prototypes of the classes, or any other listener
+ * @param onHead called before each answer's head is written
  */
-export function createMessageClasses(handler: RequestListener): MessageClasses {
+export function createMessageClasses(
+  handler: RequestListener,
+  onHead: (response: ServerResponse) => void,
+): MessageClasses {
   class Request extends IncomingMessage {}
-  class Response<Of extends IncomingMessage> extends ServerResponse<Of> {}
+  class Response<Of extends IncomingMessage> extends ServerResponse<Of> {
+    override writeHead(statusCode: number, reasonOrHeaders?: unknown, headers?: unknown): this {
+      onHead(this);
+      return super.writeHead(statusCode, reasonOrHeaders as string, headers as OutgoingHttpHeaders);
+    }
+  }
   if (isExpressApp(handler)) {
     handler.request = inherit(Request.prototype, handler.request);
     handler.response = inherit(Response.prototype, handler.response);
@@ -31,9 +40,7 @@ export function createMessageClasses(handler: RequestListener): MessageClasses {
   return { IncomingMessage: Request, ServerResponse: Response };
 }
 
-function isExpressApp(
-  handler: RequestListener | (RequestListener & ExpressApp),
-): handler is RequestListener & ExpressApp {
+function isExpressApp(handler: RequestListener): handler is RequestListener & ExpressApp {
   return "request" in handler && "response" in handler;
 }
 

@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
@@ -10,12 +10,15 @@ import { readInTime } from "../too-much.js";
 import { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
-const eventsSchema = z.object({
-  range: z.string(),
-  from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
-  to: z.string().optional(),
-  events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
-});
+const eventsSchema = named(
+  "Events",
+  z.object({
+    range: z.string(),
+    from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+    to: z.string().optional(),
+    events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
+  }),
+);
 
 /** `GET /sites/:id/events`: custom events (statistics contract, "GET /api/v1/sites/:id/events"). */
 export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {

@@ -1,9 +1,11 @@
 import { principalOf } from "@waymark/auth";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, limitHeaders } from "../api.js";
 import { listSites } from "./find-site.query.js";
+
+const siteSchema = named("Site", z.object({ id: z.string(), domain: z.string(), name: z.string() }));
 
 /** `GET /sites`: the account's sites (statistics contract, "GET /api/v1/sites"). */
 export function listSitesRoute({ pool }: { pool: pg.Pool }) {
@@ -16,7 +18,7 @@ export function listSitesRoute({ pool }: { pool: pg.Pool }) {
     answers: {
       200: {
         description: "All sites of the account, oldest first",
-        schema: z.object({ sites: z.array(z.object({ id: z.string(), domain: z.string(), name: z.string() })) }),
+        schema: z.object({ sites: z.array(siteSchema) }),
         example: { sites: [{ id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", domain: "example.com", name: "Example" }] },
         headers: limitHeaders,
       },

@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { asParameter, named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
@@ -30,35 +30,41 @@ import { csvType, prefersCsv, writeCsv } from "./stats-csv.js";
 
 const count = z.number();
 
-const statsSchema = z.object({
-  range: z.string(),
-  from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
-  to: z.string().optional(),
-  pageviews: count,
-  uniqueVisitors: count,
-  topPages: z.array(z.object({ path: z.string(), visitors: count, pageviews: count })),
-  topReferrers: z.array(z.object({ source: z.string(), visitors: count })),
-  topCountries: z.array(z.object({ country: z.string(), visitors: count })),
-  channels: z.record(z.string(), z.object({ visitors: count, pageviews: count })),
-  ...furtherListsShape,
-  series: z
-    .array(z.object({ day: z.string(), visitors: count, pageviews: count }))
-    .optional()
-    .describe("Extension: with `interval=day`, every day of the range in order"),
-  previous: z
-    .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count })
-    .optional()
-    .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
-});
+const statsSchema = named(
+  "Stats",
+  z.object({
+    range: z.string(),
+    from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+    to: z.string().optional(),
+    pageviews: count,
+    uniqueVisitors: count,
+    topPages: z.array(z.object({ path: z.string(), visitors: count, pageviews: count })),
+    topReferrers: z.array(z.object({ source: z.string(), visitors: count })),
+    topCountries: z.array(z.object({ country: z.string(), visitors: count })),
+    channels: z.record(z.string(), z.object({ visitors: count, pageviews: count })),
+    ...furtherListsShape,
+    series: z
+      .array(z.object({ day: z.string(), visitors: count, pageviews: count }))
+      .optional()
+      .describe("Extension: with `interval=day`, every day of the range in order"),
+    previous: z
+      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count })
+      .optional()
+      .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
+  }),
+);
 
 /** `?limit=` as a whole number in digits; a repeated parameter is an array and no text. */
-const limitParameter = z
-  .string()
-  .regex(/^\d{1,4}$/, "Must be a whole number from 1 to 1000")
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= 1_000, "Must be a whole number from 1 to 1000")
-  .default(10)
-  .meta({ description: "Entries of each top list, 1 to 1000" });
+const limitParameter = asParameter(
+  { type: "integer", minimum: 1, maximum: 1_000, default: 10 },
+  z
+    .string()
+    .regex(/^\d{1,4}$/, "Must be a whole number from 1 to 1000")
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 1_000, "Must be a whole number from 1 to 1000")
+    .default(10)
+    .describe("Entries of each top list, 1 to 1000"),
+);
 
 const querySchema = z
   .object({

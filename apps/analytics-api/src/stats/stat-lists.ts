@@ -1,3 +1,4 @@
+import { asParameter } from "@waymark/http";
 import { z } from "zod";
 import type { Dimension, StatRow } from "./read-stats.query.js";
 
@@ -42,15 +43,17 @@ export function findList(name: ListName): StatList {
 }
 
 /** `?lists=` as names in the order they were given, each once. */
-export const listsParameter = z
-  .string(namesMessage)
-  .refine((text) => text.split(",").every((name) => Object.hasOwn(lists, name)), namesMessage)
-  .transform((text) => [...new Set(text.split(","))] as ListName[])
-  .default([])
-  .meta({
-    description: `Extension: further lists, separated by commas: ${Object.keys(furtherLists).join(", ")}. With \`Accept: text/csv\` exactly one list, which may also be one of ${Object.keys(contractLists).join(", ")}`,
-    example: "browsers,entryPages",
-  });
+export const listsParameter = asParameter(
+  { type: "array", items: { enum: listNames }, minItems: 1, examples: [["browsers", "entryPages"]] },
+  z
+    .string(namesMessage)
+    .refine((text) => text.split(",").every((name) => Object.hasOwn(lists, name)), namesMessage)
+    .transform((text) => [...new Set(text.split(","))] as ListName[])
+    .default([])
+    .describe(
+      `Extension: further lists, separated by commas: ${Object.keys(furtherLists).join(", ")}. With \`Accept: text/csv\` exactly one list, which may also be one of ${Object.keys(contractLists).join(", ")}`,
+    ),
+);
 
 /** A row as it is answered. */
 export type ListRow = Record<string, string | number>;

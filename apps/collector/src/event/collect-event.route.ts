@@ -1,5 +1,5 @@
 import type { Collector, DropReason } from "@waymark/analytics";
-import { type Answer, errorSchema, type Route, route } from "@waymark/http";
+import { type Answer, errorSchema, type Route, route, validationErrorSchema } from "@waymark/http";
 import { Counter, type Registry } from "prom-client";
 import { z } from "zod";
 import { beaconBody } from "./beacon.schema.js";
@@ -63,7 +63,7 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
       400: {
         description:
           "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
-        schema: errorSchema({ fields: z.record(z.string(), z.string()) }),
+        schema: validationErrorSchema(),
         example: { error: "Validation failed", fields: { url: "Must be an http or https URL" } },
       },
       413: {

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/fields";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, invalidQuery } from "../api.js";
@@ -11,19 +11,20 @@ import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "./list
 
 const timestamp = z.string().meta({ format: "date-time" });
 
-const agentsSchema = z.object({
-  agents: z.array(
-    z.object({
-      id: z.string(),
-      created_at: timestamp,
-      traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
-      last_started_at: timestamp.nullable().describe("Of the traces in the range"),
-    }),
-  ),
-  from: timestamp,
-  to: timestamp,
-  next_cursor: z.string().nullable(),
-});
+const agentSchema = named(
+  "Agent",
+  z.object({
+    id: z.string(),
+    created_at: timestamp,
+    traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
+    last_started_at: timestamp.nullable().describe("Of the traces in the range"),
+  }),
+);
+
+const agentsSchema = named(
+  "AgentPage",
+  z.object({ agents: z.array(agentSchema), from: timestamp, to: timestamp, next_cursor: z.string().nullable() }),
+);
 
 /** The days before `to` where `from` is not given. */
 const defaultDays = 30;

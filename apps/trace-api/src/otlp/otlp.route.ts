@@ -27,7 +27,7 @@ const contentTypes = { protobuf: "application/x-protobuf", json: "application/js
 /** How deeply the JSON of a request may nest: the four levels of a list in a list, 200 times, and what is around it. */
 const maxJsonDepth = 820;
 
-export interface OtlpDeps extends Omit<StoreSpansDeps, "onUnqueued"> {
+export interface OtlpDeps extends StoreSpansDeps {
   keys: Pick<KeyDirectory, "find">;
   log: Logger;
   bodyLimitBytes: number;
@@ -39,10 +39,7 @@ export function otlpRouter(deps: OtlpDeps): Router {
   const { keys, log, bodyLimitBytes, now } = deps;
   const messages = loadOtlpMessages();
   const readBytes = createBytesReader(bodyLimitBytes);
-  const store = createSpansStore({
-    ...deps,
-    onUnqueued: (alertId, err) => log.warn({ err, alertId }, "alert is owed but not queued; the sweep will"),
-  });
+  const store = createSpansStore(deps);
   const router = Router();
   const mounted = router.route(otlpPath);
   mounted.all((_request, response, next) => {

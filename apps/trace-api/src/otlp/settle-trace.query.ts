@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Gather } from "../gather.js";
+import { oweMailsSql } from "../traces/owe-mails.js";
 
 /** What a span decides about its trace: a root everything, another span a name, an agent and a start until a root comes. */
 export interface TraceToSettle {
@@ -49,11 +50,8 @@ const settleTracesSql = `
       ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
     END
     RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
-  ), debts AS (
-    INSERT INTO alert (account_id, id, trace_id, status)
-    SELECT account_id, alert_id, id, status FROM settled WHERE owed
-  )
-  SELECT alert_id FROM settled WHERE owed`;
+  ), ${oweMailsSql("settled")}
+  SELECT id FROM owed_mails`;
 
 /** Settles traces; the result tells whether the given alert is owed now. */
 export function createTraceSettler({ pool, gather }: { pool: pg.Pool; gather: Gather }) {

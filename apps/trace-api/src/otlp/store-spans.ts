@@ -1,7 +1,7 @@
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
 import type { TraceRoom } from "../spans/trace-room.js";
-import type { AlertQueue } from "../traces/finalize-trace.route.js";
+import type { AlertQueue } from "../traces/alert-queue.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import { decisionOf, isNewsTo } from "./decision.js";
 import { createTraceEnsurer, type EnsureTraceDeps, type Sender } from "./ensure-trace.js";
@@ -11,8 +11,6 @@ import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group
 export interface StoreSpansDeps extends EnsureTraceDeps {
   alerts: AlertQueue;
   room: TraceRoom;
-  /** Told of an alert that is owed but could not be queued. */
-  onUnqueued(alertId: string, error: unknown): void;
 }
 
 /** How many spans of a request each limit refused. */
@@ -28,8 +26,6 @@ export interface StoreSpansResult {
   refused: Refused;
   /** The month's count after the request, where it was read. */
   used: number | undefined;
-  /** Alerts that were handed to the queue. */
-  queued: number;
 }
 
 /** What of one request is stored at a time, so that the largest does not crowd out the others. */
@@ -38,8 +34,6 @@ const portion = { traces: 200, spans: 2_000 };
 const maxSpansTogether = 500;
 /** Of one trace, so many of these at a time. */
 const maxTogetherAtOnce = 4;
-/** Alerts of one request that are queued at once; the worker's sweep finds what else is owed, a little later. */
-const maxQueuedAtOnce = 100;
 /** How often spans are stored anew whose trace was deleted while they came. */
 const maxAttempts = 2;
 
@@ -86,10 +80,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
       const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
       const alertId = owesMail ? deps.uuid() : null;
       const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, alertId));
-      if (owed && alertId !== null && result.queued++ < maxQueuedAtOnce) {
-        // Not awaited: what was sent is committed, and a queue that is down must not keep the client waiting.
-        deps.alerts.add({ accountId, alertId }).catch((error: unknown) => deps.onUnqueued(alertId, error));
-      }
+      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
       return;
     }
     const cause = new Error("a trace was deleted again and again while its spans came");
@@ -100,7 +91,6 @@ export function createSpansStore(deps: StoreSpansDeps) {
     const result: StoreSpansResult = {
       refused: { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 },
       used: undefined,
-      queued: 0,
     };
     for (const groups of inPortions(groupByTrace(spans), portion)) {
       await Promise.all(groups.map((group) => storeGroup(sender, group, result)));

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import { z } from "zod";
 import {
   idempotencyKeyReused,
@@ -33,7 +33,7 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
     summary: "Add a span to a trace",
     params: { trace_id: "The id that creating the trace answered" },
     lenientQuery: [],
-    body: newSpanSchema,
+    body: named("NewSpan", newSpanSchema),
     opaqueKeys: ["input", "output"],
     takesIdempotencyKey: true,
     bodyExample: {

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, spanNotFound, validationFailed } from "../api.js";
@@ -19,7 +19,7 @@ export function changeSpanRoute(deps: { pool: pg.Pool; gather: Gather }) {
     summary: "Close or correct a span",
     description: "All fields are optional, and only those given change; null clears `ended_at`, `output` and `error`.",
     params: { trace_id: "The id that creating the trace answered", span_id: "The id that adding the span answered" },
-    body: spanChangeSchema,
+    body: named("SpanChange", spanChangeSchema),
     opaqueKeys: ["output"],
     bodyExample: { status: "ok", ended_at: "2026-01-31T12:00:00.450Z", output: { state: "paid" } },
     answers: {

@@ -1,18 +1,22 @@
 import { textField } from "@waymark/fields";
+import { named } from "@waymark/http";
 import { z } from "zod";
 import { maxSpansPerStatement } from "./add-span.query.js";
 import { type NewSpan, newSpanSchema } from "./span.schema.js";
 
 const refLength = { min: 1, max: 255 };
 
-const batchSpanSchema = newSpanSchema.extend({
-  ref: textField(refLength).nullish().describe("A name for this span that is the batch's own; it is not stored"),
-  parent_ref: textField(refLength)
-    .nullish()
-    .describe(
-      "The `ref` of the span of the batch that this one is part of, before or after it; instead of `parent_span_id`",
-    ),
-});
+const batchSpanSchema = named(
+  "BatchSpan",
+  newSpanSchema.extend({
+    ref: textField(refLength).nullish().describe("A name for this span that is the batch's own; it is not stored"),
+    parent_ref: textField(refLength)
+      .nullish()
+      .describe(
+        "The `ref` of the span of the batch that this one is part of, before or after it; instead of `parent_span_id`",
+      ),
+  }),
+);
 
 /** A span of a batch, as it was checked. */
 export type BatchSpan = z.output<typeof batchSpanSchema>;

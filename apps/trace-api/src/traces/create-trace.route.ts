@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import { z } from "zod";
 import {
@@ -34,7 +34,7 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
     summary: "Create a trace",
     description: "Counts one trace of the UTC month of receipt. The agent is created when it is new.",
     lenientQuery: [],
-    body: newTraceSchema,
+    body: named("NewTrace", newTraceSchema),
     opaqueKeys: ["metadata"],
     takesIdempotencyKey: true,
     bodyExample: {

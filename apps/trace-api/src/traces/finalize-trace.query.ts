@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Gather } from "../gather.js";
+import { oweMailsSql } from "./owe-mails.js";
 import type { FinalTrace } from "./trace.schema.js";
 
 /** A change of a trace, and the mail it may owe. */
@@ -12,7 +13,7 @@ export interface TraceToFinalize {
   alertId: string | null;
 }
 
-/** Whether the account has the trace, and whether the alert with the given id is owed now. */
+/** Whether the account has the trace, and whether the alert with the given id was made and is owed now. */
 export interface FinalizeResult {
   found: boolean;
   owed: boolean;
@@ -38,11 +39,9 @@ const finalizeTracesSql = `
       AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
     WHERE t.account_id = c.account_id AND t.id = c.id
     RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
-  ), debts AS (
-    INSERT INTO alert (account_id, id, trace_id, status)
-    SELECT account_id, alert_id, id, status FROM finalized WHERE owed
-  )
-  SELECT account_id, id, owed FROM finalized`;
+  ), ${oweMailsSql("finalized")}
+  SELECT f.account_id, f.id, m.id IS NOT NULL
+  FROM finalized f LEFT JOIN owed_mails m ON m.account_id = f.account_id AND m.id = f.alert_id`;
 
 /** Changes traces of accounts. */
 export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gather }) {

@@ -126,6 +126,30 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       expect(await statusesOwed(account)).toEqual([]);
     });
 
+    it("fills no table however often a client toggles the status: the eleventh failure counts in the tenth alert", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      for (let i = 0; i < 60; i++) await patch(account, id, { status: i % 2 ? "success" : "error" });
+      const { rows } = await test.pool.query("SELECT failures FROM alert WHERE account_id = $1 ORDER BY id", [
+        account.id,
+      ]);
+      expect(rows.map(({ failures }) => failures)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 21]);
+      expect(test.queued.filter(({ accountId }) => accountId === account.id)).toHaveLength(10);
+      await test.pool.query("UPDATE alert SET sent_at = now() WHERE account_id = $1", [account.id]);
+      await patch(account, id, { status: "timeout" });
+      expect(await alertsOf(account)).toHaveLength(11);
+    });
+
+    it("waits for no worker that has the tenth alert locked: the failure gets a row of its own", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      for (let i = 0; i < 20; i++) await patch(account, id, { status: i % 2 ? "success" : "error" });
+      const held = await test.hold("SELECT FROM alert WHERE account_id = $1 FOR UPDATE", [account.id]);
+      await patch(account, id, { status: "error" });
+      await held.rollback();
+      expect(await alertsOf(account)).toHaveLength(11);
+    });
+
     it("is owed each to its own trace", async () => {
       const account = await test.makeAccount("pro");
       const ids = await Promise.all([1, 2, 3, 4, 5].map(() => account.makeTrace()));

@@ -1,20 +1,15 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { requestLog, route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
 import type pg from "pg";
-import type { Logger } from "pino";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
 import type { Gather } from "../gather.js";
+import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
 import { finalTraceSchema, type TraceStatus } from "./trace.schema.js";
-
-/** Tells the worker that a mail is owed. The debt itself is in the database: what gets lost here is swept up there. */
-export interface AlertQueue {
-  add(alert: { accountId: string; alertId: string }): Promise<void>;
-}
 
 /** The states that owe a mail (trace contract, "Events"). */
 const failedStatuses: readonly (TraceStatus | undefined)[] = ["error", "timeout"];
@@ -24,7 +19,6 @@ interface FinalizeTraceDeps {
   gather: Gather;
   alerts: AlertQueue;
   uuid(): string;
-  log: Logger;
 }
 
 /** `PATCH /traces/:trace_id`: finalizes a trace (trace contract, "PATCH /api/v1/traces/:trace_id"). */
@@ -39,7 +33,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
       "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing.",
     params: { trace_id: "The id that creating the trace answered" },
     lenientQuery: [],
-    body: finalTraceSchema,
+    body: named("TraceChange", finalTraceSchema),
     bodyExample: { status: "success", ended_at: "2026-01-31T12:00:04.250Z" },
     answers: {
       200: { description: "The trace is changed", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
@@ -55,12 +49,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
       const alertId = owesMail ? deps.uuid() : null;
       const { found, owed } = await finalizeTrace({ accountId, traceId, change: body, alertId });
       if (!found) throw new AppError("trace_not_found");
-      if (owed && alertId !== null) {
-        // Not awaited: the change is committed, and a queue that is down must not keep the client waiting.
-        deps.alerts.add({ accountId, alertId }).catch((error: unknown) => {
-          requestLog(response, deps.log).warn({ err: error, alertId }, "alert is owed but not queued; the sweep will");
-        });
-      }
+      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
       return { status: 200, body: { ok: true } };
     },
   });

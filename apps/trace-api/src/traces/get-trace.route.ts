@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
@@ -12,42 +12,48 @@ import { traceStatuses } from "./trace.schema.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 
-const readSpanSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  status: z.enum(spanStatuses),
-  started_at: timestamp,
-  ended_at: timestamp.nullable(),
-  input: z.unknown(),
-  output: z.unknown(),
-  error: z.string().nullable(),
-  parent_span_id: z.string().nullable(),
-  attributes: z
-    .record(z.string(), z.unknown())
-    .nullish()
-    .describe("With `include=attributes`: what the span says beyond the fields, as OpenTelemetry's spans do"),
-  otel: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe(
-      "With `include=attributes`, of spans from OpenTelemetry: span id, kind, events, links, scope and resource",
-    ),
-});
+const readSpanSchema = named(
+  "Span",
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(spanStatuses),
+    started_at: timestamp,
+    ended_at: timestamp.nullable(),
+    input: z.unknown(),
+    output: z.unknown(),
+    error: z.string().nullable(),
+    parent_span_id: z.string().nullable(),
+    attributes: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe("With `include=attributes`: what the span says beyond the fields, as OpenTelemetry's spans do"),
+    otel: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        "With `include=attributes`, of spans from OpenTelemetry: span id, kind, events, links, scope and resource",
+      ),
+  }),
+);
 
 const querySchema = z.object({
   include: z.enum(["attributes"]).optional().describe("`attributes` gives what spans say beyond the fields"),
 });
 
-const readTraceSchema = z.object({
-  id: z.string(),
-  agent_id: z.string(),
-  name: z.string(),
-  status: z.enum(traceStatuses),
-  started_at: timestamp,
-  ended_at: timestamp.nullable(),
-  metadata: z.record(z.string(), z.unknown()).nullable(),
-  spans: z.array(readSpanSchema),
-});
+const readTraceSchema = named(
+  "Trace",
+  z.object({
+    id: z.string(),
+    agent_id: z.string(),
+    name: z.string(),
+    status: z.enum(traceStatuses),
+    started_at: timestamp,
+    ended_at: timestamp.nullable(),
+    metadata: z.record(z.string(), z.unknown()).nullable(),
+    spans: z.array(readSpanSchema),
+  }),
+);
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
 export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { parseTimestamp, textField } from "@waymark/fields";
-import { route } from "@waymark/http";
+import { asParameter, named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, invalidQuery } from "../api.js";
@@ -19,20 +19,23 @@ import { type TraceStatus, traceStatuses } from "./trace.schema.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 
-const listSchema = z.object({
-  traces: z.array(
-    z.object({
-      id: z.string(),
-      agent_id: z.string(),
-      name: z.string(),
-      status: z.enum(traceStatuses),
-      started_at: timestamp,
-      ended_at: timestamp.nullable(),
-      duration_ms: z.number().nullable(),
-    }),
-  ),
-  next_cursor: z.string().nullable(),
-});
+const listedTraceSchema = named(
+  "ListedTrace",
+  z.object({
+    id: z.string(),
+    agent_id: z.string(),
+    name: z.string(),
+    status: z.enum(traceStatuses),
+    started_at: timestamp,
+    ended_at: timestamp.nullable(),
+    duration_ms: z.number().nullable(),
+  }),
+);
+
+const listSchema = named(
+  "TracePage",
+  z.object({ traces: z.array(listedTraceSchema), next_cursor: z.string().nullable() }),
+);
 
 const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
 const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
@@ -43,20 +46,26 @@ const maxPagesInFlight = 3;
 const querySchema = z
   .object({
     agent_id: textField({ min: 1, max: 255 }).optional().describe("The agent, exactly"),
-    status: z
-      .string(statusMessage)
-      .transform((text) => [...new Set(text.split(","))])
-      .refine((words): words is TraceStatus[] => words.every(isTraceStatus), statusMessage)
-      .optional()
-      .meta({ description: "One status, or several separated by commas" }),
+    status: asParameter(
+      { type: "array", items: { enum: [...traceStatuses] }, minItems: 1 },
+      z
+        .string(statusMessage)
+        .transform((text) => [...new Set(text.split(","))])
+        .refine((words): words is TraceStatus[] => words.every(isTraceStatus), statusMessage)
+        .optional()
+        .describe("One status, or several separated by commas"),
+    ),
     name: textField({ min: 1, max: 200 }).optional().describe("What the name contains; the case of letters is ignored"),
     ...rangeParameters,
-    min_duration_ms: z
-      .string(durationMessage)
-      .regex(/^\d{1,12}$/, durationMessage)
-      .transform(Number)
-      .optional()
-      .meta({ description: "Only traces that ended, and took at least so many milliseconds" }),
+    min_duration_ms: asParameter(
+      { type: "integer", minimum: 0, maximum: 999_999_999_999 },
+      z
+        .string(durationMessage)
+        .regex(/^\d{1,12}$/, durationMessage)
+        .transform(Number)
+        .optional()
+        .describe("Only traces that ended, and took at least so many milliseconds"),
+    ),
     limit: limitParameter,
     cursor: cursorParameter(readPlace),
   })

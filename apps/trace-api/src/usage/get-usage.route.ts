@@ -1,23 +1,26 @@
 import { principalOf } from "@waymark/auth";
-import { route } from "@waymark/http";
+import { named, route } from "@waymark/http";
 import { planIds, planOf, utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, unknownParameter } from "../api.js";
 import { getUsage } from "./get-usage.query.js";
 
-const usageSchema = z.object({
-  plan: z.enum(planIds),
-  month: z.string().describe("The UTC month that traces are counted in now"),
-  traces: z.object({
-    limit: z.number(),
-    current: z.number(),
-    remaining: z.number(),
-    resets_at: z.string().meta({ format: "date-time" }),
+const usageSchema = named(
+  "Usage",
+  z.object({
+    plan: z.enum(planIds),
+    month: z.string().describe("The UTC month that traces are counted in now"),
+    traces: z.object({
+      limit: z.number(),
+      current: z.number(),
+      remaining: z.number(),
+      resets_at: z.string().meta({ format: "date-time" }),
+    }),
+    agents: z.object({ limit: z.number().nullable().describe("null for no limit"), current: z.number() }),
+    retention_days: z.number(),
   }),
-  agents: z.object({ limit: z.number().nullable().describe("null for no limit"), current: z.number() }),
-  retention_days: z.number(),
-});
+);
 
 /** `GET /usage`: what an account's plan allows, and what is used of it. */
 export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {

@@ -20,9 +20,9 @@ function setUp({
   const queued: TraceFinalized[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alert: TraceFinalized) => {
+    add: async (alerts: readonly TraceFinalized[]) => {
       await add?.();
-      queued.push(alert);
+      queued.push(...alerts);
     },
   };
   const close = createCloseStaleRuns({ pool, queue, log, staleAfterMs, isStopping });

@@ -1,5 +1,5 @@
 import { createUuidV7 } from "@waymark/database";
-import { QueueUnavailableError, queueAlert, type TraceFinalized, type TraceFinalizedQueue } from "@waymark/queue";
+import { QueueUnavailableError, queueAlerts, type TraceFinalized, type TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { closeStaleRuns, findQuietRuns, firstKey, type RunKey } from "./close-stale-runs.query.js";
@@ -44,7 +44,7 @@ export function createCloseStaleRuns(deps: StaleRunsDeps): () => Promise<{ close
         const { closed, alerts } = await closeStaleRuns(pool, { runs, staleAfterMs, uuid });
         total.closed += closed;
         total.owed += alerts.length;
-        if (isQueueUp) isQueueUp = await queueAlerts(deps, alerts);
+        if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
       }
     } finally {
       if (total.closed > 0) log.info(total, "silent runs closed");
@@ -54,9 +54,9 @@ export function createCloseStaleRuns(deps: StaleRunsDeps): () => Promise<{ close
 }
 
 /** Whether the queue took the alerts; the sweep finds those that it did not. */
-async function queueAlerts(deps: Pick<StaleRunsDeps, "pool" | "queue">, alerts: TraceFinalized[]): Promise<boolean> {
+async function tryToQueue(deps: Pick<StaleRunsDeps, "pool" | "queue">, alerts: TraceFinalized[]): Promise<boolean> {
   try {
-    for (const alert of alerts) await queueAlert(deps, alert);
+    await queueAlerts(deps, alerts);
     return true;
   } catch (error) {
     if (!(error instanceof QueueUnavailableError)) throw error;

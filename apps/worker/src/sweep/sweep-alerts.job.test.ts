@@ -10,9 +10,9 @@ function setUp(add: () => Promise<void> = () => Promise.resolve()) {
   const added: string[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alert: TraceFinalized) => {
+    add: async (alerts: readonly TraceFinalized[]) => {
       await add();
-      added.push(alert.alertId);
+      added.push(...alerts.map(({ alertId }) => alertId));
     },
   };
   return { sweep: createSweepAlerts({ pool: database.pool, queue, log }), added, lines };

@@ -1,4 +1,4 @@
-import { QueueUnavailableError, queueAlert, type TraceFinalizedQueue } from "@waymark/queue";
+import { maxAlertsTogether, QueueUnavailableError, queueAlerts, type TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
@@ -9,27 +9,22 @@ export interface SweepDeps {
   log: Logger;
 }
 
-/** Alerts queued by one round at most; the next round goes on. */
-const batch = 500;
-
 /**
  * Queues alerts that are owed and not in the queue: its server was down when they came to be, or lost them since. Queuing one
  * that is there already changes nothing.
  */
 export function createSweepAlerts({ pool, queue, log }: SweepDeps): () => Promise<{ queued: number }> {
   return async () => {
-    const alerts = await findUnqueuedAlerts(pool, batch);
-    let queued = 0;
+    // One addition; the next round goes on.
+    const alerts = await findUnqueuedAlerts(pool, maxAlertsTogether);
     try {
-      for (const alert of alerts) {
-        await queueAlert({ pool, queue }, alert);
-        queued++;
-      }
+      await queueAlerts({ pool, queue }, alerts);
     } catch (error) {
       // The queue itself says once that its server is down; the next round tries again.
       if (!(error instanceof QueueUnavailableError)) throw error;
+      return { queued: 0 };
     }
-    if (queued > 0) log.info({ queued }, "owed alerts queued");
-    return { queued };
+    if (alerts.length > 0) log.info({ queued: alerts.length }, "owed alerts queued");
+    return { queued: alerts.length };
   };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
-import { queueAlert } from "./queue-alert.js";
+import { queueAlerts } from "./queue-alerts.js";
 
 const uuid = createUuidV7();
 
-describe("queueAlert", () => {
+describe("queueAlerts", () => {
   const { pool } = useDatabase();
   const queue = { add: async () => undefined };
 
@@ -26,21 +26,42 @@ describe("queueAlert", () => {
 
   it("notes when an alert was queued, and touches no other", async () => {
     const [alert, other] = [await oweAlert(), await oweAlert()];
-    await queueAlert({ pool, queue }, alert);
+    await queueAlerts({ pool, queue }, [alert]);
     expect(await queuedAt(alert)).toBeInstanceOf(Date);
     expect(await queuedAt(other)).toBeNull();
   });
 
   it("leaves an alert as it is that was sent meanwhile", async () => {
     const alert = await oweAlert({ sentAt: new Date() });
-    await queueAlert({ pool, queue }, alert);
+    await queueAlerts({ pool, queue }, [alert]);
     expect(await queuedAt(alert)).toBeNull();
   });
 
   it("rejects and notes nothing when the queue does not take the alert", async () => {
     const alert = await oweAlert();
     const down = { add: () => Promise.reject(new Error("down")) };
-    await expect(queueAlert({ pool, queue: down }, alert)).rejects.toThrow("down");
+    await expect(queueAlerts({ pool, queue: down }, [alert])).rejects.toThrow("down");
     expect(await queuedAt(alert)).toBeNull();
+  });
+
+  it("queues many by one addition, and adds nothing where there is nothing", async () => {
+    const additions: number[] = [];
+    const counting = { add: async (alerts: readonly unknown[]) => void additions.push(alerts.length) };
+    const alerts = await Promise.all(Array.from({ length: 30 }, () => oweAlert()));
+    await queueAlerts({ pool, queue: counting }, alerts);
+    await queueAlerts({ pool, queue: counting }, []);
+    expect(additions).toEqual([30]);
+    for (const alert of alerts) expect(await queuedAt(alert)).toBeInstanceOf(Date);
+  });
+
+  it("waits for nobody who has an alert locked", async () => {
+    const [locked, free] = [await oweAlert(), await oweAlert()];
+    const holder = await pool.connect();
+    await holder.query("BEGIN");
+    await holder.query("SELECT FROM alert WHERE id = $1 FOR UPDATE", [locked.alertId]);
+    await queueAlerts({ pool, queue }, [locked, free]);
+    await holder.query("ROLLBACK");
+    holder.release();
+    expect([await queuedAt(locked), await queuedAt(free)]).toEqual([null, expect.any(Date)]);
   });
 });
