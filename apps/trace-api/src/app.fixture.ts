@@ -67,7 +67,7 @@ export function spanBody(changes: Record<string, unknown> = {}): Record<string, 
 }
 
 /** The app under test, as production builds it. */
-export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
+export function useApp(options: { bodyLimitBytes?: number; lockTimeoutMs?: number } = {}): TestApp {
   const database = useDatabase();
   const queued: TestApp["queued"] = [];
   const log = createLogger({ service: "trace-api", level: "silent" });
@@ -75,7 +75,7 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
   let current = () => new Date();
   const stops: (() => Promise<void>)[] = [];
   let app: Express | undefined;
-  const pool = openPool(database.url);
+  const pool = openPool(database.url, options.lockTimeoutMs);
   const prisma = createPrisma(pool);
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
@@ -141,13 +141,13 @@ export function useApp(options: { bodyLimitBytes?: number } = {}): TestApp {
   };
 }
 
-function openPool(connectionString: string) {
+function openPool(connectionString: string, lockTimeoutMs = 1_000) {
   return createPool({
     connectionString,
     maxConnections: 10,
     applicationName: "test",
     statementTimeoutMs: 10_000,
-    lockTimeoutMs: 1_000,
+    lockTimeoutMs,
     plansOnce: true,
   });
 }
