@@ -2,7 +2,7 @@ import { AppError } from "@waymark/errors";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
-import type { CreateTraceResult, TraceToCreate } from "../traces/create-trace.query.js";
+import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 import { createAgentClaim } from "./claim-agent.query.js";
 import { isNewsTo } from "./decision.js";
 import { createTraceFinder, type StoredTrace } from "./find-traces.query.js";

@@ -1,15 +1,15 @@
 import { binaryArray } from "@waymark/database";
 import type pg from "pg";
 import { keyStateSql } from "../idempotency.js";
-import type { CreateTraceResult, TraceRow } from "./create-trace.query.js";
+import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type TraceRow } from "./trace-row.js";
 
 /**
  * What `insertTracesSql` does, for traces with idempotency keys: only those whose key is new are counted and stored, each
  * with its key and in the same transaction, so that a key is known exactly when its trace is. Where the account was
  * refused nothing of it is stored, and its keys stay free. One probe of `idempotency_key_pkey` for a trace beside those.
  */
-const insertTracesOnceSql = `
-  WITH asked AS MATERIALIZED (
+const insertTracesOnceSql = (wait: "" | "SKIP LOCKED") => `
+  WITH ${lockedUsageSql(wait)}, asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state
     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
       $10::json[], $11::text[], $12::bytea[]) WITH ORDINALITY
@@ -17,7 +17,7 @@ const insertTracesOnceSql = `
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
   ), quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces)
-    SELECT account_id, $1, count(*)::int FROM asked WHERE state = 'new'
+    SELECT account_id, $1, count(*)::int FROM asked WHERE state = 'new' AND ${hasUsageLockSql("asked.account_id")}
     GROUP BY account_id HAVING count(*) <= $13 ORDER BY account_id
     ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces
       WHERE u.traces + excluded.traces <= $13
@@ -37,28 +37,32 @@ const insertTracesOnceSql = `
   )
   SELECT state, ids, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
     SELECT u.traces FROM trace_usage u WHERE u.account_id = asked.account_id AND u.month = $1
-  ) END AS seen
+  ) END AS seen, EXISTS (SELECT FROM locked WHERE locked.account_id = asked.account_id) AS has_lock
   FROM asked LEFT JOIN quota USING (account_id) ORDER BY place`;
+
+const insertUnlocked = { name: "insert-traces-once", text: insertTracesOnceSql("SKIP LOCKED") };
+const insertLocked = { name: "insert-locked-traces-once", text: insertTracesOnceSql("") };
 
 interface Answer {
   state: "new" | "replayed" | "key_reused" | "key_in_use";
   ids: string[] | null;
   used: number | null;
   seen: number | null;
+  has_lock: boolean;
 }
 
 /**
  * Stores traces with idempotency keys of one month and limit in one transaction; no key may come twice.
- * @returns each trace's result; undefined where the account has room left but not for all its traces here
+ * @param wait whether the rows of the month that another transaction has are waited for
  */
 export async function insertTracesOnce(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
-): Promise<(CreateTraceResult | undefined)[]> {
+  wait: "" | "SKIP LOCKED",
+): Promise<InsertResult[]> {
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const { rows: answers } = await db.query<Answer>({
-    name: "insert-traces-once",
-    text: insertTracesOnceSql,
+    ...(wait ? insertUnlocked : insertLocked),
     values: [
       month,
       rows.map(({ accountId }) => accountId),
@@ -83,12 +87,10 @@ export async function insertTracesOnce(
   return rows
     .map((row, index) => ({ row, answer: answers[index] as Answer }))
     .reverse()
-    .map(({ row: { accountId, traceId }, answer: { state, ids, used, seen } }): CreateTraceResult | undefined => {
+    .map(({ row: { accountId, traceId }, answer: { state, ids, used, seen, has_lock } }): InsertResult => {
       if (state === "key_reused" || state === "key_in_use") return { outcome: state };
       if (state === "replayed") return { outcome: state, traceId: ids?.[0] ?? traceId, used: used ?? seen ?? 0 };
-      if (used === null) {
-        return seen !== null && seen >= plan.tracesPerMonth ? { outcome: "trace_limit", used: seen } : undefined;
-      }
+      if (used === null) return refusalOf(seen, has_lock, plan.tracesPerMonth);
       const count = left.get(accountId) ?? used;
       left.set(accountId, count - 1);
       return { outcome: "created", traceId, used: count };

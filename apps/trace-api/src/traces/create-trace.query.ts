@@ -1,59 +1,32 @@
 import { binaryArray, withTransaction } from "@waymark/database";
-import type { IdempotencyKey } from "@waymark/http";
-import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import { createKnownAgents } from "../agents/known-agents.js";
-import type { Gather } from "../gather.js";
-import type { KeyRefusal } from "../idempotency.js";
+import { type Gather, rowIsLocked } from "../gather.js";
 import type { TraceRoom } from "../spans/trace-room.js";
 import { insertTracesOnce } from "./create-trace-once.query.js";
-import type { NewTrace } from "./trace.schema.js";
-
-/** A trace to be stored, and the limits that hold for it. */
-export interface TraceToCreate {
-  accountId: string;
-  traceId: string;
-  /** The first day of the UTC month that the trace counts in, `YYYY-MM-DD`. */
-  month: string;
-  plan: Plan;
-  trace: NewTrace;
-  idempotency: IdempotencyKey | undefined;
-  otlp?: OtlpOrigin;
-}
-
-/** Where a trace comes from OpenTelemetry. A second trace with the same id violates `trace_otel_trace_id_key`. */
-export interface OtlpOrigin {
-  /** In hexadecimal. */
-  traceId: string;
-  /** Whether the agent is settled; until then it is a name only, neither stored nor counted. */
-  isAgentSettled: boolean;
-}
-
-/** What became of it; `used` is the month's count after it, `traceId` where it was replayed the id of then. */
-export type CreateTraceResult =
-  | { outcome: "created" | "replayed"; traceId: string; used: number }
-  | { outcome: "agent_limit"; used: number }
-  | { outcome: "trace_limit"; used: number }
-  | KeyRefusal;
-
-/** A trace whose agent the plan allows. */
-export interface TraceRow extends TraceToCreate {
-  /** Whether the agent is stored already; otherwise it is stored with the trace. */
-  isAgentKnown: boolean;
-}
+import {
+  type CreateTraceResult,
+  hasUsageLockSql,
+  type InsertResult,
+  lockedUsageSql,
+  refusalOf,
+  type TraceRow,
+  type TraceToCreate,
+} from "./trace-row.js";
 
 /**
  * Adds each account's new traces to its month ($1) and stores them, or does neither where they do not all fit the limit
  * ($4); an account that was refused comes with the count seen. The month's row is locked until commit, and a waiting
- * statement tests the newest count, so that the limit is exact under any concurrency. Locks are taken in the order of
- * accounts, so that statements of several instances do not deadlock. A probe of `trace_usage_pkey` for each account, of
+ * statement tests the newest count, so that the limit is exact under any concurrency. An account whose row another
+ * transaction has is left alone with `SKIP LOCKED` and waited for without; several are locked in the order of accounts, so
+ * that statements of several instances do not deadlock. Two probes of `trace_usage_pkey` for each account, one of
  * `trace_pkey` for each trace, and of `agent_pkey` for each new agent.
  */
-const insertTracesSql = `
-  WITH quota AS (
+const insertTracesSql = (wait: "" | "SKIP LOCKED") => `
+  WITH ${lockedUsageSql(wait)}, quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces)
-    SELECT account_id, $1, traces FROM unnest($2::uuid[], $3::int[]) AS a (account_id, traces)
-    WHERE traces <= $4 ORDER BY account_id
+    SELECT account_id, $1, a.traces FROM unnest($2::uuid[], $3::int[]) AS a (account_id, traces)
+    WHERE a.traces <= $4 AND ${hasUsageLockSql("a.account_id")} ORDER BY account_id
     ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces
       WHERE u.traces + excluded.traces <= $4
     RETURNING account_id, traces
@@ -72,8 +45,11 @@ const insertTracesSql = `
   )
   SELECT account_id, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
     SELECT u.traces FROM trace_usage u WHERE u.account_id = a.account_id AND u.month = $1
-  ) END AS seen
-  FROM unnest($2::uuid[]) AS a (account_id) LEFT JOIN quota USING (account_id)`;
+  ) END AS seen, locked.account_id IS NOT NULL AS has_lock
+  FROM unnest($2::uuid[]) AS a (account_id) LEFT JOIN quota USING (account_id) LEFT JOIN locked USING (account_id)`;
+
+const insertUnlocked = { name: "insert-traces", text: insertTracesSql("SKIP LOCKED") };
+const insertLocked = { name: "insert-locked-traces", text: insertTracesSql("") };
 
 /**
  * Whether the account has the agent, and how many it has. Reads the account's range of `agent_pkey`, whose length is
@@ -92,19 +68,45 @@ const readUsageSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND m
 /** Whether a request was stored with the key; one probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
+interface AccountAnswer {
+  account_id: string;
+  used: number | null;
+  seen: number | null;
+  has_lock: boolean;
+}
+
 /** Creates traces, each with its agent and its place in the month, exactly within the plan's limits. */
 export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather: Gather; room: TraceRoom }) {
   const knownAgents = createKnownAgents();
   const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
-    run: (rows) => insertTraces(pool, rows),
+    run: (rows) => insertTraces(pool, rows, "SKIP LOCKED"),
+    runLocked: async (rows) => (await insertTraces(pool, rows, "")).map(unlessLocked),
     bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
     kindOf: ({ month, plan, idempotency }) => `${month} ${plan.tracesPerMonth} ${idempotency !== undefined}`,
   });
 
+  const insertAlone = gather<TraceRow, CreateTraceResult | undefined>({
+    name: "create-trace-alone",
+    run: async (rows) => (await insertTraces(pool, rows, "")).map(unlessLocked),
+    bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
+    maxRows: 1,
+    maxInFlight: 2,
+    maxInFlightPerAccount: 1,
+  });
+
+  const claimAgent = gather<TraceToCreate & { maxAgents: number }, CreateTraceResult>({
+    name: "create-trace-of-new-agent",
+    run: (rows) => Promise.all(rows.map((row) => claimAgentAlone(pool, row, row.maxAgents))),
+    bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
+    maxRows: 1,
+    maxInFlight: 2,
+    maxInFlightPerAccount: 1,
+  });
+
   /** Of an account whose month has room for some of its gathered traces, each is decided by itself. */
   async function insert(row: TraceRow): Promise<CreateTraceResult> {
-    const result = (await insertGathered(row)) ?? (await insertTraces(pool, [row]))[0];
+    const result = (await insertGathered(row)) ?? (await insertAlone(row));
     return result ?? { outcome: "trace_limit", used: await readUsage(pool, row) };
   }
 
@@ -112,7 +114,7 @@ export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather
     const { known, agents } = await findAgent(pool, input.accountId, input.trace.agent_id);
     if (known) return insert({ ...input, isAgentKnown: true });
     if (agents >= maxAgents) return refuseAgent(pool, input);
-    return claimAgent(pool, input, maxAgents);
+    return claimAgent({ ...input, maxAgents });
   }
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
@@ -136,13 +138,14 @@ export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather
 
 /**
  * Stores traces of one month and limit, all with idempotency keys or none, in one transaction.
- * @returns each trace's result; undefined where the account has room left but not for all its traces here
+ * @param wait whether the rows of the month that another transaction has are waited for
  */
 async function insertTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
-): Promise<(CreateTraceResult | undefined)[]> {
-  if (rows[0]?.idempotency) return insertTracesOnce(db, rows);
+  wait: "" | "SKIP LOCKED",
+): Promise<InsertResult[]> {
+  if (rows[0]?.idempotency) return insertTracesOnce(db, rows, wait);
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const places = new Map<string, number>();
   const placeOf = rows.map(({ accountId }) => {
@@ -151,9 +154,8 @@ async function insertTraces(
     return place;
   });
   const newAgents = rows.filter(({ isAgentKnown }) => !isAgentKnown);
-  const { rows: accounts } = await db.query<{ account_id: string; used: number | null; seen: number | null }>({
-    name: "insert-traces",
-    text: insertTracesSql,
+  const { rows: accounts } = await db.query<AccountAnswer>({
+    ...(wait ? insertUnlocked : insertLocked),
     values: [
       month,
       [...places.keys()],
@@ -177,16 +179,21 @@ async function insertTraces(
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
   return rows.map(({ accountId, traceId }, index) => {
-    const { used = null, seen = null } = byAccount.get(accountId) ?? {};
+    const { used = null, seen = null, has_lock = false } = byAccount.get(accountId) ?? {};
     if (used !== null) {
       return { outcome: "created", traceId, used: used - (places.get(accountId) ?? 0) + (placeOf[index] ?? 0) };
     }
-    return seen !== null && seen >= plan.tracesPerMonth ? { outcome: "trace_limit", used: seen } : undefined;
+    return refusalOf(seen, has_lock, plan.tracesPerMonth);
   });
 }
 
+/** A statement that waits for locks has them; a month that was deleted meanwhile, with its account, has no room. */
+function unlessLocked(result: InsertResult): CreateTraceResult | undefined {
+  return result === rowIsLocked ? undefined : result;
+}
+
 /** The first trace of a new agent: both are stored or neither, and the agent limit is decided under a lock. */
-function claimAgent(pool: pg.Pool, input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
+function claimAgentAlone(pool: pg.Pool, input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
   return withTransaction(pool, (client) => claimAgentLocked(client, input, maxAgents));
 }
 
@@ -198,7 +205,7 @@ async function claimAgentLocked(
   await client.query(lockAgentsSql, [input.accountId]);
   const { known, agents } = await findAgent(client, input.accountId, input.trace.agent_id);
   if (!known && agents >= maxAgents) return refuseAgent(client, input);
-  const [result] = await insertTraces(client, [{ ...input, isAgentKnown: known }]);
+  const [result] = (await insertTraces(client, [{ ...input, isAgentKnown: known }], "")).map(unlessLocked);
   return result ?? { outcome: "trace_limit", used: await readUsage(client, input) };
 }
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Gather } from "../gather.js";
+import { type Gather, rowIsLocked } from "../gather.js";
 import { oweMailsSql } from "./owe-mails.js";
 import type { FinalTrace } from "./trace.schema.js";
 
@@ -22,11 +22,18 @@ export interface FinalizeResult {
 /**
  * Sets what each body gave and, in the same transaction, notes the mail that this owes. `trace.alert_id` is the alert of
  * the trace's present status: the same status again keeps it, so that a retry owes nothing; another status replaces or
- * clears it, so that a later failure owes anew. No trace comes twice in a statement; concurrent statements queue on the
- * row lock, and each sees the change before. One probe of `trace_pkey` for a trace.
+ * clears it, so that a later failure owes anew. No trace comes twice in a statement. Rows are locked first: of those that
+ * another transaction has, `SKIP LOCKED` changes nothing and tells so, without it they are waited for. Each change sees the
+ * one before. Two probes of `trace_pkey` for a trace.
  */
-const finalizeTracesSql = `
-  WITH finalized AS (
+const finalizeTracesSql = (wait: "" | "SKIP LOCKED") => `
+  WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
+      AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
+  ), locked AS MATERIALIZED (
+    SELECT t.account_id, t.id FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    FOR NO KEY UPDATE OF t ${wait}
+  ), finalized AS (
     UPDATE trace t SET
       status = COALESCE(c.status, t.status),
       ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE t.ended_at END,
@@ -35,29 +42,44 @@ const finalizeTracesSql = `
         ELSE c.alert_id
       END,
       written_at = now()
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
-      AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
+    FROM asked c JOIN locked USING (account_id, id)
     WHERE t.account_id = c.account_id AND t.id = c.id
     RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
   ), ${oweMailsSql("finalized")}
-  SELECT f.account_id, f.id, m.id IS NOT NULL
-  FROM finalized f LEFT JOIN owed_mails m ON m.account_id = f.account_id AND m.id = f.alert_id`;
+  SELECT c.account_id, c.id, CASE WHEN f.id IS NOT NULL THEN m.id IS NOT NULL END AS owed,
+    CASE WHEN f.id IS NULL THEN
+      EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) END AS is_locked
+  FROM asked c LEFT JOIN finalized f USING (account_id, id)
+  LEFT JOIN owed_mails m ON m.account_id = f.account_id AND m.id = f.alert_id`;
+
+const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("SKIP LOCKED") };
+const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("") };
 
 /** Changes traces of accounts. */
 export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
-    run: (changes) => finalizeTraces(pool, changes),
+    run: (changes) => finalizeTraces(pool, finalizeUnlocked, changes),
+    // A trace that was deleted while its lock was waited for is not there any more.
+    runLocked: async (changes) =>
+      (await finalizeTraces(pool, finalizeLocked, changes)).map((result) =>
+        result === rowIsLocked ? notFound : result,
+      ),
     targetOf: ({ accountId, traceId }) => accountId + traceId,
   });
 }
 
-async function finalizeTraces(pool: pg.Pool, changes: readonly TraceToFinalize[]): Promise<FinalizeResult[]> {
+const notFound: FinalizeResult = { found: false, owed: false };
+
+async function finalizeTraces(
+  pool: pg.Pool,
+  statement: { name: string; text: string },
+  changes: readonly TraceToFinalize[],
+): Promise<(FinalizeResult | typeof rowIsLocked)[]> {
   // In one order everywhere, so that statements of several instances lock the same rows one after the other.
   const sorted = changes.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
-  const { rows } = await pool.query<[string, string, boolean]>({
-    name: "finalize-traces",
-    text: finalizeTracesSql,
+  const { rows } = await pool.query<[string, string, boolean | null, boolean | null]>({
+    ...statement,
     rowMode: "array",
     values: [
       sorted.map(({ accountId }) => accountId),
@@ -68,9 +90,9 @@ async function finalizeTraces(pool: pg.Pool, changes: readonly TraceToFinalize[]
       sorted.map(({ alertId }) => alertId),
     ],
   });
-  const owedOf = new Map(rows.map(([accountId, traceId, owed]) => [accountId + traceId, owed]));
-  return changes.map(({ accountId, traceId }) => {
-    const owed = owedOf.get(accountId + traceId);
-    return { found: owed !== undefined, owed: owed ?? false };
-  });
+  const results = new Map<string, FinalizeResult | typeof rowIsLocked>();
+  for (const [accountId, traceId, owed, isLocked] of rows) {
+    results.set(accountId + traceId, owed === null ? (isLocked ? rowIsLocked : notFound) : { found: true, owed });
+  }
+  return changes.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? notFound);
 }
