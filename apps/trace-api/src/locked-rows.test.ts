@@ -1,0 +1,83 @@
+import { describe, expect, it } from "@jest/globals";
+import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
+
+describe("a row that somebody keeps locked", () => {
+  // Nobody gives up while a test holds a lock: what is answered did not wait for it.
+  const test = useApp({ lockTimeoutMs: 9_000 });
+  const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
+  const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status);
+
+  const makeSpan = async (account: TestAccount, traceId: string): Promise<string> =>
+    (await account.post(`/api/v1/traces/${traceId}/spans`, spanBody()).expect(201)).body.span_id;
+
+  it("delays neither another account's PATCH nor other traces of its own", async () => {
+    const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+    const [stuck, beside, other] = [await locked.makeTrace(), await locked.makeTrace(), await free.makeTrace()];
+    const lock = await test.hold("SELECT FROM trace WHERE id = $1 FOR UPDATE", [stuck]);
+    const order: string[] = [];
+    const waiting = times(3, async (n) => {
+      const answer = await locked.patch(`/api/v1/traces/${stuck}`, { status: n % 2 ? "success" : "timeout" });
+      order.push(`stuck ${n}`);
+      return answer;
+    });
+    await test.untilLockWaits();
+    expect(
+      statusesOf(await Promise.all(times(10, () => free.patch(`/api/v1/traces/${other}`, { status: "error" })))),
+    ).toEqual(times(10, () => 200));
+    await locked.patch(`/api/v1/traces/${beside}`, { status: "success" }).expect(200);
+    expect(order).toEqual([]);
+    await lock.rollback();
+    expect(statusesOf(await Promise.all(waiting))).toEqual([200, 200, 200]);
+    expect(order).toEqual(["stuck 0", "stuck 1", "stuck 2"]);
+    expect((await locked.get(`/api/v1/traces/${stuck}`)).body.status).toBe("timeout");
+  });
+
+  it("delays no other change of a span", async () => {
+    const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+    const [trace, otherTrace] = [await locked.makeTrace(), await free.makeTrace()];
+    const [stuck, other] = [await makeSpan(locked, trace), await makeSpan(free, otherTrace)];
+    const lock = await test.hold("SELECT FROM span WHERE id = $1 FOR UPDATE", [stuck]);
+    const waiting = locked.patch(`/api/v1/traces/${trace}/spans/${stuck}`, { output: 1 }).then(({ status }) => status);
+    await test.untilLockWaits();
+    const path = `/api/v1/traces/${otherTrace}/spans`;
+    expect(statusesOf(await Promise.all(times(10, (n) => free.patch(`${path}/${other}`, { output: n }))))).toEqual(
+      times(10, () => 200),
+    );
+    await free.patch(`${path}/${stuck}`, { output: 1 }).expect(404, { error: "Span not found" });
+    await lock.rollback();
+    expect(await waiting).toBe(200);
+    const { spans } = (await locked.get(`/api/v1/traces/${trace}`)).body;
+    expect(spans[0].output).toBe(1);
+  });
+
+  it.each([undefined, "key"])(
+    "of a month's count delays no other account's creates (idempotency key: %s)",
+    async (key) => {
+      const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+      await locked.makeTrace();
+      await free.makeTrace();
+      const create = (account: TestAccount, n: number) => {
+        const request = account.post("/api/v1/traces", traceBody());
+        return key === undefined ? request : request.set("Idempotency-Key", `${key} ${n}`);
+      };
+      const lock = await test.hold("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [locked.id]);
+      const waiting = Promise.all(times(5, (n) => create(locked, n)));
+      await test.untilLockWaits();
+      expect(statusesOf(await Promise.all(times(10, (n) => create(free, n))))).toEqual(times(10, () => 201));
+      await lock.rollback();
+      expect(statusesOf(await waiting)).toEqual(times(5, () => 201));
+      const { rows } = await test.pool.query("SELECT traces FROM trace_usage WHERE account_id = $1", [locked.id]);
+      expect(rows).toEqual([{ traces: 6 }]);
+    },
+  );
+
+  it("that is deleted meanwhile is not found", async () => {
+    const account = await test.makeAccount("pro");
+    const trace = await account.makeTrace();
+    const lock = await test.hold("DELETE FROM trace WHERE id = $1", [trace]);
+    const waiting = account.patch(`/api/v1/traces/${trace}`, { status: "error" }).then(({ status }) => status);
+    await test.untilLockWaits();
+    await lock.commit();
+    expect(await waiting).toBe(404);
+  });
+});
