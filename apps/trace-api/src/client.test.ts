@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -408,6 +408,30 @@ describe("the end", () => {
     const { traces } = await connect().waymark.api.listTraces({ name });
     return Promise.all(traces.map(async ({ id }) => treeOf(await read(id))));
   };
+
+  const goesOn = {
+    "awaits the trace's end": 'console.log(await trace.end("success")); console.log("went on");',
+    "awaits the trace's id": 'console.log(await trace.id !== undefined); console.log("went on");',
+    "awaits nothing": 'console.log(false); console.log("went on");',
+  };
+  it.each(Object.entries(goesOn))(
+    "of a process that %s comes while the service is down, and tells what is lost",
+    async (_, last) => {
+      const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+      await once(silent, "listening");
+      for (const port of [9, portOf(silent)]) {
+        const { stdout, stderr } = await runCode(`${made}
+        const waymark = createWaymark({ key, url: "http://127.0.0.1:${port}", shutdownTimeoutMs: 300, attemptTimeoutMs: 500 });
+        const trace = waymark.startTrace({ agent_id: "agent", name: "Down" });
+        await trace.run("step", () => 1);
+        ${last}`);
+        expect(stdout).toBe("false\nwent on\n");
+        expect(stderr).toMatch(/1 traces and 1 spans could not be recorded: it was not (stored|sent) within 300 ms/);
+      }
+      silent.closeAllConnections();
+      silent.close();
+    },
+  );
 
   it("of a process that has nothing left to do sends what waits", async () => {
     const { stderr } = await runCode(`${made}

@@ -42,6 +42,7 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
   const { budget, sent } = deps;
   let hasLosses = false;
   let creationFailure: unknown;
+  let isFull: unknown;
 
   function request(method: "POST" | "PATCH", path: string, body: string): Promise<unknown> {
     const call = { method, path, body };
@@ -73,12 +74,14 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
 
   async function sendBatch(path: string, records: readonly SpanRecord[]): Promise<void> {
     if (records.length === 0) return;
+    if (isFull) return loseSpans(records, isFull);
     for (const record of records) record.state = "sending";
     try {
       const answer = (await request("POST", `${path}/spans/batch`, toBatchText(records))) as { span_ids: string[] };
       for (const [place, record] of records.entries()) settle(budget, record, answer.span_ids[place]);
       sent.spans += records.length;
     } catch (error) {
+      if (saysTraceIsFull(error)) isFull = error;
       const { refused, again } = sortOut(records, error);
       loseSpans(refused, error);
       for (const part of again) await sendBatch(path, part);
@@ -148,12 +151,18 @@ function sortOut(
   error: unknown,
 ): { refused: readonly SpanRecord[]; again: readonly SpanRecord[][] } {
   const isOfBody = error instanceof WaymarkApiError && (error.status === 400 || error.status === 413);
-  if (!isOfBody || records.length === 1) return { refused: records, again: [] };
+  if (!isOfBody || records.length === 1 || saysTraceIsFull(error)) return { refused: records, again: [] };
   const wrong = wrongPlaces(error.fields);
   const refused = records.filter((_, place) => wrong.has(place));
   if (refused.length > 0) return { refused, again: [records.filter((_, place) => !wrong.has(place))] };
   const middle = Math.ceil(records.length / 2);
   return { refused: [], again: [records.slice(0, middle), records.slice(middle)] };
+}
+
+/** A trace takes so many spans and no more; a body that is too large has `limit_bytes` instead. */
+function saysTraceIsFull(error: unknown): boolean {
+  if (!(error instanceof WaymarkApiError) || error.status !== 413) return false;
+  return typeof error.body === "object" && error.body !== null && "limit" in error.body;
 }
 
 /** The places of spans in their batch that the service finds wrong: its fields are named such as `spans.3.started_at`. */

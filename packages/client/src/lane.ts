@@ -1,5 +1,6 @@
 import { createDelivery, type DeliveryDeps, type TraceEnd } from "./delivery.js";
 import { endBytes, type SpanEnd, type SpanRecord } from "./span-record.js";
+import { createStoppable } from "./stoppable.js";
 
 /** What all lanes of a client share. */
 export interface LaneDeps extends DeliveryDeps {
@@ -20,12 +21,15 @@ export interface Lane {
   endTrace(end: TraceEnd): void;
   /** Sends what waits now; resolves when it is sent or lost. */
   drain(): Promise<void>;
+  /** Ends all requests of the trace, those under way and those to come; what they were to store is lost. */
+  giveUp(reason: unknown): void;
 }
 
 /** Creates a trace and its lane. */
 export function createLane(deps: LaneDeps, trace: { text: string; bytes: number }): Lane {
   const { budget } = deps;
-  const delivery = createDelivery(deps, trace);
+  const { transport, stop } = createStoppable(deps.transport);
+  const delivery = createDelivery({ ...deps, transport }, trace);
   let waiting: SpanRecord[] = [];
   let waitingBytes = 0;
   let closing: SpanRecord[] = [];
@@ -74,6 +78,7 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
       budget.take(1, 0);
       deps.onWork(lane);
     },
+    giveUp: stop,
     drain() {
       next ??= last.then(() => {
         next = undefined;

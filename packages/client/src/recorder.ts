@@ -36,6 +36,11 @@ export interface RecorderOptions {
   flushOnSignals?: boolean;
   /** How long that and `shutdown` may take; 10 s where not given. */
   shutdownTimeoutMs?: number;
+  /**
+   * How long `end` of a trace may take: what the trace still has by then is lost, and reported. `shutdownTimeoutMs` where not
+   * given.
+   */
+  endTimeoutMs?: number;
 }
 
 /** What became of what was recorded so far. */
@@ -51,6 +56,11 @@ export interface RecorderStats {
 export interface Recorder {
   /** Creates a trace from the body that does so; undefined, and counted as lost, when there is no room. */
   open(text: string): Lane | undefined;
+  /**
+   * Sends what a trace has, for `endTimeoutMs` at most.
+   * @returns whether all of it is stored
+   */
+  settle(lane: Lane): Promise<boolean>;
   /** Whether there is room for another span or trace; where not, it is counted as lost. */
   admit(what: Partial<Counts>): boolean;
   /** Where `run` is to wait for room and there is none: resolves when that may have changed. */
@@ -72,18 +82,24 @@ const defaults = {
   flushOnExit: true,
   flushOnSignals: false,
   shutdownTimeoutMs: 10_000,
-} as const satisfies Required<RecorderOptions>;
+} as const satisfies Required<Omit<RecorderOptions, "endTimeoutMs">>;
+
+/** How long requests that are given up may take to end. */
+const giveUpMs = 200;
 
 const queueIsFull = new WaymarkError("the queue is full");
 const isShutDown = new WaymarkError("the client is shut down");
 
 /** Begins to record. */
 export function createRecorder(inner: Transport, given: RecorderOptions): Recorder {
-  const options: Required<RecorderOptions> = { ...defaults, ...given };
+  const options = { ...defaults, ...given };
+  const { endTimeoutMs = options.shutdownTimeoutMs } = options;
   const budget = createBudget({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
   const lanes = new Set<Lane>();
-  const { transport, stop } = createStoppable(inner);
+  // Before the exit `finish` sees to what is tried again: until then a service that is down does not hold the process.
+  const { transport, stop, resume } = createStoppable(inner, options.flushOnExit);
+  const isTooLate = new WaymarkError(`it was not stored within ${endTimeoutMs} ms of the trace's end`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOpen = true;
 
@@ -117,6 +133,8 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
     );
     await flush();
     isInTime.abort();
+    // An exit that did not come to pass: somebody waited for what was given up, and goes on.
+    if (isOpen) resume();
   }
   const work = { isNeeded: () => lanes.size > 0 || losses.areUnreported, run: finish };
   const forgetExit = options.flushOnExit ? atExit(work, options.flushOnSignals) : () => undefined;
@@ -124,6 +142,22 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
   const recorder: Recorder = {
     open(text) {
       return recorder.admit({ traces: 1 }) ? createLane(deps, { text, bytes: byteLength(text) }) : undefined;
+    },
+    async settle(lane) {
+      let isDrained = false;
+      const inTime = new AbortController();
+      const drained = lane.drain().then(() => {
+        isDrained = true;
+        inTime.abort();
+      });
+      await sleep(endTimeoutMs, inTime.signal).catch(() => undefined);
+      if (!isDrained) {
+        lane.giveUp(isTooLate);
+        // Requests of other traces may keep those of this one from their turn to fail.
+        await Promise.race([drained, sleep(giveUpMs)]);
+      }
+      if (lane.hasLosses) losses.report();
+      return isDrained && !lane.hasLosses;
     },
     admit(what) {
       if (isOpen && !budget.isFull()) return true;

@@ -1,8 +1,9 @@
 /**
  * Waits.
+ * @param isIdle on Node: the wait alone does not keep the process alive
  * @throws the signal's reason as soon as it aborts
  */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal, isIdle = false): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const onAbort = () => {
@@ -13,6 +14,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
+    if (isIdle && typeof timer === "object") timer.unref();
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

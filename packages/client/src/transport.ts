@@ -34,6 +34,8 @@ export interface Call extends CallOptions {
   /** JSON. */
   body?: string;
   idempotencyKey?: string;
+  /** Whether the waits between attempts let a Node process end, since something else sees to the call then. */
+  isIdle?: boolean;
 }
 
 /**
@@ -82,7 +84,7 @@ export function createTransport(options: ConnectionOptions): Transport {
         ? retryDelayMs(limits, attempt, error instanceof WaymarkApiError ? error.retryAfterMs : null)
         : null;
       if (delayMs === null || performance.now() + delayMs >= endsAt) throw error;
-      await sleep(delayMs, call.signal);
+      await sleep(delayMs, call.signal, call.isIdle);
     }
   };
 }

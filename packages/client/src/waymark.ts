@@ -19,8 +19,8 @@ export interface TraceHandle extends SpanParent {
   /** The service's id, as soon as it answered; undefined when the trace could not be created. It never rejects. */
   readonly id: Promise<string | undefined>;
   /**
-   * Ends the trace now, and sends everything that it has.
-   * @returns whether all of it is stored; what is not was told to `onError`. It never rejects.
+   * Ends the trace now, and sends everything that it has, for `endTimeoutMs` at most.
+   * @returns whether all of it is stored; what is not is lost, and was told to `onError`. It never rejects.
    */
   end(status: Exclude<TraceStatus, "running">): Promise<boolean>;
 }
@@ -57,36 +57,41 @@ export function createWaymark(options: WaymarkOptions): Waymark {
   const recorder = createRecorder(transport, options);
   const context = createRunContext<SpanRecord>();
 
-  function startTrace({ agent_id, name, metadata }: TraceOptions): TraceHandle {
+  function begin({ agent_id, name, metadata }: TraceOptions) {
     const clock = createClock();
     const known = { agent_id: toText(agent_id), name: toName(name), status: "running", started_at: clock() };
     const metadataText = metadata ? toJsonText(metadata) : undefined;
     const text = `${JSON.stringify(known).slice(0, -1)}${metadataText ? `,"metadata":${metadataText}` : ""}}`;
     const lane = recorder.open(text);
-    return {
+    const trace: TraceHandle = {
       ...createTracing({ recorder, context, clock, lane }),
       id: lane?.created ?? Promise.resolve(undefined),
       async end(status) {
         if (!lane) return false;
         lane.endTrace({ status, ended_at: clock() });
-        await lane.drain();
-        return !lane.hasLosses;
+        return recorder.settle(lane);
       },
     };
+    /** Ends it where nobody waits: then calls may take their whole time. */
+    const endInBackground = (status: "success" | "error") => {
+      lane?.endTrace({ status, ended_at: clock() });
+      void lane?.drain();
+    };
+    return { trace, endInBackground };
   }
 
   return {
     api: createApiClientOn(transport),
-    startTrace,
+    startTrace: (options) => begin(options).trace,
     async trace(options, work) {
       for (let wait = recorder.room(); wait; wait = recorder.room()) await wait;
-      const trace = startTrace(options);
+      const { trace, endInBackground } = begin(options);
       try {
         const result = await trace.run(options.name, (span) => work(span, trace), options);
-        void trace.end("success");
+        endInBackground("success");
         return result;
       } catch (error) {
-        void trace.end("error");
+        endInBackground("error");
         throw error;
       }
     },
