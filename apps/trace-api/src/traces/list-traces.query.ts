@@ -56,7 +56,7 @@ export function placeBefore(time: string): TracePlace {
  * How long entries are examined before a page goes out as it is: more than a million of them on the machine of the bench,
  * and several times what an account within its plan has. It bounds what a search for something rare takes from others.
  */
-const maxExamineMs = 500;
+export const maxExamineMs = 500;
 
 /** A condition on traces, of one parameter for each of its values. */
 interface Filter {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import request from "supertest";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { ids, insertTraces, list, listAll, minute } from "./list-traces.fixture.js";
 
@@ -231,6 +232,12 @@ describe("GET /api/v1/traces", () => {
       expect(ids((await list(account, { cursor, to: minute(2) })).traces)).toEqual([made[1], made[0]]);
       expect(ids((await list(account, { cursor, to: minute(9), from: minute(2) })).traces)).toEqual([made[2]]);
     });
+  });
+
+  it("is described with the time that a search takes at most", async () => {
+    const { body } = await request(test.app).get("/openapi.json").expect(200);
+    const { description } = body.paths["/api/v1/traces"].get;
+    expect(description).toContain("pauses after 500 milliseconds");
   });
 
   describe("400", () => {

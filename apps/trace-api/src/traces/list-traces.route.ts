@@ -9,6 +9,7 @@ import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 import {
   listTraces,
+  maxExamineMs,
   newestPlace,
   placeBefore,
   type TracePage,
@@ -40,7 +41,7 @@ const listSchema = named(
 const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
 const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
 
-/** A search may take a tenth of a second: however many are asked for, most connections are left to writes. */
+/** A search may take half a second: however many are asked for, most connections are left to writes. */
 const maxPagesInFlight = 3;
 
 const querySchema = z
@@ -84,8 +85,7 @@ export function listTracesRoute({ pool, gather }: { pool: pg.Pool; gather: Gathe
     path: "/traces",
     operationId: "listTraces",
     summary: "List and search traces",
-    description:
-      "Newest first by `started_at`. Pages stay right while traces arrive: what was there comes once. A search for what is rare ends after a tenth of a second; then the page is short or empty, and `next_cursor` goes on from there. The list is at its end where `next_cursor` is null.",
+    description: `Newest first by \`started_at\`. Pages stay right while traces arrive: what was there comes once. A search for something rare pauses after ${maxExamineMs} milliseconds; then the page is short or empty, and \`next_cursor\` goes on from there. The list is at its end where \`next_cursor\` is null.`,
     query: querySchema,
     answers: {
       200: {
