@@ -14,6 +14,7 @@ describe("loadConfig", () => {
         dashboardUrl: "http://localhost:4100",
         resend: undefined,
         folder: "/data/mails",
+        limits: { perTrace: 3, perAccount: 20 },
       },
       eventRetentionMonths: undefined,
       staleAfterMs: undefined,
@@ -24,6 +25,14 @@ describe("loadConfig", () => {
   it("closes silent runs where told after how long", () => {
     expect(loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "30m" }).staleAfterMs).toBe(1_800_000);
     expect(() => loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "91d" })).toThrow(/TRACE_STALE_AFTER must be a time/);
+  });
+
+  it("takes limits of mails by trace and by account", () => {
+    const limits = { ALERT_MAILS_PER_TRACE_PER_HOUR: "1", ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000" };
+    expect(loadConfig({ DATABASE_URL, ...limits }).mail.limits).toEqual({ perTrace: 1, perAccount: 10_000 });
+    for (const name of Object.keys(limits)) {
+      expect(() => loadConfig({ DATABASE_URL, [name]: "0" })).toThrow(new RegExp(`${name} must be a whole number`));
+    }
   });
 
   it("needs a sender with a Resend key", () => {

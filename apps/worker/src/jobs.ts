@@ -9,7 +9,10 @@ import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleRuns, staleRunsIntervalMs } from "./stale-runs/close-stale-runs.job.js";
+import { createSendSummaries } from "./summary/send-summaries.job.js";
 import { createSweepAlerts } from "./sweep/sweep-alerts.job.js";
+import type { MailLimits } from "./turns/claim-alert.query.js";
+import { createTakeTurn } from "./turns/take-turn.job.js";
 
 export interface JobDeps {
   pool: pg.Pool;
@@ -18,6 +21,8 @@ export interface JobDeps {
   metrics: WorkerMetrics;
   log: Logger;
   dashboardUrl: string;
+  /** Failure mails of an hour at most. */
+  limits: MailLimits;
   sweepIntervalMs: number;
   eventRetentionMonths: number | undefined;
   /** Undefined where silent runs are left running. */
@@ -28,13 +33,20 @@ export interface JobDeps {
 
 /** Everything that the worker does: jobs that come through the queue, and jobs that come with time. */
 export function createJobs(deps: JobDeps) {
-  const { pool, queue, mailer, metrics, log, dashboardUrl, staleAfterMs, now, isStopping } = deps;
+  const { pool, queue, mailer, metrics, log, dashboardUrl, limits, staleAfterMs, now, isStopping } = deps;
+  const mailing = { pool, mailer, log, limits, dashboardUrl, isStopping };
   const periodic: PeriodicJob[] = [
     {
       name: "sweep-alerts",
       what: "queues alerts that are owed and not in the queue",
       everyMs: deps.sweepIntervalMs,
       run: createSweepAlerts({ pool, queue, log }),
+    },
+    {
+      name: "send-summaries",
+      what: "mails accounts whose failed runs were above the limits of mails",
+      everyMs: deps.sweepIntervalMs,
+      run: createSendSummaries({ ...mailing, count: metrics.countSummary }),
     },
     {
       name: "purge-expired",
@@ -66,10 +78,16 @@ export function createJobs(deps: JobDeps) {
   }
   const queued = {
     traceFinalized: {
-      what: "sends the mail that a failed run owes",
+      what: "sends the mail that a failed run owes, of the account whose turn it is",
       // Resend takes two mails a second; more in hand would only wait.
       concurrency: 4,
-      run: createSendFailureMail({ pool, mailer, log, dashboardUrl, count: metrics.countMail }),
+      run: createTakeTurn({
+        pool,
+        limits,
+        log,
+        send: createSendFailureMail({ ...mailing, count: metrics.countMail }),
+        countHeld: metrics.countHeld,
+      }),
     },
   } satisfies Record<string, QueuedJob>;
   return { periodic, queued };

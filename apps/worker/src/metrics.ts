@@ -4,12 +4,15 @@ import { Counter, Gauge, type Registry } from "prom-client";
 /** What the worker counts for its operator. */
 export interface WorkerMetrics {
   countMail(outcome: "sent" | "deferred" | "failed"): void;
+  countSummary(outcome: "sent" | "deferred" | "failed"): void;
+  /** Counts alerts whose own mails the limits kept back. */
+  countHeld(alerts: number): void;
 }
 
-/** Alerts that are owed, by a read of `alert_owed_idx`, and those that failed for good and were not retried. */
+/** Alerts that are owed a mail of their own, by a read of `alert_owed_idx`; those that wait for a summary are not late. */
 const owedAlertsSql = `
   SELECT count(*) AS owed, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
-  FROM alert WHERE sent_at IS NULL AND failed_at IS NULL`;
+  FROM alert WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
 
 /** Registers the worker's own figures. An age of owed alerts that grows means that mails do not go out. */
 export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMetrics {
@@ -17,6 +20,17 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     name: "waymark_failure_mails_total",
     help: "Attempts to send a failure mail by outcome: sent, deferred (tried again later), failed (given up)",
     labelNames: ["outcome"],
+    registers: [registry],
+  });
+  const summaries = new Counter({
+    name: "waymark_failure_summaries_total",
+    help: "Attempts to send a summary of failed runs by outcome: sent, deferred (tried again later), failed (given up)",
+    labelNames: ["outcome"],
+    registers: [registry],
+  });
+  const held = new Counter({
+    name: "waymark_failure_mails_held_total",
+    help: "Alerts above the limits of mails, of which a summary tells",
     registers: [registry],
   });
   const age = new Gauge({
@@ -34,5 +48,9 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
       age.set(rows[0]?.oldestSeconds ?? 0);
     },
   });
-  return { countMail: (outcome) => mails.inc({ outcome }) };
+  return {
+    countMail: (outcome) => mails.inc({ outcome }),
+    countSummary: (outcome) => summaries.inc({ outcome }),
+    countHeld: (alerts) => held.inc(alerts),
+  };
 }

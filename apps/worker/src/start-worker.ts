@@ -40,6 +40,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     metrics: createWorkerMetrics(registry, pool),
     log,
     dashboardUrl: config.mail.dashboardUrl,
+    limits: config.mail.limits,
     sweepIntervalMs: config.sweepIntervalMs,
     eventRetentionMonths: config.eventRetentionMonths,
     staleAfterMs: config.staleAfterMs,

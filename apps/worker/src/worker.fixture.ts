@@ -62,6 +62,33 @@ export async function makeFailedRun(pool: pg.Pool, settings: RunSettings = {}): 
   return { accountId, alertId, traceId, email };
 }
 
+/** So many further failed runs of an account, or further failures of one of its traces, each with an alert that is due. */
+export async function makeMoreAlerts(
+  pool: pg.Pool,
+  {
+    accountId,
+    count,
+    traceId,
+    agentId = "support-bot",
+  }: { accountId: string; count: number; traceId?: string; agentId?: string },
+): Promise<TraceFinalized[]> {
+  const alertIds = Array.from({ length: count }, uuid);
+  const traceIds = alertIds.map(() => traceId ?? uuid());
+  if (!traceId) {
+    await pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
+       SELECT $1, id, $3, 'run ' || n, 'error', now() FROM unnest($2::uuid[]) WITH ORDINALITY AS t (id, n)`,
+      [accountId, traceIds, agentId],
+    );
+  }
+  await pool.query(
+    `INSERT INTO alert (account_id, id, trace_id, status)
+     SELECT $1, id, trace_id, 'error' FROM unnest($2::uuid[], $3::uuid[]) AS a (id, trace_id)`,
+    [accountId, alertIds, traceIds],
+  );
+  return alertIds.map((alertId) => ({ accountId, alertId }));
+}
+
 /** A run that nobody finished, and when its rows were last written. */
 export interface RunningRun {
   plan?: "free" | "pro";

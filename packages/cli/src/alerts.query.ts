@@ -10,7 +10,11 @@ export interface ListedAlert {
   trace_id: string;
   /** The trace's status that the mail tells of: error or timeout. */
   status: string;
-  state: "owed" | "sent" | "failed";
+  state: "owed" | "held" | "sent" | "failed";
+  /** How many failures of the trace it stands for. */
+  failures: number;
+  /** The summary that tells of it, where the limits kept its own mail back. */
+  summary_id: string | null;
   attempts: number;
   last_error: string | null;
   created_at: string;
@@ -38,14 +42,15 @@ export async function listAlerts(
 }
 
 /**
- * Makes an alert owed as on its first day, so that the worker's next sweep sends it; one that was sent stays sent. The
+ * Makes an alert owed as on its first day, so that the worker's next sweep sends it; one that was sent stays sent, and one
+ * that a summary on its way tells of stays with it. The
  * primary key starts with the account, which the caller does not know: Postgres 18 skips from account to account in it,
  * older ones read the whole index, which a person can wait for.
  */
 const retrySql = `
-  UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL
-  WHERE id = $1 AND sent_at IS NULL
-  RETURNING account_id`;
+  UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
+    summary_id = NULL
+  WHERE id = $1 AND sent_at IS NULL AND (failed_at IS NOT NULL OR summary_id IS NULL)`;
 
 /**
  * Has a failed alert sent again by the worker's next sweep. An alert that is owed anyway may be retried too.
@@ -55,6 +60,9 @@ export async function retryAlert(pool: pg.Pool, prisma: PrismaClient, alertId: s
   if (isUuid(alertId)) {
     await pool.query(retrySql, [alertId]);
     const alert = await prisma.alert.findFirst({ where: { id: alertId } });
+    if (alert?.summaryId && alert.sentAt === null) {
+      throw new CommandError(`Alert ${alertId} is told of by the summary ${alert.summaryId}, which is on its way.`);
+    }
     if (alert && alert.sentAt === null) return present(alert);
     if (alert?.sentAt) throw new CommandError(`Alert ${alertId} was sent at ${alert.sentAt.toISOString()}.`);
   }
@@ -67,6 +75,9 @@ function present(alert: {
   status: string;
   attempts: number;
   lastError: string | null;
+  failures: number;
+  heldUntil: Date | null;
+  summaryId: string | null;
   createdAt: Date;
   sentAt: Date | null;
   failedAt: Date | null;
@@ -75,7 +86,9 @@ function present(alert: {
     id: alert.id,
     trace_id: alert.traceId,
     status: alert.status,
-    state: alert.sentAt ? "sent" : alert.failedAt ? "failed" : "owed",
+    state: alert.sentAt ? "sent" : alert.failedAt ? "failed" : alert.heldUntil ? "held" : "owed",
+    failures: alert.failures,
+    summary_id: alert.summaryId,
     attempts: alert.attempts,
     last_error: alert.lastError,
     created_at: alert.createdAt.toISOString(),

@@ -184,6 +184,19 @@ describe("alert", () => {
     const { rows } = await database.pool.query("SELECT failed_at, queued_at FROM alert WHERE id = $1", [failed]);
     expect(rows).toEqual([{ failed_at: null, queued_at: null }]);
 
+    await database.pool.query("UPDATE alert SET held_until = now(), failures = 9 WHERE id = $1", [failed]);
+    expect(await json("alert", "list", "--account", accountId)).toMatchObject([
+      { id: sent, state: "sent", summary_id: null },
+      { id: failed, state: "held", failures: 9, summary_id: null },
+    ]);
+    const summary = randomUUID();
+    await database.pool.query("UPDATE alert SET summary_id = $1 WHERE account_id = $2", [summary, accountId]);
+    expect(await run(["alert", "retry", failed])).toMatchObject({ code: 1, stderr: expect.stringContaining(summary) });
+    expect(await json("alert", "list", "--account", accountId)).toMatchObject([
+      { id: sent, state: "sent", summary_id: summary },
+      { id: failed, state: "held", summary_id: summary },
+    ]);
+
     expect(await run(["alert", "retry", sent])).toMatchObject({ code: 1, stderr: expect.stringContaining("was sent") });
     expect(await run(["alert", "retry", randomUUID()])).toMatchObject({ code: 1 });
   });

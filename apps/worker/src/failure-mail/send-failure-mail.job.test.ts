@@ -26,7 +26,7 @@ function setUp(deliveries: Delivery[] = []) {
 }
 
 describe("sending a failure mail", () => {
-  it("sends one mail to the account, with the first failing span, and settles the alert", async () => {
+  it("sends one mail to the account, with the innermost failing span, and settles the alert", async () => {
     const run = await makeFailedRun(database.pool);
     const { send, mails, counts } = setUp();
     expect(await send(run)).toBe("done");
@@ -119,5 +119,97 @@ describe("sending a failure mail", () => {
       attempts: 1,
       last_error: "The trace is gone",
     });
+  });
+});
+
+describe("the failing span that a mail names", () => {
+  const ids = Array.from({ length: 6 }, (_, n) => `0198a7e0-0000-7000-8000-00000000000${n}`);
+
+  /** Spans by number: parent, start and end in seconds, and whether it failed. */
+  async function mailOf(spans: { parent?: number | string; start: number; end?: number; failed?: boolean }[]) {
+    const run = await makeFailedRun(database.pool, { hasSpan: false });
+    for (const [n, { parent, start, end, failed = true }] of spans.entries()) {
+      const parentId = typeof parent === "number" ? ids[parent] : parent;
+      await database.pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, error, parent_span_id)
+         VALUES ($1, $2, $3, $4, $5, to_timestamp($6), to_timestamp($7), $8, $9)`,
+        [
+          run.accountId,
+          run.traceId,
+          ids[n],
+          `span ${n}`,
+          failed ? "error" : "ok",
+          start,
+          end,
+          failed ? `cause ${n}` : null,
+          parentId,
+        ],
+      );
+    }
+    const { send, mails } = setUp();
+    await send(run);
+    return { name: /Failed span: +(.*)/.exec(mails[0]?.text ?? "")?.[1], text: mails[0]?.text ?? "", run };
+  }
+
+  it("is the innermost where an error propagates to its wrappers, with its own error", async () => {
+    const { name, text, run } = await mailOf([
+      { start: 1, end: 9 },
+      { start: 2, end: 8, parent: 0 },
+      { start: 3, end: 7, parent: 1 },
+      { start: 4, end: 6, parent: 2, failed: false },
+    ]);
+    expect(name).toBe("span 2");
+    expect(text).toContain("cause 2");
+    expect(text).not.toContain("cause 0");
+    expect(text).toContain("2026-01-02 03:04:05 UTC");
+    expect(text).toContain(run.traceId);
+  });
+
+  it("is the one that ended first of several innermost ones; without an end its start counts", async () => {
+    expect(
+      (
+        await mailOf([
+          { start: 1, end: 9 },
+          { start: 2, end: 8, parent: 0 },
+          { start: 3, end: 5, parent: 0 },
+        ])
+      ).name,
+    ).toBe("span 2");
+    expect((await mailOf([{ start: 2, end: 8 }, { start: 7 }])).name).toBe("span 1");
+  });
+
+  it("finds a parent that a client wrote in capitals", async () => {
+    const { name } = await mailOf([
+      { start: 1, end: 2 },
+      { start: 3, end: 4, parent: ids[0]?.toUpperCase() ?? "" },
+    ]);
+    expect(name).toBe("span 1");
+  });
+
+  it("is a failing span also where parents are no ids, are missing, or form a circle", async () => {
+    expect((await mailOf([{ start: 1, end: 2, parent: "the first step" }])).name).toBe("span 0");
+    expect((await mailOf([{ start: 1, end: 2, parent: 0 }])).name).toBe("span 0");
+    expect(
+      (
+        await mailOf([
+          { start: 1, end: 4, parent: 1 },
+          { start: 2, end: 3, parent: 0 },
+        ])
+      ).name,
+    ).toBe("span 1");
+  });
+
+  it("is found among 100,000 spans", async () => {
+    const run = await makeFailedRun(database.pool);
+    await database.pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, error, parent_span_id)
+       SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 'wrapper ' || n, CASE WHEN n > 95000 THEN 'error' ELSE 'ok' END,
+         '2026-01-02T03:04:05Z', '2026-01-02T03:05:05Z', repeat('x', 500), (lpad(to_hex(n - 1), 32, '0')::uuid)::text
+       FROM generate_series(1, 100000) AS n`,
+      [run.accountId, run.traceId],
+    );
+    const { send, mails } = setUp();
+    await send(run);
+    expect(mails[0]?.text).toMatch(/Failed span: +wrapper 100000/);
   });
 });

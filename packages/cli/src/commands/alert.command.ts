@@ -12,7 +12,7 @@ export function addAlertCommands(program: Command, act: Act): void {
 
   alert
     .command("list")
-    .description("list an account's alerts, newest first: owed, sent, or failed for good")
+    .description("list an account's alerts, newest first: owed, held for a summary, sent, or failed for good")
     .requiredOption("--account <id>", "whose alerts")
     .option("--failed", "only those that failed for good")
     .addOption(
@@ -22,7 +22,17 @@ export function addAlertCommands(program: Command, act: Act): void {
       act(async (context, options: { account: string; failed?: true; limit: number }) => {
         const { account, failed = false, limit } = options;
         const value = await onDatabase(context, ({ prisma }) => listAlerts(prisma, account, { failed, limit }));
-        const columns = ["id", "trace_id", "status", "state", "attempts", "created_at", "last_error"] as const;
+        const columns = [
+          "id",
+          "trace_id",
+          "status",
+          "state",
+          "failures",
+          "summary_id",
+          "attempts",
+          "created_at",
+          "last_error",
+        ] as const;
         return { value, text: value.length > 0 ? formatTable(columns, value) : "There are no such alerts." };
       }),
     );

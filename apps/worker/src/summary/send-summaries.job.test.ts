@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import type { Delivery, Mail } from "../failure-mail/mailer.js";
+import { createTestLog, makeFailedRun, makeMoreAlerts } from "../worker.fixture.js";
+import { createSendSummaries } from "./send-summaries.job.js";
+
+const database = useDatabase();
+beforeEach(() => database.pool.query("TRUNCATE alert, alert_summary"));
+
+function setUp(deliveries: Delivery[] = []) {
+  const mails: Mail[] = [];
+  const counts: string[] = [];
+  const { log, lines } = createTestLog();
+  const mailer = {
+    send: async (mail: Mail) => {
+      mails.push(mail);
+      return deliveries.shift() ?? ({ outcome: "sent" } as const);
+    },
+  };
+  const round = createSendSummaries({
+    pool: database.pool,
+    mailer,
+    log,
+    limits: { perTrace: 3, perAccount: 20 },
+    dashboardUrl: "https://waymark.example",
+    count: (outcome) => void counts.push(outcome),
+    isStopping: () => false,
+  });
+  return { round, mails, counts, lines };
+}
+
+const hold = (accountId: string, until: string) =>
+  database.pool.query("UPDATE alert SET held_until = now() + $2::interval WHERE account_id = $1 AND sent_at IS NULL", [
+    accountId,
+    until,
+  ]);
+
+async function statesOf(accountId: string) {
+  const { rows } = await database.pool.query(
+    `SELECT count(*)::int AS alerts, count(sent_at)::int AS sent, count(failed_at)::int AS failed,
+       count(summary_id)::int AS told, count(DISTINCT summary_id)::int AS summaries FROM alert WHERE account_id = $1`,
+    [accountId],
+  );
+  return rows[0];
+}
+
+/** An account with so many held alerts of runs. */
+async function makeHeld(count: number) {
+  const run = await makeFailedRun(database.pool);
+  const more = await makeMoreAlerts(database.pool, {
+    accountId: run.accountId,
+    count: count - 1,
+    agentId: "billing-bot",
+  });
+  await hold(run.accountId, "-1 second");
+  return { ...run, more };
+}
+
+describe("the summary of failed runs", () => {
+  it("tells of all of them in one mail once the limit opens again: by agent, the newest by name and id, how many more", async () => {
+    const { accountId, email } = await makeHeld(31);
+    const { round, mails, counts } = setUp();
+    await hold(accountId, "1 minute");
+    await round();
+    expect(mails).toEqual([]);
+    await hold(accountId, "-1 second");
+    expect(await round()).toEqual({ sent: 1 });
+    expect(await round()).toEqual({ sent: 0 });
+    expect(mails).toHaveLength(1);
+    const [mail] = mails;
+    expect(mail).toMatchObject({ to: email, subject: "31 more failed runs" });
+    expect(mail?.text).toMatch(/billing-bot: 30 runs\n +support-bot: 1 run\n/);
+    expect(mail?.text).toContain("“run 30” of billing-bot: error");
+    expect(mail?.text).toContain("… and 11 more.");
+    expect(mail?.text.match(/https:\/\/waymark\.example\/dashboard\/traces\/[0-9a-f-]{36}/g)).toHaveLength(20);
+    expect(mail?.html).toContain("<li>billing-bot: 30 runs</li>");
+    expect(await statesOf(accountId)).toEqual({ alerts: 31, sent: 31, failed: 0, told: 31, summaries: 1 });
+    expect(counts).toEqual(["sent"]);
+  });
+
+  it("counts the failures of a run whose status was toggled", async () => {
+    const { accountId } = await makeHeld(2);
+    await database.pool.query("UPDATE alert SET failures = 191 WHERE account_id = $1", [accountId]);
+    const { round, mails } = setUp();
+    await round();
+    expect(mails[0]?.text).toContain("2 more runs failed, 382 times in all");
+    expect(mails[0]?.text).toMatch(/“run 1” of billing-bot: error, 191 failures/);
+  });
+
+  it("comes once an hour at most: what is held meanwhile is told by the next one", async () => {
+    const { accountId } = await makeHeld(2);
+    const { round, mails } = setUp();
+    await round();
+    await makeMoreAlerts(database.pool, { accountId, count: 3 });
+    await hold(accountId, "-1 second");
+    await round();
+    expect(mails).toHaveLength(1);
+    await database.pool.query("UPDATE alert_summary SET created_at = now() - interval '61 minutes'");
+    await round();
+    expect(mails.map(({ subject }) => subject)).toEqual(["2 more failed runs", "3 more failed runs"]);
+    expect(await statesOf(accountId)).toEqual({ alerts: 5, sent: 5, failed: 0, told: 5, summaries: 2 });
+  });
+
+  it("is tried again with one idempotency key, and its alerts are sent only when it is", async () => {
+    const { accountId } = await makeHeld(3);
+    const { round, mails, counts } = setUp([{ outcome: "deferred", reason: "Resend answered 500" }]);
+    await round();
+    expect(await statesOf(accountId)).toMatchObject({ sent: 0, told: 3 });
+    await round();
+    expect(mails).toHaveLength(1);
+    await database.pool.query("UPDATE alert_summary SET due_at = now()");
+    await round();
+    expect(new Set(mails.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    expect(await statesOf(accountId)).toMatchObject({ sent: 3 });
+    expect(counts).toEqual(["deferred", "sent"]);
+  });
+
+  it("that is refused leaves its alerts failed, with the reason, and an error in the log", async () => {
+    const { accountId } = await makeHeld(3);
+    const { round, lines } = setUp([{ outcome: "refused", reason: "Resend answered 422" }]);
+    await round();
+    expect(await statesOf(accountId)).toMatchObject({ sent: 0, failed: 3 });
+    const { rows } = await database.pool.query("SELECT DISTINCT last_error FROM alert");
+    expect(rows).toEqual([{ last_error: "Resend answered 422" }]);
+    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "summary of failed runs given up" });
+  });
+
+  it("is sent once by several workers at once", async () => {
+    for (let i = 0; i < 5; i++) await makeHeld(4);
+    const { round, mails } = setUp();
+    const { round: other, mails: others } = setUp();
+    await Promise.all([round(), other(), round(), other()]);
+    expect(mails.length + others.length).toBe(5);
+    expect(new Set([...mails, ...others].map(({ to }) => to)).size).toBe(5);
+  });
+
+  it("sends nothing for runs that were deleted, or for an account that is gone", async () => {
+    const [deleted, gone] = [await makeHeld(2), await makeHeld(2)];
+    await database.pool.query("DELETE FROM trace WHERE account_id = $1", [deleted.accountId]);
+    await database.pool.query("DELETE FROM account WHERE id = $1", [gone.accountId]);
+    const { round, mails } = setUp();
+    await round();
+    expect(mails).toEqual([]);
+    expect(await statesOf(deleted.accountId)).toMatchObject({ failed: 2 });
+    expect(await statesOf(gone.accountId)).toMatchObject({ failed: 2 });
+  });
+
+  it("shows what clients wrote as text, on its line", async () => {
+    const { accountId } = await makeHeld(1);
+    await database.pool.query("UPDATE trace SET name = $2, agent_id = '<b>' WHERE account_id = $1", [
+      accountId,
+      "<img src=x>\r\nBcc: someone@example.com",
+    ]);
+    const { round, mails } = setUp();
+    await round();
+    expect(mails[0]?.html).not.toMatch(/<img|<b>/);
+    expect(mails[0]?.text).not.toMatch(/^Bcc/m);
+  });
+});
