@@ -2,9 +2,10 @@ import { describe, expect, it } from "@jest/globals";
 import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { type Beacon, createCollector } from "./collector.js";
-import { WriterFullError } from "./event-writer.js";
+
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import { makeSite } from "./site.fixture.js";
+import { WriterFullError } from "./waiting-events.js";
 
 const database = useDatabase();
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";

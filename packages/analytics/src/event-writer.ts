@@ -1,8 +1,11 @@
+import { performance } from "node:perf_hooks";
 import { inTransaction, isDatabaseUnavailable } from "@waymark/database";
 import type pg from "pg";
 import type { Partitions } from "./partitions.query.js";
-import { recordEvents } from "./record-events.js";
+import { recordLockedEvents } from "./record-events.js";
+import { lockSites, tryLockSites } from "./record-events.query.js";
 import type { SiteEvent } from "./site-event.js";
+import { groupBySite, type Part, WaitingEvents, WriterFullError } from "./waiting-events.js";
 
 /** Events that wait at most; more are refused rather than held in memory. */
 const defaultMaxWaiting = 10_000;
@@ -10,94 +13,181 @@ const defaultMaxWaiting = 10_000;
 /** Events of one transaction at most. */
 const maxBatch = 1_000;
 
-/** Too many events wait to be written; the client should come back later. */
-export class WriterFullError extends Error {
-  override name = "WriterFullError";
-}
+/** Sites at most whose locks are waited for at once, on a connection each; fewer where the pool would not have one left. */
+const maxLanes = 3;
+
+/** How long one turn waits for a site's lock: longer than any batch of an import takes. */
+const laneTurnMs = 1_000;
+
+/** How long an event waits for its site's lock before it is refused. */
+const defaultMaxLockWaitMs = 5_000;
 
 export interface EventWriterOptions {
   pool: pg.Pool;
   partitions: Partitions;
   maxWaiting?: number;
+  maxLockWaitMs?: number;
 }
 
 /** Writes events that come one by one. */
 export interface EventWriter {
   /**
-   * Resolves once the events are committed.
-   * @throws WriterFullError when too many wait, or what the database threw
+   * Resolves once the events are committed. Events of several sites are committed apart: where those of one site are
+   * refused, those of the others are written all the same.
+   * @throws WriterFullError when too many wait or a site stays locked, or what the database threw
    */
   write(events: readonly SiteEvent[]): Promise<void>;
   /** Resolves when all that waits is written; what comes later is refused. */
   drain(): Promise<void>;
 }
 
-interface Waiting {
-  readonly events: readonly SiteEvent[];
-  resolve(): void;
-  reject(error: unknown): void;
-}
+/** Writes events in a transaction, and returns the sites whose locks it did not get: nothing of theirs is written. */
+type Commit = (events: readonly SiteEvent[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Gathers events: what arrives while a transaction is under way goes out together in the next one. Nothing waits for a timer,
- * so that a lone event is written at once, and the more come the cheaper each is.
+ * Commits in groups: events that arrive during a transaction go out together in the next one. No timer: a lone event is written at
+ * once. A group never waits for a site's lock. Events of a site that somebody else has locked go out apart, in a few lanes
+ * that may wait, so that an import or a rebuild of one site does not hold up another.
  */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
-  const { pool, partitions, maxWaiting = defaultMaxWaiting } = options;
-  const waiting: Waiting[] = [];
+  const { pool, partitions, maxWaiting = defaultMaxWaiting, maxLockWaitMs = defaultMaxLockWaitMs } = options;
+  const waiting = new WaitingEvents(maxWaiting);
+  const lanes = new Set<Promise<void>>();
+  const laneCount = Math.max(1, Math.min(maxLanes, (pool.options.max ?? 1) - 2));
   let running: Promise<void> | undefined;
   let isClosed = false;
 
-  async function commit(events: readonly SiteEvent[]): Promise<void> {
-    await partitions.ensure(new Set(events.map(({ at }) => at.slice(0, 10))));
-    const client = await pool.connect();
-    let broken: Error | undefined;
-    const onError = (error: Error) => {
-      broken = error;
-    };
-    client.on("error", onError);
-    try {
-      await inTransaction(client, () => recordEvents(client, events));
-    } finally {
-      client.off("error", onError);
-      client.release(broken);
-    }
+  function settle(part: Part, error?: unknown): void {
+    waiting.done(part);
+    if (error === undefined) part.resolve();
+    else part.reject(error);
   }
 
   /** One event that the database does not take must not cost its neighbours: a batch that fails is halved. */
-  async function writeBatch(batch: readonly Waiting[]): Promise<void> {
+  async function writeBatch(batch: readonly Part[], commitBatch: Commit): Promise<void> {
     try {
-      await commit(batch.flatMap(({ events }) => events));
-      for (const each of batch) each.resolve();
+      const locked = await commitBatch(batch.flatMap(({ events }) => events));
+      for (const part of batch) if (!locked.has(part.siteId)) settle(part);
+      if (locked.size > 0) waiting.giveBack(batch.filter(({ siteId }) => locked.has(siteId)));
     } catch (error) {
       if (batch.length === 1 || isDatabaseUnavailable(error)) {
-        for (const each of batch) each.reject(error);
+        for (const part of batch) settle(part, error);
         return;
       }
       const middle = Math.ceil(batch.length / 2);
-      await writeBatch(batch.slice(0, middle));
-      await writeBatch(batch.slice(middle));
+      await writeBatch(batch.slice(0, middle), commitBatch);
+      await writeBatch(batch.slice(middle), commitBatch);
     }
   }
 
   async function run(): Promise<void> {
-    while (waiting.length > 0) await writeBatch(waiting.splice(0, maxBatch));
+    // Never before `running` is set, also where there is nothing to do.
+    await Promise.resolve();
+    for (let batch = waiting.takeFree(maxBatch); batch.length > 0; batch = waiting.takeFree(maxBatch)) {
+      await writeBatch(batch, (events) => commitFree(pool, partitions, events));
+      openLanes();
+    }
     running = undefined;
   }
 
-  return {
-    write(events) {
-      if (isClosed || waiting.length >= maxWaiting) {
-        return Promise.reject(new WriterFullError("Too many events wait to be written"));
-      }
-      return new Promise((resolve, reject) => {
-        waiting.push({ events, resolve, reject });
-        running ??= run();
+  async function runLane(first: { siteId: string; parts: Part[] }): Promise<void> {
+    for (let turn: typeof first | undefined = first; turn; turn = waiting.takeLocked(maxBatch)) {
+      let isLocked = false;
+      await writeBatch(turn.parts, async (events) => {
+        const locked = await commitWaiting(pool, partitions, events);
+        isLocked ||= locked.size > 0;
+        return locked;
       });
+      waiting.endTurn(turn.siteId, isLocked ? "locked" : "free");
+      for (const part of waiting.takeExpired(performance.now() - maxLockWaitMs)) {
+        settle(part, new WriterFullError("site-lock"));
+      }
+      wake();
+    }
+  }
+
+  function openLanes(): void {
+    while (lanes.size < laneCount) {
+      const turn = waiting.takeLocked(maxBatch);
+      if (!turn) return;
+      const lane = runLane(turn).finally(() => lanes.delete(lane));
+      lanes.add(lane);
+    }
+  }
+
+  function wake(): void {
+    running ??= run();
+  }
+
+  function enqueue(siteId: string, events: readonly SiteEvent[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      waiting.add({ siteId, events, since: performance.now(), resolve, reject });
+    });
+  }
+
+  return {
+    async write(events) {
+      if (isClosed) throw new WriterFullError("total");
+      const parts = [...groupBySite(events)].map(([siteId, own]) => enqueue(siteId, own));
+      wake();
+      const refused = (await Promise.allSettled(parts)).find((result) => result.status === "rejected");
+      if (refused) throw refused.reason;
     },
     async drain() {
       isClosed = true;
-      await running;
+      while (running || lanes.size > 0) await Promise.all([running, ...lanes]);
     },
   };
+}
+
+/** Waits for no lock. */
+function commitFree(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
+  return commit(pool, partitions, events, async (client) => {
+    const siteIds = sitesOf(events);
+    const free = await tryLockSites(client, siteIds);
+    await recordLockedEvents(
+      client,
+      free.size === siteIds.length ? events : events.filter((it) => free.has(it.siteId)),
+    );
+    return new Set(siteIds.filter((siteId) => !free.has(siteId)));
+  });
+}
+
+/** Waits for the lock of the events' one site, for a turn. */
+function commitWaiting(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
+  return commit(pool, partitions, events, async (client) => {
+    await client.query(`SET LOCAL lock_timeout = ${laneTurnMs}`);
+    await lockSites(client, sitesOf(events));
+    await recordLockedEvents(client, events);
+    return new Set<string>();
+  }).catch((error: unknown) => {
+    // SQLSTATE 55P03, lock_not_available.
+    if ((error as { code?: unknown }).code === "55P03") return new Set(sitesOf(events));
+    throw error;
+  });
+}
+
+function sitesOf(events: readonly SiteEvent[]): string[] {
+  return [...new Set(events.map(({ siteId }) => siteId))];
+}
+
+async function commit(
+  pool: pg.Pool,
+  partitions: Partitions,
+  events: readonly SiteEvent[],
+  work: (client: pg.PoolClient) => Promise<ReadonlySet<string>>,
+): Promise<ReadonlySet<string>> {
+  await partitions.ensure(new Set(events.map(({ at }) => at.slice(0, 10))));
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error) => {
+    broken = error;
+  };
+  client.on("error", onError);
+  try {
+    return await inTransaction(client, () => work(client));
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
 }

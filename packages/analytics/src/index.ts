@@ -2,7 +2,6 @@ export { type Channel, channels } from "./channels.js";
 export { type Beacon, type Collector, type CollectorOptions, createCollector, type DropReason } from "./collector.js";
 export { type CountryDirectory, openCountryDirectory } from "./country/country-directory.js";
 export { type PurgedEvents, purgeEvents } from "./event-retention.query.js";
-export { WriterFullError } from "./event-writer.js";
 export { exportEvents } from "./export-events.query.js";
 export {
   type ImportOptions,
@@ -20,3 +19,4 @@ export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
 export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./site-event.js";
 export { type Classification, createSourceClassifier } from "./source.js";
 export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";
+export { WriterFullError, type WriterLimit } from "./waiting-events.js";

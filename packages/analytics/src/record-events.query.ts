@@ -23,6 +23,21 @@ export async function lockSites(client: pg.ClientBase, siteIds: readonly string[
   await client.query({ name: "lock-sites", text: lockSitesSql, values: [siteIds] });
 }
 
+/** Locks those of the sites that nobody has locked, and waits for none. From no table. */
+const tryLockSitesSql = `
+  SELECT id FROM (SELECT DISTINCT id FROM unnest($1::text[]) AS site (id)) AS sites
+  WHERE pg_try_advisory_xact_lock(hashtextextended('waymark events ' || id, 0))`;
+
+/** Locks what it can of the sites of a batch, until the transaction ends; returns which. */
+export async function tryLockSites(client: pg.ClientBase, siteIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await client.query<{ id: string }>({
+    name: "try-lock-sites",
+    text: tryLockSitesSql,
+    values: [siteIds],
+  });
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * Inserts raw events, except those whose id is recorded already, by `event_pkey` of the month's partition.
  * @returns the positions, from 1, of those that were not inserted

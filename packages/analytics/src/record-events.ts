@@ -20,15 +20,25 @@ interface Day extends SiteDay {
 }
 
 /**
- * The one way in which events are written: raw rows and rollups, all of it or nothing. An id that is recorded already changes
- * nothing, so that figures always equal a count over the events. Sites are locked until the transaction ends: several
- * writers lose no increment, count no visitor twice, and wait for each other in one order.
+ * Records events, and waits for the locks of their sites, which last until the transaction ends: several writers lose no
+ * increment, count no visitor twice, and wait for each other in one order.
  * @param client a connection in a transaction that the caller has begun and will commit
  * @returns how many of the events were new
  */
 export async function recordEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
   if (events.length === 0) return 0;
   await lockSites(client, [...new Set(events.map(({ siteId }) => siteId))]);
+  return recordLockedEvents(client, events);
+}
+
+/**
+ * The one way in which events are written: raw rows and rollups, all of it or nothing. An id that is recorded already changes
+ * nothing, so that figures always equal a count over the events.
+ * @param client a connection in a transaction that has locked the events' sites
+ * @returns how many of the events were new
+ */
+export async function recordLockedEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
+  if (events.length === 0) return 0;
   const recorded = await insertEvents(client, withoutRepetitions(events));
   if (recorded.length === 0) return 0;
   const days = groupByDay(recorded);
