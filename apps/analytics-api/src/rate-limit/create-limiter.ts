@@ -2,16 +2,8 @@ import { statisticsRequestsPerMinute } from "@waymark/plan";
 import { Redis } from "ioredis";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-
-/** What a request may still do in its window. */
-export interface Allowance {
-  readonly isAllowed: boolean;
-  /** Requests left in the window. */
-  readonly remaining: number;
-  /** Whole seconds until the window ends, at least 1. */
-  readonly resetSeconds: number;
-}
+import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { type Allowance, createMemoryLimiter } from "./memory-limiter.js";
 
 /** Counts requests per key over all instances. */
 export interface Limiter {
@@ -27,11 +19,15 @@ export interface LimiterOptions {
   redisUrl: string | undefined;
   pool: pg.Pool;
   log: Logger;
+  /** Milliseconds since 1970. */
+  now?(): number;
 }
 
 const windowSeconds = 60;
 /** A counter that takes longer than this costs the client more than the limit is worth. */
 const redisTimeoutMs = 1_000;
+/** After a failure of Redis requests are counted in memory for this long, so that a frozen one delays one request, not all. */
+const redisPauseMs = 5_000;
 
 const limits = {
   points: statisticsRequestsPerMinute,
@@ -42,8 +38,8 @@ const limits = {
 };
 
 /** Chooses where requests are counted: Redis where it is configured, otherwise Postgres. Nothing else knows which. */
-export function createLimiter({ redisUrl, pool, log }: LimiterOptions): Limiter {
-  return redisUrl === undefined ? createPostgresLimiter(pool) : createRedisLimiter(redisUrl, log);
+export function createLimiter({ redisUrl, pool, log, now = Date.now }: LimiterOptions): Limiter {
+  return redisUrl === undefined ? createPostgresLimiter(pool) : createRedisLimiter(redisUrl, log, now);
 }
 
 function createPostgresLimiter(pool: pg.Pool): Limiter {
@@ -60,7 +56,7 @@ function createPostgresLimiter(pool: pg.Pool): Limiter {
 }
 
 /** While Redis is down each instance counts for itself: a limit that is too generous for a while beats an outage. */
-function createRedisLimiter(url: string, log: Logger): Limiter {
+function createRedisLimiter(url: string, log: Logger, now: () => number): Limiter {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -69,22 +65,35 @@ function createRedisLimiter(url: string, log: Logger): Limiter {
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
   let isUp = true;
-  redis.on("error", (err: Error) => {
+  let pausedUntil = 0;
+  const lose = (err: unknown) => {
     if (isUp) log.warn({ err }, "Redis cannot be reached; each instance counts requests for itself");
     isUp = false;
-  });
-  redis.on("ready", () => {
+  };
+  const regain = () => {
     if (!isUp) log.info("Redis is back; requests are counted over all instances");
     isUp = true;
-  });
-  const limiter = new RateLimiterRedis({
-    ...limits,
-    storeClient: redis,
-    rejectIfRedisNotReady: true,
-    insuranceLimiter: new RateLimiterMemory({ points: limits.points, duration: limits.duration }),
-  });
+    pausedUntil = 0;
+  };
+  redis.on("error", lose);
+  redis.on("ready", regain);
+  const shared = new RateLimiterRedis({ ...limits, storeClient: redis, rejectIfRedisNotReady: true });
+  const own = createMemoryLimiter(limits.points, windowSeconds * 1_000, now);
   return {
-    spend: (keyId) => spend(limiter, keyId),
+    async spend(keyId) {
+      if (now() < pausedUntil) return own.spend(keyId);
+      // While it is not up, one request alone tries it; those that come meanwhile do not wait for it.
+      if (!isUp) pausedUntil = now() + redisPauseMs;
+      try {
+        const allowance = await spend(shared, keyId);
+        regain();
+        return allowance;
+      } catch (error) {
+        lose(error);
+        pausedUntil = now() + redisPauseMs;
+        return own.spend(keyId);
+      }
+    },
     check: () => redis.ping(),
     close: async () => redis.disconnect(),
   };

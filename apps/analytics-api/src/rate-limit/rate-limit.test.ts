@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { Redis } from "ioredis";
 import { pino } from "pino";
 import { type TestApp, useApp } from "../app.fixture.js";
 import { createLimiter } from "./create-limiter.js";
+import { createMemoryLimiter } from "./memory-limiter.js";
 
 describe("the rate limit, counted in Postgres", () => {
   expectLimit(useApp());
@@ -91,6 +93,68 @@ describeWithRedis("the limiter, when Redis is down", () => {
     await limiter.check();
     expect(await limiter.spend("fresh")).toMatchObject({ isAllowed: true, remaining: 59 });
     await limiter.close();
+  });
+});
+
+describeWithRedis("the limiter, when Redis is frozen", () => {
+  const database = useDatabase();
+
+  it("sends it one command, counts for itself for five seconds, and then tries it with one command again", async () => {
+    const port = await freePort();
+    const server = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
+      stdio: "ignore",
+    });
+    const redis = new Redis(`redis://127.0.0.1:${port}`, { retryStrategy: () => 50, maxRetriesPerRequest: null });
+    redis.on("error", () => undefined);
+    const counted = async () => Number(await redis.get("waymark:rate:statistics:key"));
+    let now = 1_000_000;
+    const url = `redis://127.0.0.1:${port}`;
+    const log = pino({ level: "silent" });
+    await redis.ping();
+    const limiter = createLimiter({ redisUrl: url, pool: database.pool, log, now: () => now });
+    try {
+      for (let n = 0; n < 200 && !(await limiter.check().catch(() => undefined)); n++) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      expect(await limiter.spend("key")).toMatchObject({ isAllowed: true, remaining: 59 });
+      server.kill("SIGSTOP");
+      for (let n = 0; n < 20; n++) {
+        expect(await limiter.spend("key")).toMatchObject({ isAllowed: true, remaining: 59 - n });
+      }
+      now += 5_000;
+      await Promise.all(Array.from({ length: 10 }, () => limiter.spend("key")));
+      server.kill("SIGCONT");
+      // One before the frost, one that met it, one that tried again.
+      expect(await counted()).toBe(3);
+      now += 5_000;
+      expect(await limiter.spend("key")).toMatchObject({ isAllowed: true, remaining: 56 });
+      expect(await counted()).toBe(4);
+    } finally {
+      redis.disconnect();
+      await limiter.close();
+      server.kill("SIGKILL");
+    }
+  });
+});
+
+describe("the count in memory", () => {
+  it("allows 60 in a minute, and starts anew after it", () => {
+    let now = 0;
+    const limiter = createMemoryLimiter(60, 60_000, () => now);
+    for (let n = 59; n >= 0; n--) expect(limiter.spend("key")).toMatchObject({ isAllowed: true, remaining: n });
+    now = 59_999;
+    expect(limiter.spend("key")).toEqual({ isAllowed: false, remaining: 0, resetSeconds: 1 });
+    expect(limiter.spend("other")).toEqual({ isAllowed: true, remaining: 59, resetSeconds: 60 });
+    now = 60_000;
+    expect(limiter.spend("key")).toEqual({ isAllowed: true, remaining: 59, resetSeconds: 60 });
+  });
+
+  it("remembers 10,000 keys and no more", () => {
+    const limiter = createMemoryLimiter(60, 60_000, () => 0);
+    for (let n = 0; n < 10_100; n++) limiter.spend(`key-${n}`);
+    expect(limiter.size).toBe(10_000);
+    expect(limiter.spend("key-10099")).toMatchObject({ remaining: 58 });
+    expect(limiter.spend("key-0")).toMatchObject({ remaining: 59 });
   });
 });
 
