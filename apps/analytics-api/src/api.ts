@@ -72,8 +72,13 @@ export const commonAnswers = {
     headers: limitHeaders,
   },
   429: {
-    description: "The key's requests of this minute are used up",
-    schema: errorSchema({ limit: z.number(), retry_after: z.number() }),
+    description:
+      "The key's requests of this minute are used up; or, with `Too much in progress for this account` and a `reason`, too many of the account's reads are under way",
+    schema: errorSchema({
+      limit: z.number().optional(),
+      retry_after: z.number().optional(),
+      reason: z.string().optional(),
+    }),
     example: { error: "Rate limit exceeded", limit: statisticsRequestsPerMinute, retry_after: 42 },
     headers: [...limitHeaders, "Retry-After"],
   },

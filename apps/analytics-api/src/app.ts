@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { dashboardSignposts, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import { createRefusals, dashboardSignposts, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -11,6 +11,7 @@ import { describeAnalyticsApi } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
 import type { Limiter } from "./rate-limit/create-limiter.js";
 import { rateLimit } from "./rate-limit/rate-limit.js";
+import { createReadShares, type ReadShares } from "./reads/read-shares.js";
 import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
 import { requireStatisticsPlan } from "./require-plan.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
@@ -30,7 +31,8 @@ export interface AppDeps {
 
 /** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const routes = [listSitesRoute(deps), getStatsRoute(deps), getEventsRoute(deps), getRealtimeRoute(deps)];
+  const reading = { ...deps, reads: openReads(deps) };
+  const routes = [listSitesRoute(deps), getStatsRoute(reading), getEventsRoute(reading), getRealtimeRoute(reading)];
   const api = describeAnalyticsApi(routes);
 
   const app = express();
@@ -46,4 +48,10 @@ export function createApp(deps: AppDeps): Express {
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;
+}
+
+/** Figures are read over half of the connections: keys, minutes and lists of sites find one of the others. */
+function openReads({ pool, registry }: AppDeps): ReadShares {
+  const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
+  return createReadShares({ refusals: createRefusals(registry), maxReading });
 }

@@ -44,7 +44,7 @@ describe("GET /api/v1/sites/:id/events", () => {
     expect((await account.get(`/api/v1/sites/${siteId}/events?range=30d`)).body.events[0].count).toBe(4);
   });
 
-  it("holds the thousand most frequent events and values, with every total whole", async () => {
+  it("holds the thousand most frequent events and values, counts the rest as (other), and keeps every total whole", async () => {
     test.setNow(now);
     const account = await test.makeAccount();
     const siteId = await account.makeSite([
@@ -53,11 +53,12 @@ describe("GET /api/v1/sites/:id/events", () => {
       ...Array.from({ length: 1_000 }, (_, n) => event("2026-03-15T01:00:00Z", `e${String(n).padStart(3, "0")}`)),
     ]);
     const { events } = (await account.get(`/api/v1/sites/${siteId}/events`).expect(200)).body;
-    expect(events).toHaveLength(1_000);
+    expect(events).toHaveLength(1_001);
     expect(events[0].count).toBe(1_002);
-    expect(Object.entries(events[0].properties.id)).toHaveLength(1_000);
-    expect(Object.entries(events[0].properties.id)[0]).toEqual(["v1000", 2]);
+    const values = Object.entries(events[0].properties.id);
+    expect([values.length, values[0], values.at(-1)]).toEqual([1_001, ["v1000", 2], ["(other)", 1]]);
     expect([events[1].name, events[999].name]).toEqual(["e000", "e998"]);
+    expect(events[1_000]).toEqual({ name: "(other)", count: 1, properties: {} });
   });
 
   it("shows a folded tail last: among events, properties and values, and never cuts it off", async () => {
@@ -74,8 +75,8 @@ describe("GET /api/v1/sites/:id/events", () => {
       [siteId],
     );
     const { events } = (await account.get(`/api/v1/sites/${siteId}/events`).expect(200)).body;
-    expect(events).toHaveLength(1_000);
-    expect(events.at(-1)).toEqual({ name: "(other)", count: 9_000, properties: {} });
+    expect(events).toHaveLength(1_001);
+    expect(events.at(-1)).toEqual({ name: "(other)", count: 9_001, properties: {} });
     expect(Object.keys(events[0].properties)).toEqual(["id", "(other)"]);
     expect(events[0].properties["(other)"]).toEqual({ "(other)": 800 });
     const values = Object.entries(events[0].properties.id);

@@ -3,8 +3,9 @@ import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { foldedNote } from "../folded-value.js";
+import { foldedNote, foldedValue } from "../folded-value.js";
 import { checkRange, rangeParameters, resolveRange } from "../range.js";
+import type { ReadShares } from "../reads/read-shares.js";
 import { requireSite } from "../sites/find-site.query.js";
 import { readInTime } from "../too-much.js";
 import { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
@@ -21,13 +22,13 @@ const eventsSchema = named(
 );
 
 /** `GET /sites/:id/events`: custom events (statistics contract, "GET /api/v1/sites/:id/events"). */
-export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function getEventsRoute({ pool, reads, now }: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   return route({
     method: "get",
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, and of each property the ${eventBounds.valuesPerProperty} most frequent values.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
+    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${foldedValue}\` counts the rest.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
     params: { id: "The site's id" },
     query: z.object(rangeParameters).superRefine(checkRange),
     lenientQuery: ["range"],
@@ -44,9 +45,17 @@ export function getEventsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
     },
     async handle({ params, query, response }) {
       const siteId = params["id"] ?? "";
-      await requireSite(pool, principalOf(response).accountId, siteId);
+      const { accountId } = principalOf(response);
+      await requireSite(pool, accountId, siteId);
       const { asked, ...days } = resolveRange(query, now());
-      const rows = await readInTime(asked, readEvents(pool, { siteId, ...days }));
+      const rows = await readInTime(
+        asked,
+        reads.read(
+          accountId,
+          () => readEvents(pool, { siteId, ...days }),
+          () => response.destroyed,
+        ),
+      );
       return { status: 200, body: { ...asked, events: present(rows) } };
     },
   });

@@ -10,35 +10,97 @@ export interface EventRow {
   count: number;
 }
 
-/** What an answer holds at most: a property may have another value in each of millions of events. */
-export const eventBounds = { names: 1_000, valuesPerProperty: 1_000 } as const;
+/**
+ * What an answer holds at most; the rest counts as `(other)`. Bytes are those of the JSON, so that all of it stays under
+ * 1 MiB: a property may have another value of 2,000 bytes in each of millions of events.
+ */
+export const eventBounds = {
+  names: 1_000,
+  valuesPerProperty: 1_000,
+  nameBytes: 262_144,
+  propertyBytes: 262_144,
+  valueBytes: 520_192,
+} as const;
 
 /**
- * The range's custom events: the most frequent first, and in each the total before its properties by name and
- * frequency, as far as the bounds go. A folded tail comes last and is never cut off. One range of `daily_event_pkey`, as many rows as the days have values.
+ * The range's custom events, the most frequent first, and in each the total before its properties by name and their values by
+ * frequency, as far as the bounds go. Sums are exact: what has no room is in the row `(other)` at the end of its list. Each
+ * event gets its first property, and each property its first value, before any gets its second.
+ * Reads one range of `daily_event_pkey` once. Long values are grouped by their start and MD5, since sorting hundreds of
+ * megabytes would take the statement's time; those that are answered are fetched by the place of one of their rows, which stays
+ * theirs within one statement. Each FULL JOIN finds a partner for every row: unlike an inner one it is never planned as a loop
+ * over a loop, which wrong guesses about groups would make it; coalesce keeps the planner from making an inner one of it.
  */
 const readEventsSql = `
-  WITH event AS (
-    SELECT name, property, value, sum(count) AS count
-    FROM daily_event WHERE site_id = $1 AND day BETWEEN $2 AND $3
-    GROUP BY name, property, value
-  ), ranked AS (
-    SELECT *, row_number() OVER (
-      PARTITION BY name, property ORDER BY value = '${foldedValue}', count DESC, value
-    ) AS position
-    FROM event
-  ), whole AS (
-    SELECT name, count AS total FROM event WHERE property = ''
-    ORDER BY name = '${foldedValue}' DESC, count DESC, name LIMIT $4
+  WITH counted AS MATERIALIZED (
+    SELECT name, property, key, sum(count)::bigint AS count, min(row_id) AS row_id, max(bytes) AS bytes
+    FROM (
+      SELECT ctid AS row_id, name, property, count, octet_length(to_json(value)::text) AS bytes,
+        CASE WHEN octet_length(value) <= 64 THEN value ELSE left(value, 64) || md5(value) END AS key
+      FROM daily_event WHERE site_id = $1 AND day BETWEEN $2 AND $3
+    ) AS stored
+    GROUP BY name, property, key
+  ), names AS MATERIALIZED (
+    SELECT name, total, name <> '${foldedValue}' AND row_number() OVER place <= $4
+      AND sum(octet_length(to_json(name)::text) + 90) OVER place <= $5 AS has_name
+    FROM (SELECT name, max(count) FILTER (WHERE property = '') AS total FROM counted GROUP BY name) AS event
+    WINDOW place AS (ORDER BY name = '${foldedValue}', total DESC, name ROWS UNBOUNDED PRECEDING)
+  ), properties AS MATERIALIZED (
+    SELECT name, property, total, occurrences, property <> '${foldedValue}'
+      AND sum(octet_length(to_json(property)::text) + 32) OVER (ORDER BY place, total DESC, name ROWS UNBOUNDED PRECEDING) <= $6
+      AS has_property
+    FROM (
+      SELECT name, property, total, occurrences, row_number() OVER (
+        PARTITION BY name ORDER BY property = '${foldedValue}', occurrences DESC, property
+      ) AS place
+      FROM (SELECT name, property, sum(count)::bigint AS occurrences FROM counted GROUP BY name, property) AS owned
+        FULL JOIN names USING (name)
+      WHERE coalesce(has_name, false) AND coalesce(property, '') <> ''
+    ) AS placed
+  ), shown AS MATERIALIZED (
+    SELECT name, property, total, place, count, (SELECT value FROM daily_event WHERE ctid = row_id) AS value
+    FROM (
+      SELECT *, sum(bytes + 18) OVER (ORDER BY place, total DESC, name, property ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+      FROM (
+        SELECT name, property, total, count, row_id, bytes, row_number() OVER (
+          PARTITION BY name, property ORDER BY count DESC, key
+        ) AS place
+        FROM counted FULL JOIN properties USING (name, property) WHERE coalesce(has_property, false) AND coalesce(key, '${foldedValue}') <> '${foldedValue}'
+      ) AS ranked
+      WHERE place <= $7
+    ) AS near
+    WHERE bytes_so_far <= $8
   )
   SELECT name, property, value, count
-  FROM ranked JOIN whole USING (name)
-  WHERE position <= $5 OR value = '${foldedValue}'
-  ORDER BY name = '${foldedValue}', total DESC, name, property = '${foldedValue}', property, position`;
+  FROM (
+    SELECT CASE WHEN has_name THEN name ELSE '${foldedValue}' END AS name, CASE WHEN has_name THEN total END AS total,
+      '' AS property, '' AS value, 0 AS place, sum(total)::bigint AS count
+    FROM names GROUP BY 1, 2
+    UNION ALL
+    SELECT name, total, property, value, place, count FROM shown
+    UNION ALL
+    SELECT name, total, CASE WHEN has_property THEN property ELSE '${foldedValue}' END, '${foldedValue}', $7::int + 1,
+      (sum(occurrences) - sum(coalesce(count, 0)))::bigint
+    FROM properties
+      FULL JOIN (SELECT name, property, sum(count) AS count FROM shown GROUP BY name, property) AS kept USING (name, property)
+    GROUP BY 1, 2, 3
+  ) AS answer
+  WHERE count > 0
+  ORDER BY name = '${foldedValue}', total DESC, name, property = '${foldedValue}', property, place`;
 
 /** Reads a site's custom events from the rollups, both days included. */
 export async function readEvents(pool: pg.Pool, query: { siteId: string } & Days): Promise<EventRow[]> {
-  const values = [query.siteId, query.first, query.last, eventBounds.names, eventBounds.valuesPerProperty];
+  const { names, valuesPerProperty, nameBytes, propertyBytes, valueBytes } = eventBounds;
+  const values = [
+    query.siteId,
+    query.first,
+    query.last,
+    names,
+    nameBytes,
+    propertyBytes,
+    valuesPerProperty,
+    valueBytes,
+  ];
   const { rows } = await pool.query<EventRow>({ name: "read-events", text: readEventsSql, values });
   return rows;
 }

@@ -3,13 +3,14 @@ import { route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../api.js";
+import type { ReadShares } from "../reads/read-shares.js";
 import { requireSite } from "../sites/find-site.query.js";
 import { readRealtime } from "./read-realtime.query.js";
 
 const windowMinutes = 5;
 
 /** `GET /sites/:id/realtime`: who is on the site now. An extension of the contract. */
-export function getRealtimeRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function getRealtimeRoute({ pool, reads, now }: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   return route({
     method: "get",
     path: "/sites/:id/realtime",
@@ -30,10 +31,15 @@ export function getRealtimeRoute({ pool, now }: { pool: pg.Pool; now(): Date }) 
     },
     async handle({ params, response }) {
       const siteId = params["id"] ?? "";
-      await requireSite(pool, principalOf(response).accountId, siteId);
+      const { accountId } = principalOf(response);
+      await requireSite(pool, accountId, siteId);
       const until = now().getTime();
       const from = until - windowMinutes * 60_000;
-      const visitors = await readRealtime(pool, { siteId, from, until });
+      const visitors = await reads.read(
+        accountId,
+        () => readRealtime(pool, { siteId, from, until }),
+        () => response.destroyed,
+      );
       return { status: 200, body: { since: new Date(from).toISOString(), visitors } };
     },
   });

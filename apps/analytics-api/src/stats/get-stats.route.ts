@@ -14,6 +14,7 @@ import {
   rangeParameters,
   resolveRange,
 } from "../range.js";
+import type { ReadShares } from "../reads/read-shares.js";
 import { requireSite } from "../sites/find-site.query.js";
 import { readInTime } from "../too-much.js";
 import { readStats, type StatRow } from "./read-stats.query.js";
@@ -95,7 +96,7 @@ Beyond the contract: \`from\` and \`to\`, \`lists\`, \`interval\` and \`compare\
 ${foldedNote}`;
 
 /** `GET /sites/:id/stats`: summary and top lists (statistics contract, "GET /api/v1/sites/:id/stats"), and extensions. */
-export function getStatsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function getStatsRoute({ pool, reads, now }: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   return route({
     method: "get",
     path: "/sites/:id/stats",
@@ -121,14 +122,22 @@ export function getStatsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
       response.vary("Accept");
       const csvList = prefersCsv(request) ? requireOneList(query) : undefined;
       const siteId = params["id"] ?? "";
-      await requireSite(pool, principalOf(response).accountId, siteId);
+      const { accountId } = principalOf(response);
+      await requireSite(pool, accountId, siteId);
       const { asked, ...days } = resolveRange(query, now());
       const previous = query.compare && previousDays(days);
       const asJson = new Set<StatList>([...Object.values(contractLists), ...query.lists.map(findList)]);
       const lists = csvList ? [csvList] : [...asJson];
-      const { limit } = query;
       const totalsFrom = (previous ?? days).first;
-      const rows = await readInTime(asked, readStats(pool, { siteId, ...days, totalsFrom, lists, limit }));
+      const wanted = { siteId, ...days, totalsFrom, lists, limit: query.limit };
+      const rows = await readInTime(
+        asked,
+        reads.read(
+          accountId,
+          () => readStats(pool, wanted),
+          () => response.destroyed,
+        ),
+      );
       if (csvList) return { status: 200, contentType: csvType, body: writeCsv(csvList, presentList(csvList, rows)) };
       return {
         status: 200,

@@ -27,6 +27,9 @@ export interface StatsQuery extends Days {
   limit: number;
 }
 
+/** JSON that all lists together take at most, each an equal share of it: pages may have paths of 2,000 bytes. */
+const maxListBytes = 1_048_576;
+
 /** A value of a dimension with its figures over all the days, or a day (as `value`) of the dimension `total`. */
 export interface StatRow {
   dimension: Dimension | "total";
@@ -39,7 +42,8 @@ export interface StatRow {
  * The totals per day in order, and each list with its top first. Reads one range of `daily_stat_pkey` for the totals and
  * one per list, as many rows as the days have values, however many events they had. Visitors of several days are the sum
  * of the daily ones. List by list, a top is kept in a heap, where ranking all at once would sort every value. A folded tail
- * is no value of its own: `top` takes it besides the limit, and it comes last, unranked.
+ * is no value of its own: `top` takes it besides the limit, and it comes last, unranked. A list ends before its limit where its
+ * rows, as JSON of 80 bytes and the value, have more bytes than its share.
  */
 const readStatsSql = `
   WITH top AS (
@@ -54,14 +58,16 @@ const readStatsSql = `
       LIMIT CASE WHEN list.dimension <> 'channel' THEN $6::bigint + 1 END
     ) AS stat
   ), ranked AS (
-    SELECT *, row_number() OVER (
+    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + 80) OVER rank AS bytes
+    FROM top
+    WINDOW rank AS (
       PARTITION BY dimension
       ORDER BY value = '${foldedValue}', visitors DESC, CASE WHEN shows_pageviews THEN pageviews END DESC, value
-    ) AS position
-    FROM top
+      ROWS UNBOUNDED PRECEDING
+    )
   )
   SELECT dimension, value, visitors, pageviews, position FROM ranked
-  WHERE position <= $6 OR dimension = 'channel' OR value = '${foldedValue}'
+  WHERE position <= $6 AND bytes <= $8 OR dimension = 'channel' OR value = '${foldedValue}'
   UNION ALL
   SELECT dimension, day::text, visitors, pageviews, 0 FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $7 AND $3
@@ -71,7 +77,9 @@ const readStatsSql = `
 export async function readStats(pool: pg.Pool, query: StatsQuery): Promise<StatRow[]> {
   const dimensions = query.lists.map(({ dimension }) => dimension);
   const byPageviews = query.lists.map(({ showsPageviews }) => showsPageviews);
-  const values = [query.siteId, query.first, query.last, dimensions, byPageviews, query.limit, query.totalsFrom];
+  const listBytes = Math.floor(maxListBytes / query.lists.length);
+  const days = [query.siteId, query.first, query.last];
+  const values = [...days, dimensions, byPageviews, query.limit, query.totalsFrom, listBytes];
   const { rows } = await pool.query<StatRow>({ name: "read-stats", text: readStatsSql, values });
   return rows;
 }
