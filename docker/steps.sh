@@ -8,8 +8,6 @@ apps="trace-api analytics-api collector worker cli"
 
 export CI=true
 export TURBO_TELEMETRY_DISABLED=1
-# The dependencies are installed by the steps below; running a script must not install anything behind their back.
-export npm_config_verify_deps_before_run=false
 
 # prune OUT: splits the repository in the working directory into OUT/all, which can be built, and OUT/<app>, which lists
 # the packages and locked dependencies that the app runs on.
@@ -25,6 +23,9 @@ prune() {
   cp tsconfig.base.json "$out/all/full/"
   mkdir -p "$out/all/full/prisma"
   cp prisma/schema.prisma "$out/all/full/prisma/"
+  # The steps below install the dependencies; running a script must not install them again. pnpm lets the workspace file
+  # win over a variable, and turbo hands variables on to no task.
+  find "$out" -name pnpm-workspace.yaml -exec sed -i 's/^verifyDepsBeforeRun:.*/verifyDepsBeforeRun: false/' {} +
 }
 
 # install: everything that building needs, into the working directory, from the manifests and lockfile there.
