@@ -40,8 +40,12 @@ check_versions() {
       ({ pnpm: packageManager.split("@")[1], ...devDependencies })[process.argv[1]]' "$tool")
     [ "$there" = "$here" ] || fail "docker/Dockerfile installs $tool $there, package.json names $here."
   done
-  there=$(sed -n 's/^ARG NODE_VERSION=//p' "$root/docker/Dockerfile")
+  there=$(sed -n 's/^ARG NODE_IMAGE=node:\([0-9.]*\)-.*@sha256:[0-9a-f]\{64\}$/\1/p' "$root/docker/Dockerfile")
+  [ -n "$there" ] || fail "docker/Dockerfile does not name Node's image by version and digest."
   [ "v$there" = "$(node --version)" ] || say "Node $(node --version) here, v$there in the images."
+  # The same default as in the Dockerfile, so that Compose and docker build make the same images.
+  image=$(sed -n 's/^ARG NODE_IMAGE=//p' "$root/docker/Dockerfile")
+  grep -q "NODE_IMAGE:-$image}" "$root/docker/compose.yaml" || fail "docker/compose.yaml builds on another image than docker/Dockerfile."
 }
 
 # Puts the two tools on the PATH that the Dockerfile installs, in its versions.
@@ -75,6 +79,22 @@ step() {
   }
 }
 
+# A change of sources must install nothing anew: the build goes on where dependencies cannot be had at all.
+rebuild() {
+  printf '\nexport const changed = true;\n' >>"$work/context/packages/errors/src/index.ts"
+  rm -rf "$work/pruned"
+  step "$work/context" prune "$work/pruned"
+  # As COPY does, with times of its own.
+  find "$work/pruned/all" -type f -exec touch {} +
+  cp -R "$work/pruned/all/json/." "$work/pruned/all/full/." "$work/built/"
+  mkdir "$work/empty-store"
+  (
+    export npm_config_store_dir="$work/empty-store" npm_config_registry=http://127.0.0.1:9 npm_config_fetch_retries=0
+    step "$work/built" build
+  )
+  grep -q changed "$work/built/packages/errors/dist/index.js" || fail "the rebuild did not see the change of a source."
+}
+
 build() {
   say "Building in $work"
   copy_context
@@ -84,6 +104,7 @@ build() {
   step "$work/built" install
   cp -R "$work/pruned/all/full/." "$work/built/"
   step "$work/built" build
+  rebuild
   step "$work/built" collect "$work/pruned" "$work/collected"
   for image in $apps cli; do
     mkdir -p "$work/images/$image"
