@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
-import { type ServiceProcess, startService } from "../src/service.fixture.js";
+import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
 import { find } from "./find.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { measureNeighbours } from "./neighbours.js";
@@ -130,6 +130,11 @@ async function withDatabase(run: (databaseUrl: string, postmasterPid: number) =>
 }
 
 const started: ServiceProcess[] = [];
+
+/** Without a limit on requests a second: a bench drives one key as fast as it goes. */
+function startService(options: ServiceOptions): Promise<ServiceProcess> {
+  return startDeployed({ ...options, env: { TRACE_RATE_LIMIT_PER_SECOND: "0", ...options.env } });
+}
 
 async function start(name: string, options: Parameters<typeof startService>[0]): Promise<Subject> {
   const service = await startService(options);

@@ -24,7 +24,9 @@ Metadata, inputs and outputs are kept and given back exactly as they came. Every
 
 Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
 413 for a body over the limit, 415 for another content type, 500 for a fault of ours and 503 with \`Retry-After\` while the
-database cannot be reached or more is sent than it takes in. 429, 500 and 503 are safe to retry.
+database cannot be reached or all clients together send more than it takes in. 429 with \`Retry-After\` is also the answer
+to an account that has too much in progress (\`reason\` names the limit) and to a key that sends more requests a second than
+it may (\`limit\`, counted by each instance). 429, 500 and 503 are safe to retry.
 
 Where no answer came, only an \`Idempotency-Key\` makes it safe to send a POST again: the same key with the same request gets
 the same answer and stores nothing twice.

@@ -67,7 +67,9 @@ export function spanBody(changes: Record<string, unknown> = {}): Record<string, 
 }
 
 /** The app under test, as production builds it. */
-export function useApp(options: { bodyLimitBytes?: number; lockTimeoutMs?: number } = {}): TestApp {
+export function useApp(
+  options: { bodyLimitBytes?: number; rateLimitPerSecond?: number; lockTimeoutMs?: number } = {},
+): TestApp {
   const database = useDatabase();
   const queued: TestApp["queued"] = [];
   const log = createLogger({ service: "trace-api", level: "silent" });
@@ -92,6 +94,7 @@ export function useApp(options: { bodyLimitBytes?: number; lockTimeoutMs?: numbe
       log,
       registry: ownRegistry,
       bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
+      rateLimitPerSecond: options.rateLimitPerSecond ?? 2_000,
       uuid: createUuidV7(),
       now: () => current(),
     });

@@ -56,7 +56,7 @@ describe("the trace service", () => {
       expect(body.paths["/api/v1/traces"].post.parameters).toMatchObject([
         { name: "Idempotency-Key", in: "header", required: false, schema: { maxLength: 255 } },
       ]);
-      const spans = ["201", "400", "401", "404", "409", "422"];
+      const spans = ["201", "400", "401", "404", "409", "413", "422"];
       expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(spans);
       expect(statuses("/api/v1/traces/{trace_id}/spans/batch", "post")).toEqual(spans);
       const change = ["200", "400", "401", "404"];
@@ -475,6 +475,7 @@ describe("the trace service, when its database is down", () => {
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),
+      rateLimitPerSecond: 2_000,
       bodyLimitBytes: 1_000,
       uuid: createUuidV7(),
       now: () => new Date(),

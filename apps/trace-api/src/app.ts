@@ -1,14 +1,24 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createBodyReader, dashboardSignposts, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import {
+  createBodyReader,
+  createBytesReader,
+  createRefusals,
+  dashboardSignposts,
+  mountRoutes,
+  publicRoutes,
+  requestContext,
+} from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { admit } from "./admission.js";
 import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { describeTraceApi } from "./api.js";
+import { createBodyBudget } from "./body-budget.js";
 import { createGather } from "./gather.js";
 import { createOnce } from "./idempotency.js";
 import { otlpRouter } from "./otlp/otlp.route.js";
@@ -35,6 +45,8 @@ export interface AppDeps {
   log: Logger;
   registry: Registry;
   bodyLimitBytes: number;
+  /** Requests of one key a second on this instance; 0 for no limit. */
+  rateLimitPerSecond: number;
   /** Makes ids: UUIDv7, rising. */
   uuid(): string;
   /** The moment that monthly limits go by. */
@@ -44,8 +56,11 @@ export interface AppDeps {
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const gather = createGather(deps.registry);
+  const refusals = createRefusals(deps.registry);
   const room = createTraceRoom({ pool: deps.pool, gather });
   const gathering = { ...deps, gather, room, once: createOnce() };
+  const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
+  const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const storing = { ...gathering, createTrace: createTraceStore(gathering), addSpans: createSpanStore(gathering) };
   const routes = [
     createTraceRoute(storing),
@@ -65,10 +80,10 @@ export function createApp(deps: AppDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.use(requestContext(deps));
-  const guards = [authenticate(deps.keys)];
-  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody: createBodyReader(deps.bodyLimitBytes) });
+  const readBody = createBodyReader(deps.bodyLimitBytes, { budget });
+  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody });
   app.use(api.basePath, ...guards);
-  app.use(otlpRouter(storing));
+  app.use(otlpRouter({ ...storing, guards, readBytes: createBytesReader(deps.bodyLimitBytes, budget) }));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(dashboardSignposts());
   app.use(notFoundHandler);

@@ -13,9 +13,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRACE_API_PORT: portVariable(4100),
     TRACE_API_METRICS_PORT: portVariable(4101),
     BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
+    TRACE_RATE_LIMIT_PER_SECOND: integerVariable({ min: 0, max: 1_000_000 }).default(2_000),
   });
   return {
     http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
+    rateLimitPerSecond: read.TRACE_RATE_LIMIT_PER_SECOND,
     metrics: {
       host: read.METRICS_HOST,
       port: read.TRACE_API_METRICS_PORT,

@@ -38,6 +38,7 @@ async function start(config: Config, log: Logger) {
     log,
     registry,
     bodyLimitBytes: config.http.bodyLimitBytes,
+    rateLimitPerSecond: config.rateLimitPerSecond,
     uuid: createUuidV7(),
     now: () => new Date(),
   });

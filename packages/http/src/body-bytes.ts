@@ -1,49 +1,162 @@
+import type { Duplex } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, validationError } from "@waymark/errors";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import type { Request, Response } from "express";
+import type { Shares } from "./shares.js";
+
+/** What a piece of a body costs beside its bytes: a body that comes byte by byte is mostly this. */
+const bytesPerPiece = 256;
+
+/** How bodies are inflated, and what the decoder's window may take beside what comes out. */
+const decoders: Readonly<Record<string, { create(): Duplex; windowBytes: number }>> = {
+  gzip: { create: createGunzip, windowBytes: 65_536 },
+  deflate: { create: createInflate, windowBytes: 65_536 },
+  // A window of up to 16 MiB (RFC 7932, section 9.1), which fills as the body does.
+  br: { create: createBrotliDecompress, windowBytes: 8 * 1_048_576 },
+};
 
 /** Reads a request's body. */
 export type ReadBytes = (request: Request, response: Response) => Promise<Buffer>;
 
+/** Whose bodies count against which budget. */
+export interface BodyBudget {
+  shares: Shares;
+  ownerOf(response: Response): string;
+}
+
 /**
- * Reads bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out.
- * @returns a function that throws AppError 413, 415 for another encoding, or 400 with `fields.body`
+ * Reads bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. With a budget, a body
+ * counts as it arrives, and until its request is answered; one that arrives in a single piece is not worth counting.
+ * @returns a function that throws AppError 413, 415 for another encoding, 400 with `fields.body`, or the budget's refusal
  */
-export function createBytesReader(limitBytes: number): ReadBytes {
-  const inflate: RequestHandler = express.raw({ type: () => true, limit: limitBytes, inflate: true });
+export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
   return (request, response) => {
-    const isPlain = (request.headers["content-encoding"] ?? "identity") === "identity";
-    return isPlain ? readPlain(request, limitBytes) : readEncoded(inflate, request, response);
+    const held = budget ? new HeldBytes(budget, response) : undefined;
+    const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
+    if (encoding === "identity") return readPlain(request, limitBytes, held);
+    const decoder = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+    if (decoder) return readEncoded(request, limitBytes, decoder, held);
+    const allowed = ["identity", ...Object.keys(decoders)];
+    return Promise.reject(new AppError("unsupported_media_type", { details: { allowed } }));
   };
 }
 
-/** An empty body leaves nothing behind. */
-async function readEncoded(inflate: RequestHandler, request: Request, response: Response): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    void inflate(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-  });
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+/** What one request holds of a budget; it is given back when the response is closed. */
+class HeldBytes {
+  private bytes = 0;
+  private isReleased = false;
+
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly response: Response,
+  ) {}
+
+  /** Takes more, or gives the refusal. */
+  add(bytes: number): AppError | undefined {
+    const { shares, ownerOf } = this.budget;
+    const owner = ownerOf(this.response);
+    const refusal = this.isReleased ? undefined : shares.take(owner, bytes);
+    if (refusal || this.isReleased) return refusal;
+    if (this.bytes === 0) this.response.once("close", () => this.release(owner));
+    this.bytes += bytes;
+    return undefined;
+  }
+
+  private release(owner: string): void {
+    this.isReleased = true;
+    this.budget.shares.give(owner, this.bytes);
+  }
 }
 
-/** Reads a body that is not encoded, as nearly all are: `express.raw` would cost several times as much. */
-function readPlain(request: Request, limitBytes: number): Promise<Buffer> {
+/** Collects pieces up to a size. */
+class Pieces {
+  private readonly pieces: Buffer[] = [];
+  private length = 0;
+
+  constructor(
+    private readonly limitBytes: number,
+    private readonly held: HeldBytes | undefined,
+  ) {}
+
+  /** Takes a piece, or gives the refusal. */
+  add(piece: Buffer, isWhole: boolean): AppError | undefined {
+    this.length += piece.length;
+    if (this.length > this.limitBytes) return tooLarge(this.limitBytes);
+    const refusal = isWhole ? undefined : this.held?.add(piece.length + bytesPerPiece);
+    if (!refusal) this.pieces.push(piece);
+    return refusal;
+  }
+
+  join(): Buffer {
+    const [first] = this.pieces;
+    return this.pieces.length === 1 && first ? first : Buffer.concat(this.pieces, this.length);
+  }
+}
+
+function tooLarge(limitBytes: number): AppError {
+  return new AppError("body_too_large", { details: { limit_bytes: limitBytes } });
+}
+
+/** What still comes is read and thrown away, so that a client that sends on gets to read the answer. */
+function discard(request: Request): void {
+  request.removeAllListeners("data").resume();
+}
+
+/** Reads a body that is not encoded, as nearly all are. */
+function readPlain(request: Request, limitBytes: number, held: HeldBytes | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const refuse = () => {
-      // What still comes is read and thrown away, so that a client that sends on gets to read the answer.
-      request.removeAllListeners("data").resume();
-      reject(new AppError("body_too_large", { details: { limit_bytes: limitBytes } }));
+    const pieces = new Pieces(limitBytes, held);
+    const declared = Number(request.headers["content-length"] ?? Number.NaN);
+    const refuse = (error: AppError) => {
+      discard(request);
+      reject(error);
     };
-    if (Number(request.headers["content-length"] ?? 0) > limitBytes) {
-      refuse();
+    if (declared > limitBytes) {
+      refuse(tooLarge(limitBytes));
       return;
     }
-    request.on("data", (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limitBytes) refuse();
-      else chunks.push(chunk);
+    request.on("data", (piece: Buffer) => {
+      const refusal = pieces.add(piece, piece.length === declared);
+      if (refusal) refuse(refusal);
     });
-    request.once("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    request.once("end", () => resolve(pieces.join()));
     request.once("error", (error) => reject(validationError({ body: "The body was cut off" }, error)));
   });
+}
+
+/** Inflates a body; no more of it is read than the decoder takes. */
+function readEncoded(
+  request: Request,
+  limitBytes: number,
+  { create, windowBytes }: { create(): Duplex; windowBytes: number },
+  held: HeldBytes | undefined,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces = new Pieces(limitBytes, held);
+    const decoder = create();
+    const refuse = (error: AppError) => {
+      request.unpipe(decoder);
+      decoder.destroy();
+      discard(request);
+      reject(error);
+    };
+    const refusal = held?.add(windowBytes);
+    if (refusal) {
+      refuse(refusal);
+      return;
+    }
+    decoder.on("data", (piece: Buffer) => {
+      const refusal = pieces.add(piece, false);
+      if (refusal) refuse(refusal);
+    });
+    decoder.once("end", () => resolve(pieces.join()));
+    decoder.once("error", (error) => refuse(unreadable(error)));
+    request.once("error", (error) => refuse(unreadable(error)));
+    request.pipe(decoder);
+  });
+}
+
+function unreadable(cause: unknown): AppError {
+  const body = "The body could not be read: it is cut off or not in its Content-Encoding";
+  return validationError({ body }, cause);
 }

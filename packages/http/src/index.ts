@@ -1,4 +1,4 @@
-export { createBytesReader, type ReadBytes } from "./body-bytes.js";
+export { type BodyBudget, createBytesReader, type ReadBytes } from "./body-bytes.js";
 export type { IdempotencyKey } from "./idempotency-key.js";
 export { createBodyReader, type JsonBody, parseJsonBody } from "./json-body.js";
 export { asParameter, named } from "./json-schema.js";
@@ -16,5 +16,6 @@ export {
   route,
   validationErrorSchema,
 } from "./route.js";
+export { createShares, type ShareLimits, type Shares } from "./shares.js";
 export { dashboardSignposts } from "./signposts.js";
 export { validate } from "./validate.js";

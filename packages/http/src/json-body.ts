@@ -1,7 +1,7 @@
 import { AppError, validationError } from "@waymark/errors";
 import { type JsonMembers, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
 import type { Request, Response } from "express";
-import { createBytesReader } from "./body-bytes.js";
+import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
@@ -25,11 +25,13 @@ export interface OpaqueMembers {
 export interface BodyReaderOptions {
   /** Whatever the content type says counts as JSON: browsers send it as `text/plain`, which needs no preflight. */
   isAnyTypeJson?: boolean;
+  /** What bodies count against while they arrive and until they are answered. */
+  budget?: BodyBudget;
 }
 
 /** Reads JSON bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. */
-export function createBodyReader(limitBytes: number, { isAnyTypeJson = false }: BodyReaderOptions = {}) {
-  const readBytes = createBytesReader(limitBytes);
+export function createBodyReader(limitBytes: number, { isAnyTypeJson = false, budget }: BodyReaderOptions = {}) {
+  const readBytes = createBytesReader(limitBytes, budget);
 
   /**
    * @param onBytes told the body's bytes, inflated

@@ -12,6 +12,8 @@ export interface Refusals {
    * @param reason a sentence for the client that names the limit and its size
    */
   account(limit: string, reason: string, retryAfter?: number): AppError;
+  /** 429: one key or client sends more requests than it may in a second. */
+  rate(limit: number, retryAfter: number): AppError;
   /** 503: all clients together have reached what this instance holds. */
   service(limit: string, reason: string, retryAfter?: number): AppError;
 }
@@ -32,5 +34,13 @@ export function createRefusals(registry: Registry): Refusals {
       return new AppError(code, { details: { reason }, headers: { "Retry-After": String(retryAfter) } });
     };
   };
-  return { account: refuse("account_busy", "account"), service: refuse("busy", "service") };
+  return {
+    account: refuse("account_busy", "account"),
+    service: refuse("busy", "service"),
+    rate(limit, retryAfter) {
+      counter.inc({ limit: "requests_per_second", scope: "account" });
+      const headers = { "Retry-After": String(retryAfter) };
+      return new AppError("rate_limited", { details: { limit, retry_after: retryAfter }, headers });
+    },
+  };
 }

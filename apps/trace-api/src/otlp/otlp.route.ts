@@ -1,7 +1,7 @@
-import { authenticate, type KeyDirectory, principalOf } from "@waymark/auth";
+import { principalOf } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { AppError, errorHandler, validationError } from "@waymark/errors";
-import { createBytesReader, markRoute, parseJsonBody, refuseMethod } from "@waymark/http";
+import { markRoute, parseJsonBody, type ReadBytes, refuseMethod } from "@waymark/http";
 import {
   loadOtlpMessages,
   MalformedRequest,
@@ -15,7 +15,7 @@ import {
   writeSuccess,
 } from "@waymark/otlp";
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
-import { type Request, type Response, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Logger } from "pino";
 import { maxSpansPerTrace, traceFull } from "../spans/trace-room.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
@@ -28,17 +28,17 @@ const contentTypes = { protobuf: "application/x-protobuf", json: "application/js
 const maxJsonDepth = 820;
 
 export interface OtlpDeps extends StoreSpansDeps {
-  keys: Pick<KeyDirectory, "find">;
+  /** Run before the handler: the check of the key, and the limits of a key's requests. */
+  guards: readonly RequestHandler[];
+  readBytes: ReadBytes;
   log: Logger;
-  bodyLimitBytes: number;
   now(): Date;
 }
 
 /** `POST /v1/traces`: takes spans from OpenTelemetry exporters, as OTLP over HTTP in protobuf or JSON (OTLP 1.x). */
 export function otlpRouter(deps: OtlpDeps): Router {
-  const { keys, log, bodyLimitBytes, now } = deps;
+  const { guards, readBytes, log, now } = deps;
   const messages = loadOtlpMessages();
-  const readBytes = createBytesReader(bodyLimitBytes);
   const store = createSpansStore(deps);
   const router = Router();
   const mounted = router.route(otlpPath);
@@ -46,7 +46,7 @@ export function otlpRouter(deps: OtlpDeps): Router {
     markRoute(response, otlpPath);
     next();
   });
-  mounted.post(authenticate(keys), async (request, response) => {
+  mounted.post(...guards, async (request, response) => {
     const form = requireForm(request);
     const mapped = readSpans(messages, form, await readBytes(request, response));
     const { accountId, plan: planId } = principalOf(response);
