@@ -1,5 +1,5 @@
 import { createKeyDirectory } from "@waymark/auth";
-import { createPool } from "@waymark/database";
+import { createPool, serviceTimeouts } from "@waymark/database";
 import { createLogger, createRegistry, listen, observePool, openOperationsServer, runProcess } from "@waymark/service";
 import type { Logger } from "pino";
 import { createApp } from "./app.js";
@@ -8,15 +8,13 @@ import { createLimiter } from "./rate-limit/create-limiter.js";
 
 /** Requests in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 10_000;
-/** A statement of ours takes milliseconds; one that takes this long is stuck behind a lock or a sick disk. */
-const statementTimeoutMs = 10_000;
 
 async function start(config: Config, log: Logger) {
   const pool = createPool({
     connectionString: config.database.url,
     maxConnections: config.database.maxConnections,
     applicationName: "waymark analytics-api",
-    statementTimeoutMs,
+    ...serviceTimeouts,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });
   const keys = createKeyDirectory({ service: "analytics", pool, connectionString: config.database.url, log });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createCollector, openCountryDirectory } from "@waymark/analytics";
-import { createPool } from "@waymark/database";
+import { createPool, serviceTimeouts } from "@waymark/database";
 import {
   ConfigError,
   createLogger,
@@ -19,8 +19,8 @@ import { loadSpamReferrers } from "./event/spam-referrers.js";
 
 /** Requests in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 10_000;
-/** A statement of ours takes milliseconds; one that takes this long is stuck behind a lock or a sick disk. */
-const statementTimeoutMs = 10_000;
+/** An import or a rebuild of the same site may hold its lock for a while. */
+const lockTimeoutMs = 5_000;
 
 async function start(config: Config, log: Logger) {
   const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
@@ -30,7 +30,8 @@ async function start(config: Config, log: Logger) {
     connectionString: config.database.url,
     maxConnections: config.database.maxConnections,
     applicationName: "waymark collector",
-    statementTimeoutMs,
+    ...serviceTimeouts,
+    lockTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });
   const collector = createCollector({ pool });

@@ -1,5 +1,5 @@
 import { createKeyDirectory } from "@waymark/auth";
-import { createPool, createUuidV7 } from "@waymark/database";
+import { createPool, createUuidV7, serviceTimeouts } from "@waymark/database";
 import { createTraceFinalizedQueue, queueAlerts } from "@waymark/queue";
 import { createLogger, createRegistry, listen, observePool, openOperationsServer, runProcess } from "@waymark/service";
 import type { Logger } from "pino";
@@ -9,18 +9,13 @@ import { createAlertQueue } from "./traces/alert-queue.js";
 
 /** Requests in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 10_000;
-/** A statement of ours takes milliseconds; one that takes this long is stuck behind a lock or a sick disk. */
-const statementTimeoutMs = 10_000;
-/** A row is locked for milliseconds; whoever holds it this long must not hold up the statement's other rows. */
-const lockTimeoutMs = 1_000;
 
 async function start(config: Config, log: Logger) {
   const pool = createPool({
     connectionString: config.database.url,
     maxConnections: config.database.maxConnections,
     applicationName: "waymark trace-api",
-    statementTimeoutMs,
-    lockTimeoutMs,
+    ...serviceTimeouts,
     plansOnce: true,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });

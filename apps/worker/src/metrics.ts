@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { Counter, Gauge, type Registry } from "prom-client";
 
@@ -13,6 +14,9 @@ export interface WorkerMetrics {
 const owedAlertsSql = `
   SELECT count(*) AS owed, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
   FROM alert WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
+
+/** Metrics do not wait longer for the database: they are wanted most when it hangs. */
+const collectTimeoutMs = 1_000;
 
 /** Registers the worker's own figures. An age of owed alerts that grows means that mails do not go out. */
 export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMetrics {
@@ -38,14 +42,23 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     help: "Age of the oldest alert whose mail is owed, 0 where none is",
     registers: [registry],
   });
+  let asking: Promise<void> | undefined;
   new Gauge({
     name: "waymark_alerts_owed",
-    help: "Alerts whose mail is owed",
+    help: "Alerts whose mail is owed, as far as the database has answered",
     registers: [registry],
     async collect() {
-      const { rows } = await pool.query<{ owed: number; oldestSeconds: number }>(owedAlertsSql);
-      this.set(rows[0]?.owed ?? 0);
-      age.set(rows[0]?.oldestSeconds ?? 0);
+      asking ??= readOwed(pool)
+        .then(({ owed, oldestSeconds }) => {
+          this.set(owed);
+          age.set(oldestSeconds);
+        })
+        // The figures stay what they were; readiness and the log tell of the database.
+        .catch(() => undefined)
+        .finally(() => {
+          asking = undefined;
+        });
+      await Promise.race([asking, sleep(collectTimeoutMs, undefined, { ref: false })]);
     },
   });
   return {
@@ -53,4 +66,9 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     countSummary: (outcome) => summaries.inc({ outcome }),
     countHeld: (alerts) => held.inc(alerts),
   };
+}
+
+async function readOwed(pool: pg.Pool): Promise<{ owed: number; oldestSeconds: number }> {
+  const { rows } = await pool.query<{ owed: number; oldestSeconds: number }>(owedAlertsSql);
+  return rows[0] ?? { owed: 0, oldestSeconds: 0 };
 }

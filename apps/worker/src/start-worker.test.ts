@@ -3,8 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createTraceFinalizedQueue, queueAlerts, type TraceFinalized } from "@waymark/queue";
+import { createRegistry } from "@waymark/service";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
+import type pg from "pg";
 import { loadConfig } from "./config.js";
+import { createWorkerMetrics } from "./metrics.js";
 import { startWorker } from "./start-worker.js";
 import { createTestLog, makeFailedRun, makeRunningRun, readAlert, startResendStub, until } from "./worker.fixture.js";
 
@@ -160,5 +163,23 @@ describe("the worker's operations port", () => {
     expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
       /^waymark_alerts_owed\{service="worker"\} \d+$/m,
     );
+  });
+
+  it("answers metrics with the last figures while the database does not answer", async () => {
+    const hanging = { query: async () => ({ rows: [{ owed: 3, oldestSeconds: 60 }] }) as unknown };
+    const registry = createRegistry("worker");
+    createWorkerMetrics(registry, hanging as unknown as pg.Pool);
+    expect(await registry.metrics()).toContain('waymark_alerts_owed{service="worker"} 3');
+    let asked = 0;
+    hanging.query = () => {
+      asked++;
+      return new Promise(() => undefined);
+    };
+    for (let i = 0; i < 2; i++) {
+      const text = await registry.metrics();
+      expect(text).toContain('waymark_alerts_owed{service="worker"} 3');
+      expect(text).toContain('waymark_alerts_owed_oldest_seconds{service="worker"} 60');
+    }
+    expect(asked).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-import { createPool } from "@waymark/database";
+import { createPool, serviceTimeouts } from "@waymark/database";
 import { createTraceFinalizedQueue, createTraceFinalizedWorker } from "@waymark/queue";
 import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
 import type { Logger } from "pino";
@@ -12,6 +12,8 @@ import { runPeriodically } from "./run-periodically.js";
 const drainTimeoutMs = 18_000;
 /** A batch of the retention is the longest statement. */
 const statementTimeoutMs = 60_000;
+/** Partitions are made and dropped under locks that a busy collector holds for moments. */
+const lockTimeoutMs = 5_000;
 
 /** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
 export async function startWorker(config: Config, log: Logger): Promise<Running & { metricsPort: number }> {
@@ -19,7 +21,9 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     connectionString: config.database.url,
     maxConnections: config.database.maxConnections,
     applicationName: "waymark worker",
+    ...serviceTimeouts,
     statementTimeoutMs,
+    lockTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
   });
   const registry = createRegistry("worker");

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
+import { breakConnection } from "./unanswered.js";
 
 /** The channel that the triggers on `account` and `api_key` notify, with an account id as payload. */
 const channel = "waymark_access";
 const heartbeatPrefix = "heartbeat:";
+/** How long the server may take to end the connection when we stop. */
+const farewellMs = 1_000;
 
 export interface AccessListenerOptions {
   connectionString: string;
@@ -38,6 +41,7 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
       connectionString: options.connectionString,
       application_name: "waymark access listener",
       connectionTimeoutMillis: heartbeatMs,
+      query_timeout: heartbeatMs,
       keepAlive: true,
     });
     client = next;
@@ -81,7 +85,12 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await client?.end().catch(() => undefined);
+      if (!client) return;
+      const ended = client.end().catch(() => undefined);
+      // A server that hangs never says goodbye.
+      const cut = setTimeout(breakConnection, farewellMs, client);
+      await ended;
+      clearTimeout(cut);
     },
   };
 }

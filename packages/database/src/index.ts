@@ -1,7 +1,7 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
-export { createPool, type PoolOptions } from "./pool.js";
+export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
 export { createUuidV7, formatUuid, isUuid, uuidV7Floor } from "./uuid.js";

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { breakConnection, isUnanswered } from "./unanswered.js";
 
 export interface PoolOptions {
   /** A `postgres://` URL. */
@@ -7,10 +8,15 @@ export interface PoolOptions {
   maxConnections: number;
   /** Seen in `pg_stat_activity`. */
   applicationName: string;
-  /** A statement that runs longer is cancelled; 0 for no limit. */
+  /**
+   * The server cancels a statement that runs longer; 0 for no limit. Where no answer comes, since the server or the network
+   * hangs, the statement fails {@link answerTimeoutMs} later, and its connection is closed.
+   */
   statementTimeoutMs: number;
   /** A statement that waits longer for one lock fails; no limit where omitted. */
   lockTimeoutMs?: number;
+  /** A transaction that waits longer for its client's next statement is ended by the server; no limit where omitted. */
+  idleTransactionTimeoutMs?: number;
   /**
    * Plans each prepared statement once, and so that it goes by indexes: for statements that probe indexes whatever their
    * values. A plan made while a table is empty would otherwise read the whole of it until the next ANALYZE.
@@ -21,7 +27,19 @@ export interface PoolOptions {
 }
 
 /** How long a statement waits for a connection before the database counts as down. */
-const connectTimeoutMs = 5_000;
+export const connectTimeoutMs = 2_500;
+/** How much later than the server's own limit a statement without an answer fails. */
+export const answerTimeoutMs = 500;
+
+/**
+ * What services allow their statements, which take milliseconds. A request waits for a connection, and for one statement
+ * that hangs, less than 13 s.
+ */
+export const serviceTimeouts = {
+  statementTimeoutMs: 9_000,
+  lockTimeoutMs: 1_000,
+  idleTransactionTimeoutMs: 5_000,
+} as const satisfies Partial<PoolOptions>;
 
 /** Whole numbers beyond 2^53 do not occur in our tables but for visitor hashes, which are never read back as numbers. */
 const types: pg.CustomTypesConfig = {
@@ -33,19 +51,85 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
+/** After a connection could not be opened in time, how long further ones are refused at once. */
+const refuseMs = 2_000;
+
+type OnClient = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
+/**
+ * A pool that does not let each statement find out anew that the server hangs: requests that wait for each other's statements
+ * would add up their waits. Idle connections are used all the same.
+ */
+class ImpatientPool extends pg.Pool {
+  private refusesUntil = 0;
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: OnClient): void;
+  override connect(callback?: OnClient): Promise<pg.PoolClient> | undefined {
+    if (!callback) {
+      return new Promise((resolve, reject) => {
+        this.checkOut((error, client) => (client ? resolve(client) : reject(error)));
+      });
+    }
+    this.checkOut(callback);
+    return undefined;
+  }
+
+  private checkOut(callback: OnClient): void {
+    if (this.idleCount > 0) {
+      super.connect(callback);
+    } else if (performance.now() < this.refusesUntil) {
+      process.nextTick(callback, new Error(`${connectionTimeoutMessage}, a moment ago`), undefined, () => undefined);
+    } else {
+      super.connect((error, client, done) => {
+        if (error?.message.startsWith(connectionTimeoutMessage)) this.refusesUntil = performance.now() + refuseMs;
+        callback(error, client, done);
+      });
+    }
+  }
+}
+
+/** What the driver says when the server took no connection in time. */
+const connectionTimeoutMessage = "Connection terminated due to connection timeout";
+
 /** A connection pool whose sessions speak UTC. */
 export function createPool(options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
+  const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs } = options;
+  const pool = new ImpatientPool({
     connectionString: options.connectionString,
     max: options.maxConnections,
     application_name: options.applicationName,
-    statement_timeout: options.statementTimeoutMs,
-    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
+    statement_timeout: statementTimeoutMs,
+    ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + answerTimeoutMs }),
+    ...(lockTimeoutMs !== undefined && { lock_timeout: lockTimeoutMs }),
+    ...(idleTransactionTimeoutMs !== undefined && { idle_in_transaction_session_timeout: idleTransactionTimeoutMs }),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
     types,
   });
   pool.on("error", (error) => options.onIdleError?.(error));
+  dropIdleWhenUnanswered(pool);
   return pool;
+}
+
+/**
+ * When a statement gets no answer, other connections to the same server are likely to hang too. Idle ones are closed, so that
+ * the next statement fails as soon as it gets no new connection instead of hanging on an old one.
+ */
+function dropIdleWhenUnanswered(pool: pg.Pool): void {
+  const idle = new Set<pg.PoolClient>();
+  pool.on("acquire", (client) => idle.delete(client));
+  pool.on("remove", (client) => idle.delete(client));
+  pool.on("release", (error, client) => {
+    if (!isUnanswered(error)) {
+      idle.add(client);
+      return;
+    }
+    for (const each of idle) breakConnection(each);
+  });
 }

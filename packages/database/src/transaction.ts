@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { breakConnection, isUnanswered } from "./unanswered.js";
 
 /** Runs work in a transaction on a connection that is in none; what the work throws undoes all of it. */
 export async function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
@@ -8,8 +9,9 @@ export async function inTransaction<Result>(client: pg.ClientBase, work: () => P
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that broke cannot roll back; the server has done so.
-    await client.query("ROLLBACK").catch(() => undefined);
+    // A connection that hangs or broke cannot roll back; the server does so when it notices.
+    if (isUnanswered(error)) breakConnection(client);
+    else await client.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
 }

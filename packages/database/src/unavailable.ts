@@ -12,7 +12,7 @@ const networkCodes = new Set([
 
 /** What `pg` says, without a code, when a connection ends or none comes in time. */
 const driverMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout|Cannot use a pool after calling end)/;
 
 /**
  * Whether an error says that the database cannot be reached or takes no work now, so that trying again later is right.
