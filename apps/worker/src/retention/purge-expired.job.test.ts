@@ -133,4 +133,79 @@ describe("retention", () => {
     const { rows: counters } = await database.pool.query("SELECT key FROM rate_limit");
     expect(counters).toEqual([{ key: "running" }]);
   });
+
+  it("removes settled summaries of mails with the alerts that they told of", async () => {
+    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    await database.pool.query(
+      `INSERT INTO alert_summary (account_id, id, sent_at) VALUES ($1, '01000000-0000-7000-8000-000000000000', now()),
+       ($1, '01000000-0000-7000-8000-000000000001', NULL)`,
+      [accountId],
+    );
+    await purge();
+    const { rows } = await database.pool.query("SELECT id FROM alert_summary WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ id: "01000000-0000-7000-8000-000000000001" }]);
+  });
+
+  it("gives accounts turns: a backlog of one waits while the others are purged, and is purged in the same round", async () => {
+    const runs = [
+      await makeFailedRun(database.pool, { plan: "free" }),
+      await makeFailedRun(database.pool, { plan: "free" }),
+    ];
+    const [busy, quiet] = runs.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
+    if (!busy || !quiet) throw new Error("two runs");
+    await database.pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
+       SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 21500)`,
+      [busy.accountId],
+    );
+    await makeOldTrace(database.pool, { accountId: quiet.accountId, ageMs: 40 * dayMs });
+    const visited: string[] = [];
+    const watched = Object.assign(Object.create(database.pool), {
+      query: (statement: { name?: string; values?: unknown[] }, values?: unknown[]) => {
+        const account = statement.name === "purge-span" ? statement.values?.[0] : undefined;
+        if (typeof account === "string" && account !== visited.at(-1)) visited.push(account);
+        return database.pool.query(statement as never, values as never);
+      },
+    });
+    await createPurgeExpired({
+      pool: watched,
+      log: createTestLog().log,
+      now: () => new Date(),
+      isStopping: () => false,
+    })();
+    const own = visited.filter((id) => id === busy.accountId || id === quiet.accountId);
+    expect(own).toEqual([busy.accountId, quiet.accountId, busy.accountId]);
+    expect(await countOf(busy.accountId)).toMatchObject({ span: 3 });
+    expect(await countOf(quiet.accountId)).toMatchObject({ trace: 1 });
+  });
+
+  it("goes on where one account's rows cannot be removed, and destroys salts all the same", async () => {
+    const [broken, fine] = [
+      await makeFailedRun(database.pool, { plan: "free" }),
+      await makeFailedRun(database.pool, { plan: "free" }),
+    ];
+    for (const { accountId } of [broken, fine]) await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
+    await database.pool.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF OLD.account_id = '${broken.accountId}' THEN RAISE 'broken'; END IF; RETURN OLD; END $$;
+       CREATE TRIGGER refuse BEFORE DELETE ON trace FOR EACH ROW EXECUTE FUNCTION refuse();
+       INSERT INTO visitor_salt (day, salt, created_at) VALUES ('2025-01-01', decode(repeat('00', 32), 'hex'), now() - interval '49 hours')`,
+    );
+    const { log, lines } = createTestLog();
+    await createPurgeExpired({ pool: database.pool, log, now: () => new Date(), isStopping: () => false })();
+    await database.pool.query("DROP TRIGGER refuse ON trace");
+    expect(await countOf(broken.accountId)).toMatchObject({ trace: 2 });
+    expect(await countOf(fine.accountId)).toMatchObject({ trace: 1 });
+    const { rowCount } = await database.pool.query("SELECT FROM visitor_salt WHERE day = '2025-01-01'");
+    expect(rowCount).toBe(0);
+    expect(lines.find(({ level }) => level === 50)).toMatchObject({ accountId: broken.accountId });
+  });
+
+  it("removes what an account left that was deleted by SQL", async () => {
+    const { accountId } = await makeFailedRun(database.pool);
+    await makeFailedRun(database.pool);
+    await database.pool.query("DELETE FROM account WHERE id = $1", [accountId]);
+    await purge();
+    expect(await countOf(accountId)).toEqual({ trace: 0, span: 0, alert: 0 });
+  });
 });

@@ -1,10 +1,12 @@
 import { purgeSalts } from "@waymark/analytics";
-import { uuidV7Floor } from "@waymark/database";
+import { eraseOrphans, uuidV7Floor } from "@waymark/database";
 import { isPlanId, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";
 import {
+  type ListedAccount,
   listAccounts,
+  nothingPurged,
   type Purged,
   purgeAccount,
   purgeDeletedTraces,
@@ -26,32 +28,69 @@ const idempotencyKeysMs = 2 * dayMs;
 /** Collectors may repeat a batch for as long as they keep it; a day is promised, the second one is slack again. */
 const deletedTracesMs = 2 * dayMs;
 
+/** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round goes on. */
+const maxVisits = 50;
+
 /**
  * Removes what is past its time: traces by the plan that the account has now (trace contract, "Limits"), the salts of visitor
- * hashes, idempotency keys, ids of deleted OpenTelemetry traces, and counters of requests.
+ * hashes, idempotency keys, ids of deleted OpenTelemetry traces, and counters of requests; and what an account or site left
+ * that is gone. One part that fails is logged and keeps none of the others.
  */
-export function createPurgeExpired({ pool, log, now, isStopping }: PurgeDeps): () => Promise<Purged> {
+export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
+  const { pool, log, now, isStopping } = deps;
+  const daysAgo = (ms: number) => ({ before: new Date(now().getTime() - ms), isStopping });
   return async () => {
-    const total: Purged = { trace: 0, trace_context: 0, span: 0, alert: 0 };
-    for await (const { id, plan } of listAccounts(pool)) {
-      if (isStopping()) break;
-      if (!isPlanId(plan)) continue;
-      const idBound = uuidV7Floor(now().getTime() - planOf(plan).retentionDays * dayMs);
-      const purged = await purgeAccount(pool, { accountId: id, idBound, isStopping });
-      total.trace += purged.trace;
-      total.trace_context += purged.trace_context;
-      total.span += purged.span;
-      total.alert += purged.alert;
-    }
-    const salts = await purgeSalts(pool, now());
-    const before = new Date(now().getTime() - idempotencyKeysMs);
-    const idempotencyKeys = await purgeIdempotencyKeys(pool, { before, isStopping });
-    const deletedBefore = new Date(now().getTime() - deletedTracesMs);
-    const deletedTraces = await purgeDeletedTraces(pool, { before: deletedBefore, isStopping });
-    const rateLimits = await purgeRateLimits(pool, now());
-    const count = total.trace + total.span + total.alert;
-    if (count > 0)
-      log.info({ ...total, salts, idempotencyKeys, deletedTraces, rateLimits }, "data past its retention removed");
+    const total = nothingPurged();
+    const counts: Record<string, number> = {};
+    const attempt = async (part: string, work: () => Promise<number>) => {
+      try {
+        counts[part] = await work();
+      } catch (err) {
+        log.error({ err, part }, "a part of the retention failed; the others went on, and the next round tries again");
+      }
+    };
+    await attempt("salts", () => purgeSalts(pool, now()));
+    await attempt("idempotencyKeys", () => purgeIdempotencyKeys(pool, daysAgo(idempotencyKeysMs)));
+    await attempt("deletedTraces", () => purgeDeletedTraces(pool, daysAgo(deletedTracesMs)));
+    await attempt("rateLimits", () => purgeRateLimits(pool, now()));
+    await attempt("failedAccounts", () => purgeAccounts(deps, total));
+    await attempt("orphans", async () => sumOf(await eraseOrphans(pool, { isStopping })));
+    if (sumOf(total) + (counts["orphans"] ?? 0) > 0)
+      log.info({ ...total, ...counts }, "data past its retention removed");
     return total;
   };
+}
+
+/** Purges all accounts in turns, so that none waits for another's backlog; how many failed. */
+async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: Purged): Promise<number> {
+  const failed = new Set<string>();
+  const visit = async ({ id, plan }: ListedAccount): Promise<boolean> => {
+    if (!isPlanId(plan)) return true;
+    const idBound = uuidV7Floor(now().getTime() - planOf(plan).retentionDays * dayMs);
+    try {
+      return await purgeAccount(pool, { accountId: id, idBound, isStopping }, total);
+    } catch (err) {
+      failed.add(id);
+      log.error(
+        { err, accountId: id },
+        "retention of an account failed; the others went on, and the next round tries again",
+      );
+      return true;
+    }
+  };
+  let left: ListedAccount[] = [];
+  for await (const account of listAccounts(pool)) {
+    if (isStopping()) return failed.size;
+    if (!(await visit(account))) left.push(account);
+  }
+  for (let n = 1; n < maxVisits && left.length > 0 && !isStopping(); n++) {
+    const unfinished: ListedAccount[] = [];
+    for (const account of left) if (!(await visit(account))) unfinished.push(account);
+    left = unfinished;
+  }
+  return failed.size;
+}
+
+function sumOf(rows: Readonly<Record<string, number>>): number {
+  return Object.values(rows).reduce((sum, n) => sum + n, 0);
 }

@@ -6,13 +6,16 @@ import type pg from "pg";
  */
 const batchRows = 1_000;
 
-const owners = ["trace", "trace_context", "span", "alert"] as const;
+/** Batches of one table that an account gets before the next account has its turn. */
+const batchesPerVisit = 20;
+
+const owners = ["trace", "trace_context", "span", "alert", "alert_summary"] as const;
 
 /**
  * One batch per table, each one range of the primary key, which starts with the account and goes on with the time of the id.
  * Traces go first: what is half removed is not found rather than found incomplete. Spans and their contexts go by their
- * trace's age. Alerts
- * stay as long as their mail is owed.
+ * trace's age. Alerts and
+ * summaries stay as long as their mail is owed.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
@@ -26,30 +29,43 @@ const purgeSql = {
   alert: `DELETE FROM alert WHERE account_id = $1 AND id IN (
     SELECT id FROM alert WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
     ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  alert_summary: `DELETE FROM alert_summary WHERE account_id = $1 AND id IN (
+    SELECT id FROM alert_summary WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
+    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
 } as const satisfies Record<(typeof owners)[number], string>;
 
 /** Rows removed, by table. */
 export type Purged = Record<(typeof owners)[number], number>;
 
+/** Nothing removed yet. */
+export function nothingPurged(): Purged {
+  return { trace: 0, trace_context: 0, span: 0, alert: 0, alert_summary: 0 };
+}
+
 /**
- * Removes an account's traces whose id is below the bound, with their spans and settled alerts.
+ * Removes an account's traces whose id is below the bound, with their spans and settled alerts, {@link batchesPerVisit}
+ * batches of a table at most.
+ * @param total gets what was removed
  * @param isStopping asked between batches: a stop does not wait for the rest
+ * @returns whether nothing is left
  */
 export async function purgeAccount(
   pool: pg.Pool,
   { accountId, idBound, isStopping }: { accountId: string; idBound: string; isStopping: () => boolean },
-): Promise<Purged> {
-  const purged: Purged = { trace: 0, trace_context: 0, span: 0, alert: 0 };
+  total: Purged,
+): Promise<boolean> {
+  let isComplete = true;
   for (const table of owners) {
     let removed = batchRows;
-    while (removed === batchRows && !isStopping()) {
+    for (let batch = 0; removed === batchRows && batch < batchesPerVisit && !isStopping(); batch++) {
       const values = [accountId, idBound, batchRows];
       const { rowCount } = await pool.query({ name: `purge-${table}`, text: purgeSql[table], values });
       removed = rowCount ?? 0;
-      purged[table] += removed;
+      total[table] += removed;
     }
+    if (removed === batchRows) isComplete = false;
   }
-  return purged;
+  return isComplete;
 }
 
 /** Accounts after the given one, in the order of their ids. A range of `account_pkey`. */
@@ -57,11 +73,17 @@ const listAccountsSql = "SELECT id, plan FROM account WHERE id > $1 ORDER BY id 
 
 const smallestId = "00000000-0000-0000-0000-000000000000";
 
+/** An account and its plan. */
+export interface ListedAccount {
+  id: string;
+  plan: string;
+}
+
 /** Every account with its plan, in pages, so that memory does not grow with their number. */
-export async function* listAccounts(pool: pg.Pool): AsyncGenerator<{ id: string; plan: string }> {
+export async function* listAccounts(pool: pg.Pool): AsyncGenerator<ListedAccount> {
   let after = smallestId;
   while (true) {
-    const { rows } = await pool.query<{ id: string; plan: string }>(listAccountsSql, [after]);
+    const { rows } = await pool.query<ListedAccount>(listAccountsSql, [after]);
     yield* rows;
     const last = rows.at(-1);
     if (!last) return;

@@ -1,0 +1,201 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
+
+const { pool } = useDatabase();
+const goOn = { isStopping: () => false };
+
+interface Column {
+  table: string;
+  column: string;
+  type: string;
+  isRequired: boolean;
+}
+
+/** Values that a check of the table asks for; a table that is added later may need a line here. */
+const special: Record<string, string> = {
+  "account.plan": "'pro'",
+  "agent.is_provisional": "false",
+  "alert.status": "'error'",
+  "api_key.service": "'trace'",
+  "api_key.hash": "sha256(gen_random_uuid()::text::bytea)",
+  "deleted_otel_trace.otel_trace_id": "uuid_send(gen_random_uuid())",
+  "event.type": "'pageview'",
+  "event.channel": "'Direct'",
+  "idempotency_key.request_hash": "sha256('x')",
+  "span.status": "'ok'",
+  "trace.status": "'error'",
+};
+
+const byType: Record<string, string> = {
+  uuid: "gen_random_uuid()",
+  text: "gen_random_uuid()::text",
+  integer: "1",
+  bigint: "1",
+  boolean: "true",
+  bytea: "'x'",
+  json: "'{}'",
+  date: "current_date",
+  "timestamp with time zone": "now()",
+  ARRAY: "'{}'",
+};
+
+/** The columns of all tables that name an owner, straight from the database: what is added later is among them. */
+async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, Column[]>> {
+  const { rows } = await pool.query<Column>(
+    `SELECT table_name AS table, column_name AS column, data_type AS type,
+       is_nullable = 'NO' AND column_default IS NULL AS "isRequired"
+     FROM information_schema.columns c
+     WHERE table_schema = 'public' AND NOT (SELECT relispartition FROM pg_class WHERE oid = to_regclass(table_name))
+       AND EXISTS (SELECT FROM information_schema.columns o
+         WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = $1)`,
+    [owner],
+  );
+  const columns = new Map<string, Column[]>();
+  for (const row of rows) columns.set(row.table, [...(columns.get(row.table) ?? []), row]);
+  return columns;
+}
+
+/** Puts a row into each table that names the owner. */
+async function fill(owner: "account_id" | "site_id", id: string): Promise<void> {
+  for (const [table, columns] of await columnsOf(owner)) {
+    if (table === "site") continue;
+    const required = columns.filter(({ column, isRequired }) => isRequired && column !== owner);
+    const values = required.map(({ column, type }) => special[`${table}.${column}`] ?? byType[type] ?? "NULL");
+    const names = [owner, ...required.map(({ column }) => column)].map((name) => `"${name}"`);
+    await pool.query(`INSERT INTO "${table}" (${names}) VALUES (${[`'${id}'`, ...values]})`);
+  }
+}
+
+/** How many rows each table has of the owner. */
+async function countRows(owner: "account_id" | "site_id", id: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of (await columnsOf(owner)).keys()) {
+    const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "${table}" WHERE ${owner} = $1`, [id]);
+    counts[table] = rows[0].n;
+  }
+  return counts;
+}
+
+const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, n) => sum + n, 0);
+
+/** An account with a site, and rows in every table that knows accounts or sites. */
+async function makeFullAccount() {
+  const [accountId, siteId] = [randomUUID(), randomUUID()];
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
+    accountId,
+    `${accountId}@example.com`,
+  ]);
+  await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'example.com', 's')", [
+    siteId,
+    accountId,
+  ]);
+  await fill("account_id", accountId);
+  await fill("site_id", siteId);
+  return { accountId, siteId };
+}
+
+async function leftOf({ accountId, siteId }: { accountId: string; siteId: string }) {
+  const counts = { ...(await countRows("account_id", accountId)), ...(await countRows("site_id", siteId)) };
+  const { rowCount } = await pool.query("SELECT FROM account WHERE id = $1", [accountId]);
+  return { rows: total(counts), accounts: rowCount, tables: Object.keys(counts).length };
+}
+
+describe("eraseAccount", () => {
+  it("leaves nothing of the account in any table of the database, and everything of another", async () => {
+    const [gone, kept] = [await makeFullAccount(), await makeFullAccount()];
+    const before = await leftOf(kept);
+    expect(before.tables).toBeGreaterThan(15);
+    expect(before.rows).toBeGreaterThanOrEqual(before.tables - 1);
+    const erased = await eraseAccount(pool, gone.accountId, goOn);
+    expect(await leftOf(gone)).toMatchObject({ rows: 0, accounts: 0 });
+    expect(await leftOf(kept)).toEqual(before);
+    expect(erased).toMatchObject({
+      trace: 1,
+      span: 1,
+      alert: 1,
+      alert_summary: 1,
+      event_default: 1,
+      site: 1,
+      account: 1,
+    });
+  });
+
+  it("goes in pieces, revokes the keys before the first, and goes on where it was stopped", async () => {
+    const { accountId, siteId } = await makeFullAccount();
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
+       SELECT $1, gen_random_uuid(), gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 4500)`,
+      [accountId],
+    );
+    const pieces: number[] = [];
+    const control = {
+      isStopping: () => pieces.length > 1,
+      onProgress: (table: string, rows: number) => void (table === "span" && pieces.push(rows)),
+    };
+    await eraseAccount(pool, accountId, control);
+    expect(pieces).toEqual([2_000, 4_000]);
+    const { rows } = await pool.query("SELECT revoked_at FROM api_key WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ revoked_at: expect.any(Date) }]);
+    expect(await eraseAccount(pool, accountId, goOn)).toMatchObject({ span: 501, account: 1 });
+    expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
+  });
+
+  it("removes what a request under way wrote while it went on", async () => {
+    const { accountId, siteId } = await makeFullAccount();
+    let isLate = true;
+    const writeLate = async () => {
+      isLate = false;
+      await pool.query("INSERT INTO trace_usage VALUES ($1, '2020-01-01', 1)", [accountId]);
+    };
+    const late: Promise<void>[] = [];
+    await eraseAccount(pool, accountId, {
+      isStopping: () => false,
+      onProgress: (table) => void (table === "trace_usage" && isLate && late.push(writeLate())),
+    });
+    await Promise.all(late);
+    await eraseOrphans(pool, goOn);
+    expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
+  });
+});
+
+describe("eraseSite", () => {
+  it("leaves nothing of the site, and the account's other site as it was", async () => {
+    const { accountId, siteId } = await makeFullAccount();
+    const other = randomUUID();
+    await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'other.example', 's')", [
+      other,
+      accountId,
+    ]);
+    await fill("site_id", other);
+    const [kept, account] = [await countRows("site_id", other), (await countRows("account_id", accountId))["trace"]];
+    await eraseSite(pool, siteId, goOn);
+    expect(total(await countRows("site_id", siteId))).toBe(0);
+    expect(await countRows("site_id", other)).toEqual(kept);
+    expect((await countRows("account_id", accountId))["trace"]).toBe(account);
+    const { rows } = await pool.query("SELECT id FROM site WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ id: other }]);
+  });
+});
+
+describe("eraseOrphans", () => {
+  it("removes what accounts and sites left that were deleted by SQL, and nothing else", async () => {
+    const [gone, kept] = [await makeFullAccount(), await makeFullAccount()];
+    const before = await leftOf(kept);
+    await pool.query("DELETE FROM account WHERE id = $1", [gone.accountId]);
+    expect((await leftOf(gone)).rows).toBeGreaterThan(10);
+    const erased = await eraseOrphans(pool, goOn);
+    expect(await leftOf(gone)).toMatchObject({ rows: 0 });
+    expect(await leftOf(kept)).toEqual(before);
+    expect(erased).toMatchObject({ trace: 1, event_default: 1 });
+    expect(await eraseOrphans(pool, goOn)).toEqual({});
+  });
+
+  it("removes nothing where there is no account at all, as while a dump is restored", async () => {
+    const { accountId } = await makeFullAccount();
+    await pool.query("DELETE FROM account");
+    await eraseOrphans(pool, goOn);
+    expect((await countRows("account_id", accountId))["trace"]).toBe(1);
+  });
+});
