@@ -15,17 +15,17 @@ export function isNewsTo(stored: StoredTrace, span: MappedSpan): boolean {
 
 /**
  * What a decisive span makes of its trace.
- * @param alertId the alert to owe if the span is a root that failed, otherwise null
+ * @param how with the alert to owe if the span is a root that failed, and whether a span that is no root leaves the agent
  */
 export function decisionOf(
   accountId: string,
   { id }: StoredTrace,
   span: MappedSpan,
-  alertId: string | null,
+  how: { alertId: string | null; keepsAgent: boolean },
 ): TraceToSettle {
   const { agentId, name, startedAt, endedAt, status, resource, traceId } = span;
   const decision = { accountId, traceId: id, agentId, name, startedAt };
-  if (!isRoot(span)) return { ...decision, root: null };
+  if (!isRoot(span)) return { ...decision, agentId: how.keepsAgent ? null : agentId, root: null };
   const metadata = `{"otel_trace_id":"${traceId}","resource":${resource.json}}`;
   const root = {
     spanId: spanUuid(id, span.spanId),
@@ -33,5 +33,5 @@ export function decisionOf(
     endedAt,
     metadata,
   } as const;
-  return { ...decision, root: { ...root, alertId } };
+  return { ...decision, root: { ...root, alertId: how.alertId } };
 }

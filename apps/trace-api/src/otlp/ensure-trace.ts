@@ -1,18 +1,24 @@
 import { AppError } from "@waymark/errors";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
+import type { KnownAgents } from "../agents/known-agents.js";
+import type { Gather, Gathered } from "../gather.js";
 import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
+import type { AgentBook } from "./agent-book.js";
 import { createAgentClaim } from "./claim-agent.query.js";
+import { createUnsettledStore } from "./create-unsettled.query.js";
 import { isNewsTo } from "./decision.js";
-import { createTraceFinder, type StoredTrace } from "./find-traces.query.js";
+import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
 import { isRoot, type TraceGroup } from "./trace-group.js";
 
 export interface EnsureTraceDeps {
   pool: pg.Pool;
-  gather: Gather;
   createTrace(trace: TraceToCreate): Promise<CreateTraceResult>;
+  gather: Gather;
   uuid(): string;
+  findTraces: Gathered<OtlpTracesToFind, FoundTrace[]>;
+  /** Agents that count. */
+  knownAgents: KnownAgents;
 }
 
 /** Who sends, and what the account may do. */
@@ -23,66 +29,70 @@ export interface Sender {
   month: string;
 }
 
-/** The trace that spans belong to, or the limit that refuses it; `used` is the month's count where it was read. */
-export type EnsuredTrace = { used: number | undefined } & (
-  | { stored: StoredTrace }
-  | { refusedBy: "agent_limit" | "trace_limit" }
-);
+/** What one request has learned of its account so far. */
+export interface RequestState {
+  readonly sender: Sender;
+  /** The account's agents, where their number is limited. */
+  readonly agents: AgentBook | undefined;
+  /** The month's count where it was read. */
+  used: number | undefined;
+  /** Whether the month is used up: nothing that is new has to be tried any more. */
+  isMonthFull: boolean;
+}
+
+/** The trace that spans belong to, or the limit that refuses it, or that it was deleted and its spans are to be dropped. */
+export type EnsuredTrace = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
 
 /** How often a trace is looked for that another request or instance is just creating. */
 const maxAttempts = 5;
+
+/** A function that makes sure that a group's trace exists; `found` is what was found of it, if it was looked for. */
+export type EnsureTrace = (
+  request: RequestState,
+  group: TraceGroup,
+  found?: { trace: FoundTrace },
+) => Promise<EnsuredTrace>;
 
 /**
  * Makes sure that a group's trace exists, created by this request or another, and counted once. A trace begins as running,
  * with what the group's decisive span says; a root's agent is claimed within the plan's limit.
  */
-export function createTraceEnsurer({ pool, gather, createTrace, uuid }: EnsureTraceDeps) {
-  const findTrace = createTraceFinder({ pool, gather });
-  const claimAgent = createAgentClaim({ pool });
+export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
+  const { findTraces } = deps;
+  const claim = createAgentClaim(deps, deps.knownAgents);
+  const creators = { ...deps, createUnsettled: createUnsettledStore(deps) };
   /** Traces that this process is creating, so that requests with spans of the same trace do not collide in the database. */
   const creating = new Map<string, Promise<unknown>>();
 
-  async function create(
-    { accountId, plan, month }: Sender,
-    { otelTraceId, decisive }: TraceGroup,
-  ): Promise<EnsuredTrace> {
-    const id = uuid();
-    const { agentId, name, startedAt } = decisive;
-    const result = await createTrace({
-      accountId,
-      traceId: id,
-      month,
-      plan,
-      trace: { agent_id: agentId, name, status: "running", started_at: startedAt },
-      idempotency: undefined,
-      otlp: { traceId: otelTraceId, isAgentSettled: isRoot(decisive) },
-    });
-    if (result.outcome === "agent_limit" || result.outcome === "trace_limit") {
-      return { refusedBy: result.outcome, used: result.used };
-    }
-    if (result.outcome !== "created") throw new Error(`a trace without an idempotency key came to ${result.outcome}`);
-    return { used: result.used, stored: { id, agentId, name, startedAt, rootSpanId: null } };
+  /** Whether the account may have a root's agent on a trace that exists; an agent that it may have is claimed. */
+  async function mayHave({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
+    const standing = agents?.standingOf(agentId) ?? "open";
+    if (standing !== "open") return standing === "known";
+    const isClaimed = await claim({ ...sender, agentId });
+    if (isClaimed) agents?.add(agentId);
+    else agents?.close();
+    return isClaimed;
   }
 
-  async function allow({ accountId, plan }: Sender, group: TraceGroup, stored: StoredTrace): Promise<EnsuredTrace> {
-    const { decisive } = group;
-    const needsAgent = isRoot(decisive) && isNewsTo(stored, decisive);
-    const isAllowed = !needsAgent || (await claimAgent({ accountId, agentId: decisive.agentId, plan }));
-    return { used: undefined, ...(isAllowed ? { stored } : { refusedBy: "agent_limit" }) };
-  }
-
-  return async (sender: Sender, group: TraceGroup): Promise<EnsuredTrace> => {
-    const key = { accountId: sender.accountId, otelTraceId: group.otelTraceId };
-    const label = `${key.accountId} ${key.otelTraceId}`;
+  return async (request, group, found) => {
+    const { accountId } = request.sender;
+    const { otelTraceId, decisive } = group;
+    const label = `${accountId} ${otelTraceId}`;
     for (let attempt = 1; ; attempt++) {
-      const stored = await findTrace(key);
-      if (stored) return allow(sender, group, stored);
+      const isFound = attempt === 1 && found;
+      const trace = isFound ? found.trace : (await findTraces({ accountId, otelTraceIds: [otelTraceId] }))[0];
+      if (trace === "deleted") return { isDeleted: true };
+      if (trace) {
+        const needsAgent = isRoot(decisive) && isNewsTo(trace, decisive);
+        const isAllowed = !needsAgent || (await mayHave(request, decisive.agentId));
+        return isAllowed ? { stored: trace } : { refusedBy: "agent_limit" };
+      }
       const other = creating.get(label);
       if (other) {
         await other.catch(() => undefined);
         if (attempt < maxAttempts) continue;
       }
-      const own = create(sender, group);
+      const own = createTrace(creators, request, group);
       creating.set(label, own);
       try {
         return await own;
@@ -96,6 +106,45 @@ export function createTraceEnsurer({ pool, gather, createTrace, uuid }: EnsureTr
       }
     }
   };
+}
+
+interface Creators extends Pick<EnsureTraceDeps, "uuid" | "createTrace"> {
+  createUnsettled: ReturnType<typeof createUnsettledStore>;
+}
+
+async function createTrace(
+  { uuid, createTrace: create, createUnsettled }: Creators,
+  request: RequestState,
+  { otelTraceId, decisive }: TraceGroup,
+): Promise<EnsuredTrace> {
+  const { sender, agents } = request;
+  const { agentId: ownAgent, name, startedAt } = decisive;
+  const standing = isRoot(decisive) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
+  if (standing === "refused") return { refusedBy: "agent_limit" };
+  if (request.isMonthFull) return { refusedBy: "trace_limit" };
+  const agentId = isRoot(decisive) || !agents ? ownAgent : agents.standInFor(ownAgent);
+  const input: TraceToCreate = {
+    accountId: sender.accountId,
+    traceId: uuid(),
+    month: sender.month,
+    plan: sender.plan,
+    trace: { agent_id: agentId ?? ownAgent, name, status: "running", started_at: startedAt },
+    idempotency: undefined,
+    otlp: { traceId: otelTraceId, claimsAgent: standing === "open" },
+  };
+  const created = agentId === undefined ? await createUnsettled(input) : { result: await create(input), agentId };
+  const { result } = created;
+  if (result.outcome !== "created" && result.outcome !== "agent_limit" && result.outcome !== "trace_limit") {
+    throw new Error(`a trace without an idempotency key came to ${result.outcome}`);
+  }
+  request.used = Math.max(request.used ?? 0, result.used);
+  if (result.outcome === "created") {
+    if (standing === "open") agents?.add(ownAgent);
+    return { stored: { id: input.traceId, agentId: created.agentId, name, startedAt, rootSpanId: null } };
+  }
+  if (result.outcome === "trace_limit") request.isMonthFull = true;
+  else agents?.close();
+  return { refusedBy: result.outcome };
 }
 
 function isTakenTrace(error: unknown): boolean {

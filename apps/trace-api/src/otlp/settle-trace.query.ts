@@ -6,7 +6,8 @@ import { oweMailsSql } from "../traces/owe-mails.js";
 export interface TraceToSettle {
   accountId: string;
   traceId: string;
-  agentId: string;
+  /** Null to leave it as it is. */
+  agentId: string | null;
   name: string;
   startedAt: string;
   /** Null where the span is no root. */
@@ -32,7 +33,7 @@ export interface RootDecision {
 const settleTracesSql = `
   WITH settled AS (
     UPDATE trace t SET
-      agent_id = c.agent_id, name = c.name, started_at = c.started_at, written_at = now(),
+      agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
       status = COALESCE(c.status, t.status),
       ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
       metadata = COALESCE(c.metadata, t.metadata),
@@ -46,7 +47,7 @@ const settleTracesSql = `
       AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
     WHERE t.account_id = c.account_id AND t.id = c.id AND CASE
       WHEN c.root_span_id IS NULL
-        THEN t.root_span_id IS NULL AND (c.started_at, c.name, c.agent_id) < (t.started_at, t.name, t.agent_id)
+        THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
       ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
     END
     RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed

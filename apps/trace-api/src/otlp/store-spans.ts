@@ -1,14 +1,18 @@
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
+import { createKnownAgents } from "../agents/known-agents.js";
 import type { TraceRoom } from "../spans/trace-room.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
+import { readUsage } from "../traces/create-trace.query.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
+import { AgentBook } from "./agent-book.js";
 import { decisionOf, isNewsTo } from "./decision.js";
-import { createTraceEnsurer, type EnsureTraceDeps, type Sender } from "./ensure-trace.js";
+import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./ensure-trace.js";
+import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
 import { createTraceSettler } from "./settle-trace.query.js";
 import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group.js";
 
-export interface StoreSpansDeps extends EnsureTraceDeps {
+export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces" | "knownAgents"> {
   alerts: AlertQueue;
   room: TraceRoom;
 }
@@ -29,7 +33,7 @@ export interface StoreSpansResult {
 }
 
 /** What of one request is stored at a time, so that the largest does not crowd out the others. */
-const portion = { traces: 200, spans: 2_000 };
+const portion = { traces: 200, spans: 2_000, bytes: 4 * 1_048_576 };
 /** Spans of one trace that go into one statement, with those of others. */
 const maxSpansTogether = 500;
 /** Of one trace, so many of these at a time. */
@@ -42,20 +46,95 @@ const maxAttempts = 2;
  * repeated, so that a client that sends again what was cut off mends it.
  */
 export function createSpansStore(deps: StoreSpansDeps) {
-  const { room } = deps;
-  const ensureTrace = createTraceEnsurer(deps);
-  const addSpans = createOtlpSpanStore(deps);
+  const knownAgents = createKnownAgents();
+  const findTraces = createTraceFinder(deps);
+  const ensureTrace = createTraceEnsurer({ ...deps, findTraces, knownAgents });
+  const addGroup = createGroupAdder(deps);
   const settle = createTraceSettler(deps);
 
+  async function storeGroup(request: RequestState, { group, trace: found }: Work, refused: Refused): Promise<void> {
+    const { sender } = request;
+    const { accountId } = sender;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const trace = await ensureTrace(request, group, attempt === 1 ? { trace: found } : undefined);
+      if ("isDeleted" in trace) return;
+      if ("refusedBy" in trace) {
+        refused[trace.refusedBy] += group.spans.length;
+        return;
+      }
+      if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
+      if (!isNewsTo(trace.stored, group.decisive)) return;
+      const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
+      const alertId = owesMail ? deps.uuid() : null;
+      const keepsAgent = request.agents !== undefined;
+      const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, { alertId, keepsAgent }));
+      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
+      return;
+    }
+    const cause = new Error("a trace was deleted again and again while its spans came");
+    throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
+  }
+
+  /** Stores, one by one and roots first, those groups that decide about the account's agents, until there is no room for more. */
+  async function storeDeciding(request: RequestState, agents: AgentBook, work: readonly Work[], refused: Refused) {
+    const isOfRoot = ({ group }: Work) => isRoot(group.decisive);
+    const naming = work.filter(namesAgent);
+    await agents.read(new Set(naming.map(({ group }) => group.decisive.agentId)));
+    const alone = new Set<Work>();
+    for (const each of [...naming.filter(isOfRoot), ...naming.filter((other) => !isOfRoot(other))]) {
+      const { agentId } = each.group.decisive;
+      const isOpen = isOfRoot(each) ? agents.standingOf(agentId) === "open" : agents.standInFor(agentId) === undefined;
+      if (!isOpen) continue;
+      alone.add(each);
+      await storeGroup(request, each, refused);
+    }
+    return alone;
+  }
+
+  /** Stores groups whose traces are looked for together. */
+  async function storeGroups(request: RequestState, groups: readonly TraceGroup[], refused: Refused): Promise<void> {
+    const { accountId } = request.sender;
+    const found = await findTraces({ accountId, otelTraceIds: groups.map(({ otelTraceId }) => otelTraceId) });
+    const work = groups.map((group, n) => ({ group, trace: found[n] })).filter(({ trace }) => trace !== "deleted");
+    const alone = request.agents ? await storeDeciding(request, request.agents, work, refused) : new Set<Work>();
+    const others = work.filter((each) => !alone.has(each));
+    for (const part of inPortions(others, portion)) {
+      await Promise.all(part.map((each) => storeGroup(request, each, refused)));
+    }
+  }
+
+  return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
+    const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 };
+    const { accountId, month, plan } = sender;
+    const agents =
+      plan.agents === null ? undefined : new AgentBook(deps.pool, { accountId, maxAgents: plan.agents }, knownAgents);
+    const request: RequestState = { sender, agents, used: undefined, isMonthFull: false };
+    const groups = groupByTrace(spans);
+    for (let i = 0; i < groups.length; i += maxTracesToFind) {
+      await storeGroups(request, groups.slice(i, i + maxTracesToFind), refused);
+    }
+    if (refused.agent_limit > 0) request.used ??= await readUsage(deps.pool, { accountId, month });
+    return { refused, used: request.used };
+  };
+}
+
+/** Adds the spans of a trace, as far as it has room for them; false where there is no such trace. */
+function createGroupAdder(deps: StoreSpansDeps) {
+  const addSpans = createOtlpSpanStore(deps);
+
   async function addPart(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
-    const hasRoom = await room.take(accountId, traceId, spans.length);
+    const hasRoom = await deps.room.take(accountId, traceId, spans.length);
     const result = hasRoom ? await addSpans({ accountId, traceId, spans }) : "span_limit";
     if (result === "span_limit" || result === "context_limit") refused[result] += spans.length;
     return result;
   }
 
-  /** @returns whether the trace was found */
-  async function addGroup(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
+  return async (
+    accountId: string,
+    traceId: string,
+    spans: readonly MappedSpan[],
+    refused: Refused,
+  ): Promise<boolean> => {
     for (let i = 0; i < spans.length; i += maxSpansTogether * maxTogetherAtOnce) {
       const parts = Array.from({ length: maxTogetherAtOnce }, (_, n) =>
         spans.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
@@ -64,37 +143,17 @@ export function createSpansStore(deps: StoreSpansDeps) {
       if (results.includes("trace_not_found")) return false;
     }
     return true;
-  }
-
-  async function storeGroup(sender: Sender, group: TraceGroup, result: StoreSpansResult): Promise<void> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const trace = await ensureTrace(sender, group);
-      if (trace.used !== undefined) result.used = Math.max(result.used ?? 0, trace.used);
-      if ("refusedBy" in trace) {
-        result.refused[trace.refusedBy] += group.spans.length;
-        return;
-      }
-      const { accountId } = sender;
-      if (!(await addGroup(accountId, trace.stored.id, group.spans, result.refused))) continue;
-      if (!isNewsTo(trace.stored, group.decisive)) return;
-      const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
-      const alertId = owesMail ? deps.uuid() : null;
-      const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, alertId));
-      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
-      return;
-    }
-    const cause = new Error("a trace was deleted again and again while its spans came");
-    throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
-  }
-
-  return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
-    const result: StoreSpansResult = {
-      refused: { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 },
-      used: undefined,
-    };
-    for (const groups of inPortions(groupByTrace(spans), portion)) {
-      await Promise.all(groups.map((group) => storeGroup(sender, group, result)));
-    }
-    return result;
   };
+}
+
+/** A group, and what was found of its trace. */
+interface Work {
+  group: TraceGroup;
+  trace: FoundTrace;
+}
+
+/** Whether the group's decisive span may say which agent the trace counts for. */
+function namesAgent({ group: { decisive }, trace }: Work): boolean {
+  if (trace === undefined) return true;
+  return trace !== "deleted" && isRoot(decisive) && isNewsTo(trace, decisive);
 }

@@ -49,19 +49,31 @@ export function isBefore(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /**
- * Cuts groups into portions of so many traces and spans, so that a large request does not fill the queues of statements
- * that all requests share. A group stays whole.
+ * Cuts groups into portions of so many traces, spans and bytes, so that a large request does not fill the queues of
+ * statements that all requests share. A group stays whole.
  */
-export function* inPortions(groups: readonly TraceGroup[], max: { traces: number; spans: number }) {
-  let portion: TraceGroup[] = [];
-  let spans = 0;
-  for (const group of groups) {
-    portion.push(group);
-    spans += group.spans.length;
-    if (portion.length < max.traces && spans < max.spans) continue;
+export function* inPortions<Item extends { group: TraceGroup }>(
+  items: readonly Item[],
+  max: { traces: number; spans: number; bytes: number },
+): Generator<Item[]> {
+  let portion: Item[] = [];
+  let [spans, bytes] = [0, 0];
+  for (const item of items) {
+    portion.push(item);
+    spans += item.group.spans.length;
+    bytes += bytesOf(item.group);
+    if (portion.length < max.traces && spans < max.spans && bytes < max.bytes) continue;
     yield portion;
     portion = [];
-    spans = 0;
+    [spans, bytes] = [0, 0];
   }
   if (portion.length > 0) yield portion;
+}
+
+/** What a group takes in statements, with what its spans share counted once. */
+function bytesOf({ spans, decisive: { resource, scope } }: TraceGroup): number {
+  return spans.reduce(
+    (sum, { input, output, extra }) => sum + (input?.length ?? 0) + (output?.length ?? 0) + extra.length,
+    resource.bytes + (scope?.bytes ?? 0),
+  );
 }

@@ -26,8 +26,8 @@ const insertTracesOnceSql = (wait: "" | "SKIP LOCKED") => `
     SELECT asked.* FROM asked JOIN quota USING (account_id) WHERE state = 'new'
   ), new_agents AS (
     INSERT INTO agent (account_id, id)
-    SELECT account_id, agent_id FROM granted WHERE NOT is_agent_known ORDER BY account_id, agent_id
-    ON CONFLICT (account_id, id) DO NOTHING
+    SELECT DISTINCT account_id, agent_id FROM granted WHERE NOT is_agent_known ORDER BY account_id, agent_id
+    ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
     INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
     SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata FROM granted

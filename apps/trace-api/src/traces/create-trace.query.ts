@@ -1,6 +1,7 @@
 import { binaryArray, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import { createKnownAgents } from "../agents/known-agents.js";
+import { settleAgent } from "../agents/settle-agent.query.js";
 import { type Gather, rowIsLocked } from "../gather.js";
 import type { TraceRoom } from "../spans/trace-room.js";
 import { insertTracesOnce } from "./create-trace-once.query.js";
@@ -32,9 +33,9 @@ const insertTracesSql = (wait: "" | "SKIP LOCKED") => `
     RETURNING account_id, traces
   ), new_agents AS (
     INSERT INTO agent (account_id, id)
-    SELECT account_id, id FROM unnest($5::uuid[], $6::text[]) AS a (account_id, id) JOIN quota USING (account_id)
+    SELECT DISTINCT account_id, id FROM unnest($5::uuid[], $6::text[]) AS a (account_id, id) JOIN quota USING (account_id)
     ORDER BY account_id, id
-    ON CONFLICT (account_id, id) DO NOTHING
+    ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
     INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
     SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id
@@ -52,12 +53,14 @@ const insertUnlocked = { name: "insert-traces", text: insertTracesSql("SKIP LOCK
 const insertLocked = { name: "insert-locked-traces", text: insertTracesSql("") };
 
 /**
- * Whether the account has the agent, and how many it has. Reads the account's range of `agent_pkey`, whose length is
- * bounded by the plan: it is asked only where there is a limit.
+ * Whether the account has the agent, how many it has, and whether there is a provisional one besides, which counts for
+ * neither. Reads the account's range of `agent_pkey`, whose length is bounded by the plan: it is asked only where there is
+ * a limit.
  */
 const findAgentSql = `
-  SELECT EXISTS (SELECT FROM agent WHERE account_id = $1 AND id = $2) AS known,
-         (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
+  SELECT COALESCE(bool_or(id = $2 AND NOT is_provisional), false) AS known,
+    count(*) FILTER (WHERE NOT is_provisional)::int AS agents, COALESCE(bool_or(is_provisional), false) AS provisional
+  FROM agent WHERE account_id = $1`;
 
 /** Held to the end of the transaction: of an account's first uses of agents, one at a time decides about the limit. */
 export const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
@@ -124,7 +127,7 @@ export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather
   };
 
   async function createWithinLimits(input: TraceToCreate): Promise<CreateTraceResult> {
-    if (input.otlp?.isAgentSettled === false) return insert({ ...input, isAgentKnown: true });
+    if (input.otlp?.claimsAgent === false) return insert({ ...input, isAgentKnown: true });
     const isAgentKnown = knownAgents.has(input.accountId, input.trace.agent_id);
     const maxAgents = input.plan.agents;
     const result =
@@ -140,7 +143,7 @@ export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather
  * Stores traces of one month and limit, all with idempotency keys or none, in one transaction.
  * @param wait whether the rows of the month that another transaction has are waited for
  */
-async function insertTraces(
+export async function insertTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
   wait: "" | "SKIP LOCKED",
@@ -188,7 +191,7 @@ async function insertTraces(
 }
 
 /** A statement that waits for locks has them; a month that was deleted meanwhile, with its account, has no room. */
-function unlessLocked(result: InsertResult): CreateTraceResult | undefined {
+export function unlessLocked(result: InsertResult): CreateTraceResult | undefined {
   return result === rowIsLocked ? undefined : result;
 }
 
@@ -203,9 +206,11 @@ async function claimAgentLocked(
   maxAgents: number,
 ): Promise<CreateTraceResult> {
   await client.query(lockAgentsSql, [input.accountId]);
-  const { known, agents } = await findAgent(client, input.accountId, input.trace.agent_id);
+  const { accountId, trace } = input;
+  const { known, agents, provisional } = await findAgent(client, accountId, trace.agent_id);
   if (!known && agents >= maxAgents) return refuseAgent(client, input);
   const [result] = (await insertTraces(client, [{ ...input, isAgentKnown: known }], "")).map(unlessLocked);
+  if (result?.outcome === "created" && provisional) await settleAgent(client, accountId, trace.agent_id);
   return result ?? { outcome: "trace_limit", used: await readUsage(client, input) };
 }
 
@@ -218,17 +223,21 @@ async function refuseAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate): P
   return { outcome: "agent_limit", used: await readUsage(db, input) };
 }
 
-/** Whether the account has the agent, and how many it has. */
+/** Whether the account has the agent, how many it has, and whether there is a provisional one besides. */
 export async function findAgent(db: pg.Pool | pg.PoolClient, accountId: string, agentId: string) {
-  const { rows } = await db.query<{ known: boolean; agents: number }>({
+  const { rows } = await db.query<{ known: boolean; agents: number; provisional: boolean }>({
     name: "find-agent",
     text: findAgentSql,
     values: [accountId, agentId],
   });
-  return rows[0] ?? { known: false, agents: 0 };
+  return rows[0] ?? { known: false, agents: 0, provisional: false };
 }
 
-async function readUsage(db: pg.Pool | pg.PoolClient, input: TraceToCreate): Promise<number> {
-  const { rows } = await db.query<{ traces: number }>(readUsageSql, [input.accountId, input.month]);
+/** The month's count of created traces. */
+export async function readUsage(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, month }: Pick<TraceToCreate, "accountId" | "month">,
+): Promise<number> {
+  const { rows } = await db.query<{ traces: number }>(readUsageSql, [accountId, month]);
   return rows[0]?.traces ?? 0;
 }

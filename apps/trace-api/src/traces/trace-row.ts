@@ -20,8 +20,8 @@ export interface TraceToCreate {
 export interface OtlpOrigin {
   /** In hexadecimal. */
   traceId: string;
-  /** Whether the agent is settled; until then it is a name only, neither stored nor counted. */
-  isAgentSettled: boolean;
+  /** Whether the agent is to be stored and counted. Otherwise it is stored already, or a name only until it is settled. */
+  claimsAgent: boolean;
 }
 
 /** What became of it; `used` is the month's count after it, `traceId` where it was replayed the id of then. */
