@@ -254,6 +254,22 @@ describe("a day's lists", () => {
   }, 60_000);
 });
 
+describe("the first day of 1970", () => {
+  it("is counted anew from its events as every other day", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, [
+      { ts: "1970-01-01T00:00:00Z", path: "/" },
+      { ts: "1970-01-01T23:59:59Z", path: "/" },
+    ]);
+    expect((await rebuild(site.id)).found).toEqual([]);
+    const { rows } = await database.pool.query(
+      "SELECT pageviews FROM daily_stat WHERE site_id = $1 AND day = '1970-01-01' AND dimension = 'total'",
+      [site.id],
+    );
+    expect(rows).toEqual([{ pageviews: 2 }]);
+  });
+});
+
 describe("partitions", () => {
   it("are made by month as events come, and events of impossible months stay in the default one", async () => {
     const site = await makeSite(database.pool);

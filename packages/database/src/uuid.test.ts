@@ -21,6 +21,33 @@ describe("createUuidV7", () => {
   });
 });
 
+describe("createUuidV7, when the clock was ahead", () => {
+  it("follows it back, and makes no id twice", () => {
+    let millis = 1_700_003_600_000;
+    const next = createUuidV7(() => millis);
+    const early = Array.from({ length: 10_000 }, next);
+    millis = 1_700_000_000_000;
+    const right = Array.from({ length: 10_000 }, next);
+    for (const id of right) {
+      expect(id >= uuidV7Floor(millis)).toBe(true);
+      expect(id < uuidV7Floor(millis + 1)).toBe(true);
+    }
+    millis = 1_700_003_600_000;
+    const late = Array.from({ length: 10_000 }, next);
+    expect(new Set([...early, ...right, ...late]).size).toBe(30_000);
+  });
+
+  it("keeps the order of ids while it is adjusted by up to two seconds", () => {
+    let millis = 1_700_000_000_000;
+    const next = createUuidV7(() => millis);
+    const before = next();
+    millis -= 2_000;
+    expect(next() > before).toBe(true);
+    millis -= 1;
+    expect(next() < before).toBe(true);
+  });
+});
+
 describe("uuidV7Floor", () => {
   it("is not above any id of its millisecond and above every id before it", () => {
     const at = (millis: number) => createUuidV7(() => millis)();

@@ -13,9 +13,14 @@ export function formatUuid(bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** A clock that is set back by less is being adjusted: ids stand still until it has caught up. */
+const maxAheadMs = 2_000;
+
 /**
- * Makes a source of UUIDv7 (RFC 9562, 5.7) that never goes back: ids of one source sort in the order they were made,
- * also within a millisecond (method 2, a counter in the 12 bits of `rand_a` and the next 6 bits) and when the clock is set back.
+ * Makes a source of UUIDv7 (RFC 9562, 5.7): ids of one source sort in the order they were made, also within a millisecond
+ * (method 2, a counter in the 12 bits of `rand_a` and the next 6 bits) and when the clock is adjusted. A clock that was wrong
+ * and is set right again is followed, back too, since ids of the future would be taken for events and traces of the future.
+ * The random bits after the counter keep ids of a time that is gone through twice apart.
  * @param now milliseconds since 1970
  */
 export function createUuidV7(now: () => number = Date.now): () => string {
@@ -30,7 +35,7 @@ export function createUuidV7(now: () => number = Date.now): () => string {
       offset = 0;
     }
     const current = now();
-    if (current > millis) {
+    if (current > millis || current < millis - maxAheadMs) {
       millis = current;
       counter = random.readUInt16BE(offset);
     } else if (++counter > 0x3ffff) {
