@@ -48,11 +48,13 @@ describe("migrate, on an empty database", () => {
     await cp(migrationsFolder, changed, { recursive: true });
     const [row] = await query(database.url, "SELECT migration_name FROM _prisma_migrations LIMIT 1");
     await writeFile(join(changed, row.migration_name, "migration.sql"), "SELECT 1");
-    await expect(migrate(database.url, changed)).rejects.toThrow(/was changed after it was applied/);
+    await expect(migrate(database.url, { folder: changed })).rejects.toThrow(/was changed after it was applied/);
   });
 
   it("refuses a database that is ahead of this version", async () => {
-    await expect(migrate(database.url, await mkdtemp(join(folder, "none-")))).rejects.toThrow(/does not know/);
+    await expect(migrate(database.url, { folder: await mkdtemp(join(folder, "none-")) })).rejects.toThrow(
+      /does not know/,
+    );
   });
 });
 
@@ -66,15 +68,54 @@ describe("migrate, when a migration fails", () => {
   it("rolls it back whole, and goes on from there once it is repaired", async () => {
     await writeMigration("1_first", "CREATE TABLE first (id int)", own);
     await writeMigration("2_second", "CREATE TABLE second (id int); SELECT 1/0", own);
-    await expect(migrate(database.url, own)).rejects.toThrow(MigrationError);
+    await expect(migrate(database.url, { folder: own })).rejects.toThrow(MigrationError);
     const tables = await query(database.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1");
     expect(tables.map((row) => row.tablename)).toEqual(["_prisma_migrations", "first"]);
     await writeMigration("2_second", "CREATE TABLE second (id int)", own);
-    expect(await migrate(database.url, own)).toEqual(["2_second"]);
+    expect(await migrate(database.url, { folder: own })).toEqual(["2_second"]);
   });
 
   it("refuses to go on over a migration that another tool left unfinished", async () => {
     await query(database.url, "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = '1_first'");
-    await expect(migrate(database.url, own)).rejects.toThrow(/started and not finished/);
+    await expect(migrate(database.url, { folder: own })).rejects.toThrow(/started and not finished/);
+  });
+});
+
+describe("migrate, while another session holds a lock that it needs", () => {
+  const database = useEmptyDatabase();
+
+  it("lets writers through, tries again, and says in the end who holds it; then goes on from there", async () => {
+    const own = await mkdtemp(join(folder, "locked-"));
+    await writeMigration("1_first", "CREATE TABLE first (id int)", own);
+    await migrate(database.url, { folder: own });
+    await writeMigration("2_second", "ALTER TABLE first ADD COLUMN more int", own);
+    const dump = new pg.Client({ connectionString: database.url, application_name: "pg_dump" });
+    await dump.connect();
+    await dump.query("BEGIN; LOCK TABLE first IN ACCESS SHARE MODE");
+    const { rows } = await dump.query("SELECT pg_backend_pid() AS pid");
+
+    let isOver = false;
+    const migrated = migrate(database.url, { folder: own, lockTimeoutMs: 300, retryAfterMs: 200, maxAttempts: 4 })
+      .catch((error: unknown) => error)
+      .finally(() => {
+        isOver = true;
+      });
+    let written = 0;
+    while (!isOver) {
+      await query(database.url, "INSERT INTO first VALUES (1)");
+      written++;
+    }
+    expect(written).toBeGreaterThan(1);
+    const error = await migrated;
+    expect(error).toBeInstanceOf(MigrationError);
+    expect(String(error)).toMatch(
+      new RegExp(
+        `Migration 2_second gave up after 4 attempts .*: pg_dump \\(process ${rows[0].pid}, since \\d{4}-.*Z\\)`,
+      ),
+    );
+    await dump.query("COMMIT");
+    await dump.end();
+    expect(await migrate(database.url, { folder: own })).toEqual(["2_second"]);
+    expect(await query(database.url, "SELECT count(*)::int AS n FROM first")).toEqual([{ n: written }]);
   });
 });

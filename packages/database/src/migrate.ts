@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { inTransaction } from "./transaction.js";
 
 /** Where the repository keeps its migrations, seen from this file in `src/` or `dist/`. */
 export const migrationsFolder = fileURLToPath(new URL("../../../prisma/migrations/", import.meta.url));
@@ -40,13 +42,30 @@ export class MigrationError extends Error {
   override name = "MigrationError";
 }
 
+export interface MigrateOptions {
+  /** Where the migrations are. */
+  folder?: string;
+  /**
+   * How long a migration waits for a lock. Whoever comes after it waits as long, all writers too where a migration waits for
+   * a reader such as a dump.
+   */
+  lockTimeoutMs?: number;
+  /** How long writers have their way before the migration tries again. */
+  retryAfterMs?: number;
+  /** After so many attempts, some five minutes, it gives up. */
+  maxAttempts?: number;
+}
+
 /**
  * Applies the migrations that the database lacks, in the order of their names, each in a transaction of its own. Safe
- * when several instances start at once: one applies, the others wait and then find nothing to do.
+ * when several instances start at once: one applies, the others wait and then find nothing to do. Safe beside running
+ * services: a migration that does not get a lock soon steps back and tries again.
  * @returns the names of the migrations applied
- * @throws MigrationError when an applied migration was changed since, is missing here, or was left unfinished
+ * @throws MigrationError when an applied migration was changed since, is missing here, or was left unfinished, or when others
+ * hold a lock too long
  */
-export async function migrate(connectionString: string, folder: string = migrationsFolder): Promise<string[]> {
+export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
+  const { folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
   const migrations = await readMigrations(folder);
   const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
   await client.connect();
@@ -54,7 +73,14 @@ export async function migrate(connectionString: string, folder: string = migrati
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
     const pending = await findPending(client, migrations);
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) {
+      for (let attempt = 1; ; attempt++) {
+        const holders = await applyWithin(client, migration, { connectionString, lockTimeoutMs });
+        if (holders === undefined) break;
+        if (attempt === maxAttempts) throw new MigrationError(explainLock(migration, attempt, holders));
+        await sleep(retryAfterMs);
+      }
+    }
     return pending.map((migration) => migration.name);
   } finally {
     await client.end();
@@ -98,19 +124,62 @@ async function findPending(client: pg.Client, migrations: Migration[]): Promise<
   return migrations.filter((migration) => !applied.has(migration.name));
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  await client.query("BEGIN");
+/**
+ * Applies a migration, unless a lock is not to be had in time.
+ * @returns undefined when it is applied; else nothing was changed, and the sessions that held the lock are named
+ */
+async function applyWithin(
+  client: pg.Client,
+  migration: Migration,
+  { connectionString, lockTimeoutMs }: { connectionString: string; lockTimeoutMs: number },
+): Promise<readonly string[] | undefined> {
+  // A session that waits cannot ask for what.
+  const observer = new pg.Client({ connectionString, application_name: "waymark migrate" });
+  await observer.connect();
+  let holders: readonly string[] = [];
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const look = setInterval(async () => {
+    const seen = await findHolders(observer, rows[0]?.pid ?? 0).catch(() => []);
+    if (seen.length > 0) holders = seen;
+  }, lockTimeoutMs / 4);
   try {
+    await apply(client, migration, lockTimeoutMs);
+    return undefined;
+  } catch (error) {
+    // SQLSTATE 55P03, lock_not_available.
+    if ((error as { code?: unknown }).code === "55P03") return holders;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MigrationError(`Migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
+  } finally {
+    clearInterval(look);
+    await observer.end();
+  }
+}
+
+async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: number): Promise<void> {
+  await inTransaction(client, async () => {
+    await client.query(`SET LOCAL lock_timeout = ${Math.ceil(lockTimeoutMs)}`);
     await client.query(migration.sql);
     await client.query(
       `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
        VALUES ($1, $2, clock_timestamp(), $3, now(), 1)`,
       [randomUUID(), migration.checksum, migration.name],
     );
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK");
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MigrationError(`Migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
-  }
+  });
+}
+
+/** The sessions that a session waits for, by program, process and the time since which they hold on. */
+async function findHolders(client: pg.Client, waitingPid: number): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string; pid: number; since: string }>(
+    `SELECT COALESCE(NULLIF(application_name, ''), 'a program without a name') AS name, pid,
+       to_char(COALESCE(xact_start, backend_start) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') AS since
+     FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY pid`,
+    [waitingPid],
+  );
+  return rows.map(({ name, pid, since }) => `${name} (process ${pid}, since ${since})`);
+}
+
+function explainLock(migration: Migration, attempts: number, holders: readonly string[]): string {
+  const who = holders.length > 0 ? holders.join(", ") : "a session that could not be seen";
+  return `Migration ${migration.name} gave up after ${attempts} attempts and changed nothing, because another session holds a lock that it needs: ${who}. Wait for its end, or end it with SELECT pg_terminate_backend(PROCESS), and migrate again.`;
 }
