@@ -25,13 +25,29 @@ const uuid = createUuidV7();
  * @throws AccountError when the address is malformed or has an account
  */
 export async function createAccount(prisma: PrismaClient, input: { email: string; plan: PlanId }): Promise<Account> {
-  const email = input.email.trim().toLowerCase();
-  if (!emailPattern.test(email) || email.length > maxEmailLength) {
-    throw new AccountError(`'${input.email}' is not an email address.`);
-  }
+  const email = readEmail(input.email);
+  return withUniqueEmail(email, () => prisma.account.create({ data: { id: uuid(), email, plan: input.plan } }));
+}
+
+/**
+ * Gives an account another address: it identifies the account, and failure mails go there from now on.
+ * @throws AccountError when there is no such account, or the address is malformed or has another account
+ */
+export async function changeEmail(prisma: PrismaClient, id: string, newEmail: string): Promise<Account> {
+  const email = readEmail(newEmail);
+  await findAccount(prisma, id);
+  return withUniqueEmail(email, () => prisma.account.update({ where: { id }, data: { email } }));
+}
+
+function readEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (emailPattern.test(email) && email.length <= maxEmailLength) return email;
+  throw new AccountError(`'${text}' is not an email address.`);
+}
+
+async function withUniqueEmail(email: string, write: () => Promise<StoredAccount>): Promise<Account> {
   try {
-    const account = await prisma.account.create({ data: { id: uuid(), email, plan: input.plan } });
-    return present(account);
+    return present(await write());
   } catch (error) {
     // Prisma's code for a unique index. Its error class would bring the whole client into services that never use it.
     if ((error as { code?: unknown } | null)?.code === "P2002") {
@@ -63,7 +79,13 @@ export async function findAccount(prisma: PrismaClient, id: string): Promise<Acc
   return present(account);
 }
 
-function present(account: { id: string; email: string; plan: string }): Account {
+interface StoredAccount {
+  id: string;
+  email: string;
+  plan: string;
+}
+
+function present(account: StoredAccount): Account {
   if (!isPlanId(account.plan)) throw new Error(`account ${account.id} has the unknown plan ${account.plan}`);
   return { id: account.id, email: account.email, plan: account.plan };
 }

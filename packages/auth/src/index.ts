@@ -1,4 +1,12 @@
-export { type Account, AccountError, changePlan, createAccount, findAccount, listAccounts } from "./accounts.js";
+export {
+  type Account,
+  AccountError,
+  changeEmail,
+  changePlan,
+  createAccount,
+  findAccount,
+  listAccounts,
+} from "./accounts.js";
 export {
   createApiKey,
   hashApiKey,

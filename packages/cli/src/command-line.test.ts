@@ -66,6 +66,106 @@ describe("account", () => {
   });
 });
 
+describe("account change and delete", () => {
+  it("gives an account another address, but not one that another account has", async () => {
+    const [account, other] = [await newAccount(), await newAccount()];
+    const email = newEmail();
+    expect(await json("account", "change", "--account", account.id, "--email", email)).toEqual({ ...account, email });
+    for (const [taken, sentence] of [
+      [other.email, "There is an account with the address"],
+      ["nobody", "'nobody' is not an email address."],
+    ] as const) {
+      const result = await run(["account", "change", "--account", account.id, "--email", taken]);
+      expect(result).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(sentence) });
+    }
+    expect(await run(["account", "change", "--account", randomUUID(), "--email", newEmail()])).toMatchObject({
+      code: 1,
+    });
+  });
+
+  it("removes an account with all that it has once told --yes, and only says what that is before", async () => {
+    const account = await newAccount("pro");
+    await json("key", "create", "--account", account.id, "--service", "trace", "--name", "laptop");
+    const site = await json<{ id: string }>(
+      ...["site", "create", "--account", account.id, "--domain", `${randomUUID()}.example`, "--name", "s"],
+    );
+    await database.pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
+       SELECT $1, gen_random_uuid(), 'a', 'n', 'error', now() FROM generate_series(1, 3)`,
+      [account.id],
+    );
+    await database.pool.query("INSERT INTO daily_size VALUES ($1, '2026-01-01', 'page', 1)", [site.id]);
+    const args = ["account", "delete", "--account", account.id];
+    const what = `the account ${account.email} with 1 key, 1 site with all statistics, 3 traces`;
+    expect(await run(args)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `This removes ${what}, for good. Add --yes to do it.\n`,
+    });
+    expect(await json("account", "list")).toContainEqual(account);
+    expect(await json(...args, "--yes")).toMatchObject({
+      id: account.id,
+      removed: { trace: 3, daily_size: 1, site: 1, account: 1 },
+      complete: true,
+    });
+    expect(await json("account", "list")).not.toContainEqual(account);
+    expect(await run([...args, "--yes"])).toMatchObject({ code: 1, stderr: expect.stringContaining("no account") });
+    const left = `SELECT (SELECT count(*) FROM trace WHERE account_id = $1) + (SELECT count(*) FROM api_key WHERE account_id = $1)
+      + (SELECT count(*) FROM daily_size WHERE site_id = $2) AS n`;
+    expect((await database.pool.query(left, [account.id, site.id])).rows).toEqual([{ n: "0" }]);
+  });
+});
+
+describe("site rename and delete", () => {
+  it("changes name and domain by the rules of a new site", async () => {
+    const [one, two] = [await newAccount(), await newAccount()];
+    const domain = `${randomUUID()}.example`;
+    const make = (accountId: string, host: string) =>
+      json<{ id: string }>("site", "create", "--account", accountId, "--domain", host, "--name", "s");
+    const [mine, theirs] = [await make(one.id, domain), await make(two.id, `other-${domain}`)];
+    expect(await json("site", "rename", "--site", mine.id, "--name", "My shop")).toEqual({
+      id: mine.id,
+      domain,
+      name: "My shop",
+    });
+    const moved = ["site", "rename", "--site", theirs.id, "--name", "t", "--domain", domain];
+    expect(await run(moved)).toMatchObject({ code: 1, stderr: expect.stringContaining("belongs to another account") });
+    await json("site", "rename", "--site", mine.id, "--name", "My shop", "--domain", `https://New-${domain}/`);
+    expect(await json(...moved)).toEqual({ id: theirs.id, domain, name: "t" });
+    for (const args of [
+      ["--site", randomUUID(), "--name", "x"],
+      ["--site", mine.id, "--name", " "],
+    ]) {
+      expect(await run(["site", "rename", ...args])).toMatchObject({ code: 1, stdout: "" });
+    }
+  });
+
+  it("removes a site with its figures once told --yes", async () => {
+    const { id: accountId } = await newAccount();
+    const domain = `${randomUUID()}.example`;
+    const site = await json<{ id: string }>(
+      "site",
+      "create",
+      "--account",
+      accountId,
+      "--domain",
+      domain,
+      "--name",
+      "s",
+    );
+    await database.pool.query("INSERT INTO daily_size VALUES ($1, '2026-01-01', 'page', 1)", [site.id]);
+    const args = ["site", "delete", "--site", site.id];
+    expect(await run(args)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("Add --yes to do it."),
+    });
+    expect(await json(...args, "--yes")).toMatchObject({ removed: { daily_size: 1, site: 1 }, complete: true });
+    expect(await json("site", "list", "--account", accountId)).toEqual([]);
+    expect(await run([...args, "--yes"])).toMatchObject({ code: 1, stderr: expect.stringContaining("no site") });
+  });
+});
+
 describe("key", () => {
   it("creates a key whose hash alone is stored, lists it without it, and revokes it", async () => {
     const { id: accountId } = await newAccount();

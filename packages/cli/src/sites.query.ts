@@ -1,6 +1,6 @@
 import { findAccount } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
-import type { PrismaClient } from "@waymark/database/prisma";
+import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";
@@ -29,26 +29,63 @@ export async function createSite(
   input: { accountId: string; domain: string; name: string; isShared?: boolean },
 ): Promise<{ site: Site; sameDomain: number }> {
   const domain = normaliseDomain(input.domain);
-  const { name } = input;
-  if (name.trim() === "" || name.length > maxNameLength || textProblem(name)) {
-    throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
-  }
+  const name = readName(input.name);
   const { id: accountId } = await findAccount(prisma, input.accountId);
   return prisma.$transaction(async (transaction) => {
-    const { holder, sites } = await claimDomain(transaction, { accountId, domain });
-    if (holder !== accountId && !input.isShared) {
-      throw new CommandError(
-        `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,
-      );
-    }
-    if (sites >= maxSitesPerDomain) {
-      throw new CommandError(
-        `The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`,
-      );
-    }
+    const sameDomain = await takeDomain(transaction, { accountId, domain, isShared: input.isShared === true });
     const site = await transaction.site.create({ data: { id: uuid(), accountId, domain, name } });
-    return { site: present(site), sameDomain: sites };
+    return { site: present(site), sameDomain };
   });
+}
+
+/**
+ * Changes a site's name, and its domain where one is given, by the rules of {@link createSite}. Its events and figures stay;
+ * the collector knows within ten seconds.
+ * @throws CommandError as {@link createSite} does, and when there is no such site
+ */
+export async function renameSite(
+  prisma: PrismaClient,
+  input: { siteId: string; name: string; domain?: string | undefined; isShared: boolean },
+): Promise<Site> {
+  const { siteId: id, isShared } = input;
+  const name = readName(input.name);
+  const domain = input.domain === undefined ? undefined : normaliseDomain(input.domain);
+  return prisma.$transaction(async (transaction) => {
+    const site = isUuid(id) ? await transaction.site.findUnique({ where: { id } }) : null;
+    if (!site) throw new CommandError(unknownSite(id));
+    const { accountId } = site;
+    if (domain === undefined || domain === site.domain) {
+      return present(await transaction.site.update({ where: { id }, data: { name } }));
+    }
+    await takeDomain(transaction, { accountId, domain, isShared });
+    return present(await transaction.site.update({ where: { id }, data: { name, domain } }));
+  });
+}
+
+function readName(name: string): string {
+  if (name.trim() !== "" && name.length <= maxNameLength && !textProblem(name)) return name;
+  throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
+}
+
+/** Claims the domain for one more site of the account; how many sites it had before. */
+async function takeDomain(
+  transaction: Prisma.TransactionClient,
+  { accountId, domain, isShared }: { accountId: string; domain: string; isShared: boolean },
+): Promise<number> {
+  const { holder, sites } = await claimDomain(transaction, { accountId, domain });
+  if (holder !== accountId && !isShared) {
+    throw new CommandError(
+      `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,
+    );
+  }
+  if (sites >= maxSitesPerDomain) {
+    throw new CommandError(`The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`);
+  }
+  return sites;
+}
+
+function unknownSite(id: string): string {
+  return `There is no site '${id}'. 'waymark site list --account ID' shows them.`;
 }
 
 /**
@@ -68,7 +105,7 @@ const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1";
 export async function findSite(pool: pg.Pool, id: string): Promise<Site> {
   const { rows } = isUuid(id) ? await pool.query<Site>(findSiteSql, [id]) : { rows: [] };
   const [site] = rows;
-  if (!site) throw new CommandError(`There is no site '${id}'. 'waymark site list --account ID' shows them.`);
+  if (!site) throw new CommandError(unknownSite(id));
   return site;
 }
 

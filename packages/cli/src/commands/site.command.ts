@@ -1,12 +1,21 @@
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
 import { type DomainConflict, findDomainConflicts, maxSitesPerDomain } from "../domain-claims.query.js";
-import { createSite, listSites } from "../sites.query.js";
+import { deleteSite } from "../erase.js";
+import { createSite, listSites, renameSite } from "../sites.query.js";
 import { formatFields, formatTable } from "../table.js";
 
-/** `waymark site create|list`. */
+const deleteHelp = `
+Its events and statistics go in pieces, and the site itself last. Ctrl-C stops after the piece in hand; the same command goes on.
+
+Example:
+  $ waymark site delete --site ID --yes`;
+
+/** `waymark site create|list|rename|delete`. */
 export function addSiteCommands(program: Command, act: Act): void {
-  const site = program.command("site").description("create the sites of an account, list them");
+  const site = program
+    .command("site")
+    .description("create the sites of an account, list them, rename them, delete them");
 
   site
     .command("create")
@@ -43,6 +52,37 @@ export function addSiteCommands(program: Command, act: Act): void {
         const text = formatTable(["id", "domain", "name"], value);
         return { value, text: value.length > 0 ? text : "The account has no sites. 'waymark site create' makes one." };
       }),
+    );
+  addChangeCommands(site, act);
+}
+
+function addChangeCommands(site: Command, act: Act): void {
+  site
+    .command("rename")
+    .description("change a site's name, or its domain too; its events and statistics stay")
+    .requiredOption("--site <id>", "the site")
+    .requiredOption("--name <name>", "the name it is shown under")
+    .option("--domain <domain>", "its new domain; the collector knows within ten seconds")
+    .option("--shared", "although another account has the domain: both then get its events")
+    .addHelpText("after", '\nExample:\n  $ waymark site rename --site ID --name "My shop" --domain shop.example')
+    .action(
+      act(async (context, options: { site: string; name: string; domain?: string; shared?: true }) => {
+        const { site: siteId, name, domain, shared: isShared = false } = options;
+        const value = await onDatabase(context, ({ prisma }) => renameSite(prisma, { siteId, name, domain, isShared }));
+        return { value, text: formatFields({ ...value }) };
+      }),
+    );
+
+  site
+    .command("delete")
+    .description("remove a site with its events and statistics, for good")
+    .requiredOption("--site <id>", "the site")
+    .option("--yes", "do it; without, the command only says what it would remove")
+    .addHelpText("after", deleteHelp)
+    .action(
+      act((context, { site: id, yes }: { site: string; yes?: true }) =>
+        onDatabase(context, (database) => deleteSite(context, database, { id, isConfirmed: yes === true })),
+      ),
     );
 }
 
