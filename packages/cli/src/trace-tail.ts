@@ -1,11 +1,5 @@
-import {
-  type ApiClient,
-  type ListedTrace,
-  type TraceQuery,
-  type TraceStatus,
-  WaymarkApiError,
-  WaymarkError,
-} from "@waymark/client";
+import { type ApiClient, type ListedTrace, type TraceQuery, WaymarkApiError, WaymarkError } from "@waymark/client";
+import { createTailHistory, type TailHistory } from "./tail-history.js";
 
 /** A trace that is new, or whose status changed. */
 export interface TailEvent {
@@ -33,8 +27,6 @@ const pollMs = { min: 500, max: 5_000 };
 const pageSize = 200;
 /** What is asked for at once reaches this many pages back. Traces that are older are followed no more. */
 const maxPages = 5;
-/** More than can be read at once, so that what is deleted does not let older ones look new. */
-const maxKnown = 5_000;
 
 /**
  * Tells new traces and changes of status, oldest first, until the signal aborts. A service that cannot be reached is asked
@@ -43,17 +35,20 @@ const maxKnown = 5_000;
  */
 export async function tailTraces(options: TailOptions): Promise<void> {
   const { signal, lines, onEvent } = options;
-  const known = new Map<string, TraceStatus>();
+  const history = createTailHistory();
   let running = new Set<string>();
   let waitMs = pollMs.min;
   let isTroubled = false;
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
-      const traces = await readLatest(options, isFirst ? undefined : { known, running });
-      const events = traces.reverse().flatMap((trace) => eventOf(trace, known));
+      const { traces, isAll } = await readLatest(options, isFirst ? undefined : { history, running });
+      const events = traces.toReversed().flatMap((trace) => {
+        const event = isFirst ? "new" : history.changeOf(trace);
+        return event ? [{ event, trace }] : [];
+      });
       for (const event of isFirst ? events.slice(Math.max(0, events.length - lines)) : events) onEvent(event);
       running = new Set(traces.filter(({ status }) => status === "running").map(({ id }) => id));
-      remember(known, traces);
+      history.learn(traces, isAll);
       waitMs = events.length > 0 ? pollMs.min : Math.min(pollMs.max, waitMs * 1.5);
       if (isTroubled) options.onRecovery();
       isTroubled = false;
@@ -75,13 +70,13 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * Reads the newest traces, newest first, back to where all are known and none that still ran is missing.
+ * Reads the newest traces, newest first, back to where none is new and none that still ran is missing.
  * @param before what is known, and which of it ran when it was last read; undefined to read a single page
  */
 async function readLatest(
   { api, query, signal }: TailOptions,
-  before: { known: ReadonlyMap<string, TraceStatus>; running: ReadonlySet<string> } | undefined,
-): Promise<ListedTrace[]> {
+  before: { history: TailHistory; running: ReadonlySet<string> } | undefined,
+): Promise<{ traces: ListedTrace[]; isAll: boolean }> {
   const missing = new Set(before?.running);
   const read = new Map<string, ListedTrace>();
   let cursor: string | null = null;
@@ -93,26 +88,8 @@ async function readLatest(
       missing.delete(trace.id);
     }
     cursor = answer.next_cursor;
-    const isNew = answer.traces.some(({ id }) => before?.known.has(id) === false);
-    if (cursor === null || !before || (!isNew && missing.size === 0)) break;
+    const hasNew = answer.traces.some((trace) => before?.history.changeOf(trace) === "new");
+    if (cursor === null || !before || (!hasNew && missing.size === 0)) break;
   }
-  return [...read.values()];
-}
-
-/** Those that were not seen for the longest time are forgotten first. */
-function remember(known: Map<string, TraceStatus>, traces: readonly ListedTrace[]): void {
-  for (const { id, status } of traces) {
-    known.delete(id);
-    known.set(id, status);
-  }
-  for (const id of known.keys()) {
-    if (known.size <= maxKnown) break;
-    known.delete(id);
-  }
-}
-
-function eventOf(trace: ListedTrace, known: ReadonlyMap<string, TraceStatus>): TailEvent[] {
-  const before = known.get(trace.id);
-  if (before === trace.status) return [];
-  return [{ event: before === undefined ? "new" : "changed", trace }];
+  return { traces: [...read.values()], isAll: cursor === null };
 }
