@@ -4,6 +4,7 @@ import stringWidth from "string-width";
 import { toTreeRows } from "./span-tree.js";
 import { cutTo, fit, printable, styleOf } from "./terminal-text.js";
 import { formatDuration, toMicros } from "./time-text.js";
+import { drawEvent, drawList } from "./trace-list-view.js";
 import { drawTrace } from "./trace-view.js";
 
 const start = "2026-06-01T12:00:00.000Z";
@@ -47,7 +48,7 @@ describe("a drawing", () => {
   ];
 
   it.each([1, 40, 80, 120, 200, 5_000])("fits a terminal of %i columns, or of the bound", (columns) => {
-    const drawn = drawTrace(trace(wide), terminal(columns, { NO_COLOR: "1" }), 100);
+    const drawn = drawTrace(trace(wide), terminal(columns, { NO_COLOR: "1" }), { maxSpans: 100 });
     const widths = drawn.split("\n").map((line) => stringWidth(line));
     expect(Math.max(...widths)).toBeLessThanOrEqual(Math.min(200, Math.max(40, columns)));
     expect(drawn).not.toContain("\u001b");
@@ -55,15 +56,87 @@ describe("a drawing", () => {
 
   it("has colours on a terminal alone, and not with NO_COLOR", () => {
     const red = "\u001b[31m";
-    expect(drawTrace(trace(wide), terminal(80), 100)).toContain(red);
-    expect(drawTrace(trace(wide), terminal(80, { NO_COLOR: "1" }), 100)).not.toContain(red);
-    expect(drawTrace(trace(wide), styleOf({}, {}), 100)).not.toContain("\u001b");
+    expect(drawTrace(trace(wide), terminal(80), { maxSpans: 100 })).toContain(red);
+    expect(drawTrace(trace(wide), terminal(80, { NO_COLOR: "1" }), { maxSpans: 100 })).not.toContain(red);
+    expect(drawTrace(trace(wide), styleOf({}, {}), { maxSpans: 100 })).not.toContain("\u001b");
   });
 
   it("marks failed spans and those that run also without colours", () => {
-    const drawn = drawTrace(trace(wide), styleOf({}, {}), 100);
+    const drawn = drawTrace(trace(wide), styleOf({}, {}), { maxSpans: 100 });
     expect(drawn).toMatch(/✗ 👩‍👩‍👧 family/);
     expect(drawn).toMatch(/open .* running +░/);
+  });
+});
+
+describe("what spans took and gave", () => {
+  const content = span("pay", null, {
+    ...{ id: "span-1", name: "pay", status: "error", error: `refused\n${"e".repeat(200)}` },
+    ...{ input: { order: 1042, note: "n".repeat(200) }, output: "two\nlines" },
+  });
+
+  it("is a line each, cut to the width", () => {
+    const lines = drawTrace(trace([content]), terminal(80, { NO_COLOR: "1" }), { maxSpans: 100 }).split("\n");
+    expect(lines.slice(-3)).toEqual([
+      expect.stringMatching(/^ {2}! refused e+…$/),
+      expect.stringMatching(/^ {2}in {2}\{"order":1042,"note":"n+…$/),
+      "  out two lines",
+    ]);
+    expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(80);
+    expect(lines.join()).not.toContain("span-1");
+  });
+
+  it("is whole where asked, with the span's id", () => {
+    const drawn = drawTrace(trace([content]), terminal(80, { NO_COLOR: "1" }), { maxSpans: 100, isFull: true });
+    const lines = drawn.split("\n").slice(-9);
+    expect(lines).toEqual([
+      "  ! refused",
+      `    ${"e".repeat(200)}`,
+      "  id  span-1",
+      "  in  {",
+      '        "order": 1042,',
+      `        "note": "${"n".repeat(200)}"`,
+      "      }",
+      "  out two",
+      "      lines",
+    ]);
+  });
+});
+
+describe("a list", () => {
+  const id = "019c13f2-6c00-7cc3-98c4-dc0c0c07398f";
+  const listed = (status: "success" | "timeout", agent_id: string, name: string) => ({
+    ...{ id, agent_id, name, status, started_at: start, ended_at: start, duration_ms: 1_500 },
+  });
+  const traces = [
+    listed("success", "billing-agent", "Refund order 1042"),
+    listed("timeout", "a".repeat(99), "b".repeat(99)),
+  ];
+
+  it("of a terminal with 80 columns has whole ids, states, agents and names", () => {
+    const lines = drawList(traces, terminal(80, { NO_COLOR: "1" })).split("\n");
+    expect(lines[0]).toMatch(/^ID {36}STATUS {3}AGENT {10}NAME$/);
+    expect(lines[1]).toBe(`${id}  success  billing-agent  Refund order 1042`);
+    expect(lines[2]).toMatch(/^\S{36} {2}timeout {2}a{12}… {2}b{17}…$/);
+  });
+
+  it.each([
+    [80, /^ID +STATUS +AGENT +NAME/],
+    [100, /^ID +STARTED +STATUS +AGENT +NAME/],
+    [120, /^ID +STARTED +DURATION +STATUS +AGENT +NAME/],
+    [200, /^ID +STARTED +DURATION +STATUS +AGENT +NAME/],
+  ])("of %i columns fits", (columns, head) => {
+    const lines = drawList(traces, terminal(columns, { NO_COLOR: "1" })).split("\n");
+    expect(lines[0]).toMatch(head);
+    expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(columns);
+    for (const line of lines.slice(1)) expect(line).toMatch(/(Refund order 1042|b…)$/);
+  });
+
+  it("of events has agents and names at 80 columns too", () => {
+    const [trace] = traces;
+    if (!trace) throw new Error("There is one");
+    const line = drawEvent({ event: "new", trace }, terminal(80, { NO_COLOR: "1" }));
+    expect(line).toBe(`12:00:00  success  ${id}  billing-a…  Refund ord…`);
+    expect(drawEvent({ event: "new", trace }, styleOf({}, {}))).toContain(`${start}  success     1.5 s  ${id}`);
   });
 });
 

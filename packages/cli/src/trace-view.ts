@@ -17,11 +17,16 @@ interface Window {
   length: number;
 }
 
-/**
- * Draws a trace: what it is, then its spans as a tree with bars for their time.
- * @param maxSpans how many spans are drawn; of the others it is told how many there are
- */
-export function drawTrace(trace: Trace, style: TerminalStyle, maxSpans: number): string {
+/** How much of a trace is drawn. */
+export interface DrawOptions {
+  /** How many spans are drawn; of the others it is told how many there are. */
+  maxSpans: number;
+  /** Whether inputs, outputs, errors and metadata are whole instead of a line each, and spans have their ids. */
+  isFull?: boolean;
+}
+
+/** Draws a trace: what it is, then its spans as a tree with bars for their time, and what they took, gave and failed with. */
+export function drawTrace(trace: Trace, style: TerminalStyle, { maxSpans, isFull = false }: DrawOptions): string {
   const window = windowOf(trace);
   const rows: TreeRow[] = [];
   let failedBeyond = 0;
@@ -29,8 +34,8 @@ export function drawTrace(trace: Trace, style: TerminalStyle, maxSpans: number):
     if (rows.length < maxSpans) rows.push(row);
     else if (row.span.status === "error") failedBeyond++;
   }
-  const parts = [style.bold(printable(trace.name)), drawFields(trace, style)];
-  if (rows.length > 0) parts.push("", ...drawRows(rows, window, style));
+  const parts = [style.bold(printable(trace.name)), drawFields(trace, style, isFull)];
+  if (rows.length > 0) parts.push("", ...drawRows(rows, window, style, isFull));
   const beyond = trace.spans.length - rows.length;
   if (beyond > 0) {
     const failed = failedBeyond > 0 ? `, ${count(failedBeyond)} of them with an error` : "";
@@ -39,7 +44,8 @@ export function drawTrace(trace: Trace, style: TerminalStyle, maxSpans: number):
   return parts.join("\n");
 }
 
-function drawFields(trace: Trace, style: TerminalStyle): string {
+function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string {
+  const metadata = trace.metadata && printable(JSON.stringify(trace.metadata));
   const failed = trace.spans.filter(({ status }) => status === "error").length;
   const ended = trace.ended_at === null ? "" : ` to ${trace.ended_at}, ${durationOf(trace)}`;
   const fields = {
@@ -48,12 +54,12 @@ function drawFields(trace: Trace, style: TerminalStyle): string {
     status: trace.status,
     time: `${trace.started_at}${ended}`,
     spans: `${count(trace.spans.length)}${failed > 0 ? `, ${count(failed)} with an error` : ""}`,
-    ...(trace.metadata && { metadata: cutTo(printable(JSON.stringify(trace.metadata)), style.width - 10) }),
+    ...(metadata && { metadata: isFull ? metadata : cutTo(metadata, style.width - 10) }),
   };
   return formatFields(fields);
 }
 
-function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle): string[] {
+function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle, isFull: boolean): string[] {
   const longest = Math.max(...rows.map(({ span, branch }) => branch.length + stringWidth(labelOf(span))), 4);
   const room = style.width - 2 * (timeWidth + gap.length);
   const nameWidth = Math.min(longest, Math.max(16, Math.floor(room / 2)));
@@ -73,11 +79,32 @@ function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle
     const duration = (span.ended_at === null ? "running" : durationOf(span)).padStart(timeWidth);
     const bar = hasBars ? [drawBar(span, window, barWidth)] : [];
     const line = [name, start, duration, ...bar].join(gap).trimEnd();
-    if (span.error === null) return [isFailed ? style.red(line) : line];
-    const indent = `${" ".repeat(Math.min(branch.length, nameWidth - 8))}  ! `;
-    return [style.red(line), style.red(indent + cutTo(printable(span.error), style.width - indent.length))];
+    const indent = " ".repeat(Math.max(0, Math.min(branch.length, nameWidth - 8)) + 2);
+    return [isFailed || span.error !== null ? style.red(line) : line, ...drawContent(span, indent, style, isFull)];
   });
   return [style.dim(head.trimEnd()), ...lines];
+}
+
+/** What a span failed with, took and gave, below its line. */
+function drawContent(span: Span, indent: string, style: TerminalStyle, isFull: boolean): string[] {
+  const draw = (mark: string, value: unknown) => {
+    if (value === null || value === undefined) return [];
+    const start = indent + mark;
+    if (!isFull)
+      return [start + cutTo(printable(textOf(value).slice(0, style.width * 16)), style.width - start.length)];
+    const [first = "", ...more] = textOf(value, 2).split(/\r\n|\r|\n/);
+    return [start + printable(first), ...more.map((each) => " ".repeat(start.length) + printable(each))];
+  };
+  return [
+    ...draw("! ", span.error).map(style.red),
+    ...(isFull ? draw("id  ", span.id) : []).map(style.dim),
+    ...draw("in  ", span.input).map(style.dim),
+    ...draw("out ", span.output).map(style.dim),
+  ];
+}
+
+function textOf(value: unknown, indent?: number): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, indent);
 }
 
 /** A failed span is marked in its name, since colours may be off. */

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, TraceQuery, TraceStatus } from "@waymark/client";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Act, CommandContext, Outcome } from "../command-context.js";
-import { formatTable } from "../table.js";
-import { cutTo, fit, printable, styleOf, type TerminalStyle, toJsonLine } from "../terminal-text.js";
-import { formatDuration } from "../time-text.js";
+import { styleOf, toJsonLine } from "../terminal-text.js";
+import { drawEvent, drawList } from "../trace-list-view.js";
 import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../trace-service.js";
-import { type TailEvent, tailTraces } from "../trace-tail.js";
+import { tailTraces } from "../trace-tail.js";
 import { drawTrace } from "../trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
@@ -43,6 +42,7 @@ export function addTraceCommands(program: Command, act: Act): void {
     .addOption(
       new Option("--spans <n>", "draw at most so many spans").default(200).argParser(wholeNumber(1, 1_000_000)),
     )
+    .option("--full", "show inputs, outputs and errors whole, and the ids of spans")
     .action(act(show));
 
   addFilters(trace.command("tail").description("print new traces and changes of status as they come, until Ctrl-C"))
@@ -83,30 +83,16 @@ async function list(context: CommandContext, options: ListOptions): Promise<Outc
   return { value, text: value.length > 0 ? drawList(value, styleOf(context.stdout, context.env)) : "There are none." };
 }
 
-function drawList(traces: readonly ListedTrace[], style: TerminalStyle): string {
-  const rows = traces.map(({ id, started_at, duration_ms, status, agent_id, name }) => ({
-    id,
-    started: started_at,
-    duration: duration_ms === null ? null : formatDuration(duration_ms * 1_000),
-    status,
-    agent: cutTo(printable(agent_id), 40),
-    name,
-  }));
-  const table = formatTable(["id", "started", "duration", "status", "agent", "name"], rows);
-  if (!style.isTerminal) return table;
-  const lines = table.split("\n").map((line) => cutTo(line, style.width));
-  return lines.map((line, n) => (isFailed(traces[n - 1]?.status) ? style.red(line) : line)).join("\n");
-}
-
 async function show(
   context: CommandContext,
   id: string,
-  options: ServiceOptions & { spans: number },
+  options: ServiceOptions & { spans: number; full?: boolean },
 ): Promise<Outcome> {
   const api = connectService(context.env, options);
   try {
     const value = await api.getTrace(id);
-    return { value, text: drawTrace(value, styleOf(context.stdout, context.env), options.spans) };
+    const drawing = { maxSpans: options.spans, isFull: options.full === true };
+    return { value, text: drawTrace(value, styleOf(context.stdout, context.env), drawing) };
   } catch (error) {
     throw explainCall(error);
   }
@@ -144,24 +130,6 @@ async function tail(
     throw explainCall(error);
   }
   return interrupt.aborted ? { exitCode: interruptedExitCode } : {};
-}
-
-function drawEvent({ trace }: TailEvent, style: TerminalStyle): string {
-  const { id, started_at, ended_at, duration_ms, status, agent_id, name } = trace;
-  const line = [
-    status === "running" ? started_at : (ended_at ?? started_at),
-    status.padEnd(7),
-    (duration_ms === null ? "-" : formatDuration(duration_ms * 1_000)).padStart(8),
-    id,
-    fit(printable(agent_id), 16),
-    printable(name),
-  ].join("  ");
-  const cut = style.isTerminal ? cutTo(line, style.width) : line;
-  return isFailed(status) ? style.red(cut) : cut;
-}
-
-function isFailed(status: TraceStatus | undefined): boolean {
-  return status === "error" || status === "timeout";
 }
 
 function parseStatuses(text: string): TraceStatus[] {
