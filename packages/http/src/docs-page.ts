@@ -105,6 +105,9 @@ function typeName(schema: JsonSchema): string {
 function curl({ path, method, operation, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
   if (needsKey && !operation.security) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  for (const { in: place, name, example: value } of operation.parameters) {
+    if (place === "header" && value !== undefined) lines.push(`  -H '${name}: ${value}'`);
+  }
   if (example !== undefined) {
     lines.push(`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
   }

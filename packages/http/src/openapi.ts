@@ -24,6 +24,7 @@ export interface OpenApiParameter {
   /** Of a list: whether each value is a parameter of its own, or all are one with commas between. */
   explode?: boolean;
   schema: JsonSchema;
+  example?: string;
 }
 
 interface OpenApiMedia {
@@ -123,7 +124,16 @@ function queryParameters(each: Route, schemas: NamedSchemas): OpenApiParameter[]
 }
 
 function headerParameters(each: Route): OpenApiParameter[] {
-  return each.takesIdempotencyKey ? [idempotencyKeyParameter] : [];
+  const read = Object.entries(each.headers ?? {}).map(
+    ([name, header]): OpenApiParameter => ({
+      name,
+      in: "header",
+      required: false,
+      schema: { type: "string" },
+      ...header,
+    }),
+  );
+  return each.takesIdempotencyKey ? [idempotencyKeyParameter, ...read] : read;
 }
 
 function describeAnswer(answer: DocumentedAnswer, schemas: NamedSchemas): OpenApiOperation["responses"][string] {

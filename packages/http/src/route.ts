@@ -63,6 +63,8 @@ export interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> exte
   /** Whether it takes the header `Idempotency-Key`; the handler sees to what that promises. */
   takesIdempotencyKey?: boolean;
   bodyExample?: unknown;
+  /** Headers that the route reads, with an example each; the example request of the documentation has them. */
+  headers?: Readonly<Record<string, { description: string; example: string }>>;
   answers: Readonly<Record<number, DocumentedAnswer>>;
   handle(input: RouteInput<z.output<Query>, z.output<Body>>): Promise<Answer>;
 }
