@@ -14,6 +14,8 @@ async function createCollectorApp() {
   return createApp({
     collector: { collect: async () => ({ dropped: null }) },
     readClient: createClientReader({ trustedProxies: ["127.0.0.1"], countryHeader: undefined, countries }),
+    addressOf: (request) => request.socket.remoteAddress ?? "",
+    eventsPerSecond: { perAddress: 0, perSite: 0 },
     isSpam: () => false,
     script: "",
     checks: { required: {} },

@@ -9,10 +9,11 @@ import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
 import type pg from "pg";
+import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createClientReader } from "./event/read-client.js";
+import { createAddressReader, createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
 
 /** A browser's description that nobody takes for a bot's. */
@@ -25,6 +26,9 @@ export interface TestAppOptions {
   trustedProxies?: string[];
   countryHeader?: string;
   maxWaiting?: number;
+  /** Without limits unless given. */
+  eventsPerSecond?: { perAddress?: number; perSite?: number };
+  log?: Logger;
 }
 
 /** What a test file works with: the real app on a database of its own. */
@@ -45,13 +49,21 @@ export interface TestApp {
 export function useApp(options: TestAppOptions = {}): TestApp {
   const database = useDatabase();
   const uuid = createUuidV7();
-  const { trustedProxies = [], countryHeader, maxWaiting } = options;
+  const { trustedProxies = [], countryHeader, maxWaiting, eventsPerSecond, log } = options;
   const registry = createRegistry("collector");
   let app: Express | undefined;
 
   beforeAll(async () => {
     const [countries, isSpam] = await Promise.all([openCountryDirectory(undefined), makeSpamCheck()]);
-    app = openApp(database.pool, registry, { countries, isSpam, trustedProxies, countryHeader, maxWaiting });
+    app = openApp(database.pool, registry, {
+      countries,
+      isSpam,
+      trustedProxies,
+      countryHeader,
+      maxWaiting,
+      eventsPerSecond,
+      log,
+    });
   });
   const running = () => {
     if (!app) throw new Error("The app starts in beforeAll");
@@ -81,6 +93,8 @@ interface Parts {
   trustedProxies: string[];
   countryHeader: string | undefined;
   maxWaiting: number | undefined;
+  eventsPerSecond?: TestAppOptions["eventsPerSecond"] | undefined;
+  log?: Logger | undefined;
 }
 
 /** The real app on a pool, also one without a database behind it. */
@@ -89,10 +103,12 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
   return createApp({
     collector: createCollector({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
     readClient: createClientReader(parts),
+    addressOf: createAddressReader(parts.trustedProxies),
+    eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },
     isSpam,
     script,
     checks: { required: { database: () => pool.query("SELECT 1") } },
-    log: createLogger({ service: "collector", level: "silent" }),
+    log: parts.log ?? createLogger({ service: "collector", level: "silent" }),
     registry,
   });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { openCountryDirectory } from "@waymark/analytics";
 import { createPool } from "@waymark/database";
 import { createRegistry } from "@waymark/service";
+import { pino } from "pino";
 import request from "supertest";
 import { firefox, openApp, useApp } from "./app.fixture.js";
 
@@ -20,7 +21,7 @@ describe("the collector", () => {
     const { schema } = requestBody.content["application/json"];
     expect(schema.required).toEqual(["name", "url", "domain"]);
     expect(Object.keys(schema.properties)).toEqual(["name", "url", "domain", "referrer", "props", "h"]);
-    expect(Object.keys(responses)).toEqual(["202", "400", "413", "503"]);
+    expect(Object.keys(responses)).toEqual(["202", "400", "413", "429", "503"]);
     const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
     expect(docs.text).not.toContain("Authorization");
   });
@@ -37,10 +38,31 @@ describe("the collector", () => {
   });
 });
 
-describe("when too many events wait", () => {
-  const test = useApp({ maxWaiting: 1 });
+describe("the example of /docs", () => {
+  const test = useApp();
 
-  it("answers 503 and when to come back, and recovers", async () => {
+  it("is recorded when it is pasted", async () => {
+    const { id } = await test.makeSite();
+    await test.pool.query("UPDATE site SET domain = 'example.com' WHERE id = $1", [id]);
+    const { text } = await request(test.app).get("/docs").expect(200);
+    const pasted = text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+    const [, method, path, words = ""] =
+      /curl -X (POST) http:\/\/[^/]+(\/api\/event)((?:.|\n)*?)<\/pre>/.exec(pasted) ?? [];
+    expect([method, path]).toEqual(["POST", "/api/event"]);
+    const headers = [...words.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name, value]) => [name, value]);
+    const body = /-d '([^']+)'/.exec(words)?.[1];
+    const answer = await request(test.app).post("/api/event").set(Object.fromEntries(headers)).send(body).expect(202);
+    expect(answer.headers).not.toHaveProperty("x-waymark-dropped");
+    expect(await test.readEvents(id)).toMatchObject([{ name: "signup", props: { plan: "pro" } }]);
+  });
+});
+
+describe("when too many events wait", () => {
+  const lines: string[] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => void lines.push(line) });
+  const test = useApp({ maxWaiting: 1, log });
+
+  it("answers 503 and when to come back, counts that, logs no error, and recovers", async () => {
     const { id, domain } = await test.makeSite();
     const event = { n: "pageview", u: `https://${domain}/`, d: domain };
     await test.post(event).expect(202);
@@ -48,10 +70,17 @@ describe("when too many events wait", () => {
     const refused = answers.filter(({ status }) => status === 503);
     expect(refused.length).toBeGreaterThan(0);
     for (const { headers, body } of refused) {
-      expect(body).toEqual({ error: "Service temporarily unavailable" });
+      expect(body).toEqual({
+        error: "Service temporarily unavailable",
+        reason: "Too many events wait to be written",
+      });
       expect(Number(headers["retry-after"])).toBeGreaterThanOrEqual(1);
     }
     await test.post(event).expect(202);
+    expect(lines).toEqual([]);
+    expect(await test.registry.metrics()).toMatch(
+      new RegExp(`waymark_refused_total\\{limit="waiting_events",scope="service".*\\} ${refused.length}`),
+    );
     const written = answers.filter(({ status }) => status === 202).length + 2;
     expect(await test.readEvents(id)).toHaveLength(written);
   });

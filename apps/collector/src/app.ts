@@ -1,10 +1,9 @@
 import type { Collector } from "@waymark/analytics";
-import { WriterFullError } from "@waymark/analytics";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import { createRefusals, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
-import express, { type Express } from "express";
+import express, { type Express, type Request } from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { describeCollector } from "./api.js";
@@ -13,6 +12,7 @@ import { collectEventRoute } from "./event/collect-event.route.js";
 import { createBeaconReader } from "./event/read-beacon.js";
 import type { ClientReader } from "./event/read-client.js";
 import type { SpamCheck } from "./event/spam-referrers.js";
+import { createEventLimits } from "./limits/event-limits.js";
 import { getScriptRoute } from "./script/get-script.route.js";
 
 /** What the collector's service works with. */
@@ -20,6 +20,10 @@ export interface AppDeps {
   collector: Pick<Collector, "collect">;
   readClient: ClientReader;
   isSpam: SpamCheck;
+  /** A client's address, as the limits tell clients apart. */
+  addressOf(request: Request): string;
+  /** Limits of an address and of a site; 0 for none. */
+  eventsPerSecond: { perAddress: number; perSite: number };
   /** The tracker, as browsers get it. */
   script: string;
   checks: ReadinessChecks;
@@ -29,7 +33,9 @@ export interface AppDeps {
 
 /** The collector's service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const routes = [collectEventRoute(deps), getScriptRoute(deps)];
+  const refusals = createRefusals(deps.registry);
+  const limits = createEventLimits({ ...deps.eventsPerSecond, addressOf: deps.addressOf, refusals });
+  const routes = [collectEventRoute({ ...deps, limits, refusals }), getScriptRoute(deps)];
   const api = describeCollector(routes);
 
   const app = express();
@@ -38,12 +44,10 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext(deps));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(["/api/event", "/js"], allowAnyOrigin);
-  mountRoutes(app, routes, { basePath: api.basePath, readBody: createBeaconReader() });
+  app.post("/api/event", limits.admitAddress);
+  const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
+  mountRoutes(app, routes, { basePath: api.basePath, readBody });
   app.use(notFoundHandler);
-  app.use(errorHandler({ isUnavailable, log: deps.log }));
+  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof WriterFullError || isDatabaseUnavailable(error);
 }

@@ -13,6 +13,7 @@ describe("loadConfig", () => {
       countryDatabase: undefined,
       countryHeader: undefined,
       referrerSpamList: undefined,
+      eventsPerSecond: { perAddress: 50, perSite: 500 },
     });
   });
 

@@ -1,4 +1,4 @@
-import { commonVariables, portVariable, readEnv } from "@waymark/service";
+import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
 import proxyAddr from "proxy-addr";
 import { z } from "zod";
 
@@ -31,6 +31,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       .regex(/^[\w-]+$/, "must be the name of a header")
       .optional(),
     REFERRER_SPAM_LIST: z.string().optional(),
+    COLLECTOR_RATE_LIMIT_PER_ADDRESS: integerVariable({ min: 0, max: 1_000_000 }).default(50),
+    COLLECTOR_RATE_LIMIT_PER_SITE: integerVariable({ min: 0, max: 1_000_000 }).default(500),
   });
   return {
     http: { host: read.HOST, port: read.COLLECTOR_PORT },
@@ -44,6 +46,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     countryDatabase: read.COUNTRY_DATABASE,
     countryHeader: read.COUNTRY_HEADER,
     referrerSpamList: read.REFERRER_SPAM_LIST,
+    eventsPerSecond: {
+      perAddress: read.COLLECTOR_RATE_LIMIT_PER_ADDRESS,
+      perSite: read.COLLECTOR_RATE_LIMIT_PER_SITE,
+    },
   };
 }
 

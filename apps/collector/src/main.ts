@@ -14,7 +14,7 @@ import type { Logger } from "pino";
 import { createApp } from "./app.js";
 import { type Config, loadConfig } from "./config.js";
 
-import { createClientReader } from "./event/read-client.js";
+import { createAddressReader, createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers } from "./event/spam-referrers.js";
 
 /** Requests in hand get this long after a stop was asked for. */
@@ -40,7 +40,9 @@ async function start(config: Config, log: Logger) {
   const checks = { required: { database: () => pool.query("SELECT 1") } };
   const { trustedProxies, countryHeader } = config;
   const readClient = createClientReader({ trustedProxies, countryHeader, countries });
-  const app = createApp({ collector, readClient, isSpam, script, checks, log, registry });
+  const addressOf = createAddressReader(trustedProxies);
+  const { eventsPerSecond } = config;
+  const app = createApp({ collector, readClient, addressOf, eventsPerSecond, isSpam, script, checks, log, registry });
   const operations = await openOperationsServer({
     ...config.metrics,
     registry,

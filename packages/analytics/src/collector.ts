@@ -38,9 +38,13 @@ export type DropReason = "unknown-domain" | "bot";
 export interface Collector {
   /**
    * Resolves once the event is committed, or with the reason why it is none.
-   * @throws WriterFullError when too many wait, or what the database threw
+   * @param admit told of the sites that the event is for; what it throws refuses the event
+   * @throws WriterFullError or SiteDirectoryFullError when too many wait, or what the database threw
    */
-  collect(beacon: Beacon): Promise<{ dropped: DropReason } | { dropped: null }>;
+  collect(
+    beacon: Beacon,
+    admit?: (siteIds: readonly string[]) => void,
+  ): Promise<{ dropped: DropReason } | { dropped: null }>;
   /** Resolves when all that waits is written; what comes later is refused. */
   drain(): Promise<void>;
 }
@@ -89,15 +93,16 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
   };
 
   return {
-    async collect(beacon) {
+    async collect(beacon, admit) {
       const found = (await Promise.all(beacon.domains.map((domain) => sites.find(domain)))).flat();
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
+      const unique = new Map(found.map((site) => [site.id, site]));
+      admit?.([...unique.keys()]);
       const at = `${new Date(now()).toISOString().slice(0, -1)}000Z`;
       const day = at.slice(0, 10);
       const salt = (await salts.saltsOf([day])).get(day);
       if (!salt) throw new Error(`There is no salt for ${day}`);
-      const unique = new Map(found.map((site) => [site.id, site]));
       await writer.write([...unique.values()].map((site) => toEvent(beacon, site, at, salt)));
       return { dropped: null };
     },

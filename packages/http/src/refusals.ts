@@ -12,8 +12,11 @@ export interface Refusals {
    * @param reason a sentence for the client that names the limit and its size
    */
   account(limit: string, reason: string, retryAfter?: number): AppError;
-  /** 429: one key or client sends more requests than it may in a second. */
-  rate(limit: number, retryAfter: number): AppError;
+  /**
+   * 429: one key or client sends more requests than it may in a second.
+   * @param what names the limit in the metric, with a sentence for the client, where it is not that of a key's requests
+   */
+  rate(limit: number, retryAfter: number, what?: { name: string; reason: string }): AppError;
   /** 503: all clients together have reached what this instance holds. */
   service(limit: string, reason: string, retryAfter?: number): AppError;
 }
@@ -37,10 +40,13 @@ export function createRefusals(registry: Registry): Refusals {
   return {
     account: refuse("account_busy", "account"),
     service: refuse("busy", "service"),
-    rate(limit, retryAfter) {
-      counter.inc({ limit: "requests_per_second", scope: "account" });
+    rate(limit, retryAfter, what) {
+      counter.inc({ limit: what?.name ?? "requests_per_second", scope: "account" });
       const headers = { "Retry-After": String(retryAfter) };
-      return new AppError("rate_limited", { details: { limit, retry_after: retryAfter }, headers });
+      return new AppError("rate_limited", {
+        details: { limit, retry_after: retryAfter, ...(what && { reason: what.reason }) },
+        headers,
+      });
     },
   };
 }

@@ -1,7 +1,9 @@
-import type { Collector, DropReason } from "@waymark/analytics";
-import { type Answer, errorSchema, type Route, route, validationErrorSchema } from "@waymark/http";
+import { type Collector, type DropReason, SiteDirectoryFullError, WriterFullError } from "@waymark/analytics";
+import type { AppError } from "@waymark/errors";
+import { type Answer, errorSchema, type Refusals, type Route, route, validationErrorSchema } from "@waymark/http";
 import { Counter, type Registry } from "prom-client";
 import { z } from "zod";
+import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody } from "./beacon.schema.js";
 import type { ClientReader } from "./read-client.js";
 import type { SpamCheck } from "./spam-referrers.js";
@@ -10,6 +12,8 @@ export interface CollectEventDeps {
   collector: Pick<Collector, "collect">;
   readClient: ClientReader;
   isSpam: SpamCheck;
+  limits: Pick<EventLimits, "countDomains" | "admitSites">;
+  refusals: Refusals;
   registry: Registry;
 }
 
@@ -29,7 +33,8 @@ The content type does not count: the body is read as JSON. Every key has a short
 `;
 
 /** Takes in one page view or custom event. */
-export function collectEventRoute({ collector, readClient, isSpam, registry }: CollectEventDeps): Route {
+export function collectEventRoute(deps: CollectEventDeps): Route {
+  const { collector, readClient, isSpam, limits, refusals, registry } = deps;
   const drops = new Counter({
     name: "waymark_events_dropped_total",
     help: "Events that were taken in and not recorded, by reason",
@@ -51,6 +56,12 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
     // Clients of Plausible and proxies add what they like.
     lenientQuery: [],
     body: beaconBody,
+    headers: {
+      "User-Agent": {
+        description: "The browser's own description. Without a browser's, as curl's, the event is a bot's and left out",
+        example: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+      },
+    },
     bodyExample: { name: "signup", url: "https://example.com/join", domain: "example.com", props: { plan: "pro" } },
     answers: {
       202: {
@@ -71,9 +82,24 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
         schema: errorSchema({ limit_bytes: z.number() }),
         example: { error: "Body too large", limit_bytes: 65_536 },
       },
+      429: {
+        description: "The address or the site has had its events of this second; or too much of it is in hand",
+        schema: errorSchema({
+          limit: z.number().optional(),
+          retry_after: z.number().optional(),
+          reason: z.string().optional(),
+        }),
+        example: {
+          error: "Rate limit exceeded",
+          limit: 50,
+          retry_after: 1,
+          reason: "An address may send 50 events a second; bodies count once for each 4 KiB",
+        },
+        headers: ["Retry-After"],
+      },
       503: {
-        description: "The database cannot be reached, or too many events wait to be written",
-        schema: errorSchema(),
+        description: "The database cannot be reached, or too many events wait to be written; `reason` then says so",
+        schema: errorSchema({ reason: z.string().optional() }),
         example: { error: "Service temporarily unavailable" },
         headers: ["Retry-After"],
       },
@@ -83,10 +109,22 @@ export function collectEventRoute({ collector, readClient, isSpam, registry }: C
       if (isSpam(referrer)) return drop("referrer-spam");
       const from = referrer !== null && isWithin(url, referrer) ? null : referrer;
       const event = { name, url, isHashPath: h, domains: domain, referrer: from, props };
-      const { dropped } = await collector.collect({ ...event, ...readClient(request) });
+      limits.countDomains(request, domain.length);
+      const admit = (siteIds: readonly string[]) => limits.admitSites(request, siteIds);
+      const { dropped } = await collector.collect({ ...event, ...readClient(request) }, admit).catch((error) => {
+        throw toRefusal(refusals, error) ?? error;
+      });
       return dropped === null ? accepted : drop(dropped);
     },
   });
+}
+
+/** The refusal for what was not taken in because too much of it waits; undefined for anything else. */
+function toRefusal(refusals: Refusals, error: unknown): AppError | undefined {
+  if (error instanceof SiteDirectoryFullError) return refusals.service("domain_lookups", error.message);
+  if (!(error instanceof WriterFullError)) return undefined;
+  if (error.limit === "site") return refusals.account("site_waiting_events", error.message);
+  return refusals.service(error.limit === "total" ? "waiting_events" : "site_lock", error.message);
 }
 
 /** A page of a site may be on another host than its domain says; who follows a link there has not come from elsewhere. */

@@ -1,4 +1,4 @@
-import { createBodyReader, type JsonBody } from "@waymark/http";
+import { type BodyBudget, createBodyReader, type JsonBody } from "@waymark/http";
 import type { Request, Response } from "express";
 
 /** Browsers send no more than this with `sendBeacon`, or with `fetch` and `keepalive` (Fetch standard). */
@@ -7,11 +7,12 @@ const bodyLimitBytes = 65_536;
 /**
  * Reads the body of an event, whatever its content type: browsers send `text/plain`, which needs no preflight, and curl
  * `application/x-www-form-urlencoded`. Short keys become the long ones.
+ * @param countBytes told the size of each body
  */
-export function createBeaconReader() {
-  const readBody = createBodyReader(bodyLimitBytes, { isAnyTypeJson: true });
+export function createBeaconReader(budget: BodyBudget, countBytes: (request: Request, bytes: number) => void) {
+  const readBody = createBodyReader(bodyLimitBytes, { isAnyTypeJson: true, budget });
   return async (request: Request, response: Response): Promise<JsonBody> => {
-    const body = await readBody(request, response, {});
+    const body = await readBody(request, response, {}, (bytes) => countBytes(request, bytes.length));
     return {
       name: body["name"] ?? body["n"],
       url: body["url"] ?? body["u"],

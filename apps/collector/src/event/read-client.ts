@@ -30,22 +30,31 @@ const userAgentMaxLength = 1_024;
  * `X-Forwarded-For` that no trusted proxy has: whatever a client writes there itself stands further left and is not read.
  */
 export function createClientReader({ trustedProxies, countryHeader, countries }: ClientReaderOptions): ClientReader {
+  const addressOf = createAddressReader(trustedProxies);
   const isTrusted = proxyAddr.compile([...trustedProxies]);
-  const read = (request: Request) => {
-    const peer = request.socket.remoteAddress ?? "";
-    const forwarded = proxyAddr(request, isTrusted);
-    return { peer, ip: withoutMapping(isIP(forwarded) === 0 ? peer : forwarded) };
-  };
   const readCountry = (request: Request, peer: string) =>
     countryHeader !== undefined && isIP(peer) !== 0 && isTrusted(peer, 0)
       ? countryCode(request.get(countryHeader))
       : undefined;
 
   return (request) => {
-    const { peer, ip } = read(request);
-    const country = readCountry(request, peer) ?? countries.countryOf(ip);
+    const ip = addressOf(request);
+    const country = readCountry(request, peerOf(request)) ?? countries.countryOf(ip);
     return { ip, userAgent: cut(request.get("user-agent") ?? ""), country };
   };
+}
+
+/** Makes the function that gives a client's address alone. */
+export function createAddressReader(trustedProxies: readonly string[]): (request: Request) => string {
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  return (request) => {
+    const forwarded = proxyAddr(request, isTrusted);
+    return withoutMapping(isIP(forwarded) === 0 ? peerOf(request) : forwarded);
+  };
+}
+
+function peerOf(request: Request): string {
+  return request.socket.remoteAddress ?? "";
 }
 
 /** An IPv4 address that a socket for both versions shows as IPv6 is the same visitor as on one for IPv4. */
