@@ -24,7 +24,18 @@ export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService):
   return rows[0];
 }
 
-/** Notes that keys were used; fires no change notification, since the trigger looks at other columns. */
-export async function markKeysUsed(pool: pg.Pool, keyIds: readonly string[], at: Date): Promise<void> {
-  await pool.query("UPDATE api_key SET last_used_at = $2 WHERE id = ANY($1::uuid[])", [keyIds, at]);
+/**
+ * Notes when keys were used last, never earlier than noted already and never after a revocation: a use that was under way
+ * when the key was revoked counts as one at that moment. A probe of `api_key_pkey` per key. Fires no change notification,
+ * since the trigger looks at other columns.
+ */
+const markKeysUsedSql = `
+  UPDATE api_key AS k SET last_used_at = LEAST(u.at, k.revoked_at)
+  FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
+  WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < LEAST(u.at, k.revoked_at))`;
+
+/** @param uses when each key was used last, in milliseconds since 1970, by key id */
+export async function markKeysUsed(pool: pg.Pool, uses: ReadonlyMap<string, number>): Promise<void> {
+  const times = Array.from(uses.values(), (millis) => new Date(millis).toISOString());
+  await pool.query(markKeysUsedSql, [[...uses.keys()], times]);
 }

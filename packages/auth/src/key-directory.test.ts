@@ -127,4 +127,49 @@ describe("createKeyDirectory", () => {
     await directory.stop();
     expect((await listKeys(prisma, accountId))[0]?.last_used_at).not.toBeNull();
   });
+
+  it("writes down the moment of the use, and none after the revocation", async () => {
+    let millis = Date.parse("2026-01-01T10:00:00Z");
+    const { directory } = openDirectory(() => millis);
+    const [used, revoked] = [await makeKey(), await makeKey()];
+    for (const { key } of [used, revoked]) await directory.find(key);
+    const revokedAt = new Date("2026-01-01T09:59:59.500Z");
+    await prisma.apiKey.update({ where: { id: revoked.id }, data: { revokedAt } });
+    millis += 30_000;
+    await directory.stop();
+    expect((await listKeys(prisma, used.accountId))[0]?.last_used_at).toBe("2026-01-01T10:00:00.000Z");
+    expect((await listKeys(prisma, revoked.accountId))[0]).toMatchObject({
+      last_used_at: revokedAt.toISOString(),
+      revoked_at: revokedAt.toISOString(),
+    });
+  });
+
+  it("does not answer a request that comes after a revocation by a look-up that began before it", async () => {
+    const asked: (() => void)[] = [];
+    // Holds back the answer of the first look-up, as a slow network does.
+    const pool = new Proxy(database.pool, {
+      get(target, property) {
+        if (property !== "query") return Reflect.get(target, property);
+        return async (...args: [string]) => {
+          const answer = await target.query(...args);
+          await new Promise<void>((resolve) => {
+            if (asked.push(resolve) > 1) resolve();
+          });
+          return answer;
+        };
+      },
+    });
+    const directory = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
+    directories.push(directory);
+    await listening();
+    const { key, id, accountId } = await makeKey();
+    const before = directory.find(key);
+    await until(async () => asked.length === 1);
+    await revokeKey(prisma, id);
+    const joined = () => new Promise<string>((resolve) => setTimeout(resolve, 200, "joined"));
+    await until(async () => (await Promise.race([directory.find(key), joined()])) === undefined);
+    asked[0]?.();
+    expect((await before)?.accountId).toBe(accountId);
+    expect(await directory.find(key)).toBeUndefined();
+  });
 });

@@ -2,7 +2,8 @@ import { listenForAccessChanges } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { hashApiKey, isApiKeyOf, type KeyService } from "./api-key.js";
-import { findKey, markKeysUsed, type Principal } from "./find-key.query.js";
+import { findKey, type Principal } from "./find-key.query.js";
+import { createKeyUses } from "./key-uses.js";
 
 /** Principals remembered at most; the one looked up longest ago makes room. */
 const maxEntries = 10_000;
@@ -10,8 +11,6 @@ const maxEntries = 10_000;
 const heardLifeMs = 60_000;
 /** How long an entry lives while the listener is down and a revocation would go unheard. */
 const unheardLifeMs = 3_000;
-/** How often the use of keys is written down. */
-const flushIntervalMs = 30_000;
 
 export interface KeyDirectoryOptions {
   service: KeyService;
@@ -45,8 +44,9 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   const { service, pool, log, now = Date.now } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Principal | undefined>>();
-  let used = new Set<string>();
+  const uses = createKeyUses({ pool, log });
   let isListening = false;
+  let isDeafTold = false;
   // Counts changes heard: what was read from the database before a change must not be remembered after it.
   let changes = 0;
 
@@ -55,13 +55,22 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     onChange: (accountId) => {
       changes++;
       for (const [hash, entry] of entries) if (entry.principal.accountId === accountId) entries.delete(hash);
+      // Whose keys they look up is not known; a request that comes now must not get an answer from before the change.
+      loading.clear();
     },
     onState: (listening) => {
       changes++;
       isListening = listening;
       entries.clear();
+      loading.clear();
+      if (listening) isDeafTold = false;
     },
-    onError: (error) => log.warn({ err: error }, "changes of keys and plans are not heard; looking keys up more often"),
+    onError: (error) => {
+      // It tries again twice a second.
+      const level = isDeafTold ? "debug" : "warn";
+      isDeafTold = true;
+      log[level]({ err: error }, "changes of keys and plans are not heard; looking keys up more often");
+    },
   });
 
   async function load(hash: Buffer, id: string): Promise<Principal | undefined> {
@@ -76,26 +85,23 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     return principal;
   }
 
+  function loadOnce(hash: Buffer, id: string): Promise<Principal | undefined> {
+    const pending = loading.get(id);
+    if (pending) return pending;
+    const started = load(hash, id).finally(() => {
+      if (loading.get(id) === started) loading.delete(id);
+    });
+    loading.set(id, started);
+    return started;
+  }
+
   async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
     entries.delete(id);
-    const pending = loading.get(id) ?? load(hash, id).finally(() => loading.delete(id));
-    loading.set(id, pending);
-    const principal = await pending;
-    if (principal) used.add(principal.keyId);
+    const usedAt = now();
+    const principal = await loadOnce(hash, id);
+    if (principal) uses.note(principal.keyId, usedAt);
     return principal;
   }
-
-  async function flush(): Promise<void> {
-    if (used.size === 0) return;
-    const keyIds = [...used];
-    used = new Set();
-    await markKeysUsed(pool, keyIds, new Date(now())).catch((error: unknown) => {
-      log.warn({ err: error }, "could not note when keys were used");
-    });
-  }
-
-  const timer = setInterval(() => void flush(), flushIntervalMs);
-  timer.unref();
 
   return {
     find(key) {
@@ -103,14 +109,14 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
       const hash = hashApiKey(key);
       const id = hash.toString("latin1");
       const entry = entries.get(id);
-      if (!entry || now() - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) return lookUp(hash, id);
-      used.add(entry.principal.keyId);
+      const usedAt = now();
+      if (!entry || usedAt - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) return lookUp(hash, id);
+      uses.note(entry.principal.keyId, usedAt);
       return entry.principal;
     },
     async stop() {
-      clearInterval(timer);
       await listener.stop();
-      await flush();
+      await uses.stop();
     },
   };
 }
