@@ -67,6 +67,24 @@ describe("errorHandler", () => {
     expect(response.headers["retry-after"]).toMatch(/^\d+$/);
   });
 
+  it("logs the first request of an outage with its cause, and then how many more there are", async () => {
+    const lines: { err?: { stack: string }; requests?: number; reason?: string }[] = [];
+    const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const app = express();
+    app.get("/", () => {
+      throw new Error("down");
+    });
+    app.use(errorHandler({ isUnavailable: () => true, log }));
+    for (let i = 0; i < 50; i++) await request(app).get("/").expect(503);
+    const counted = () => lines.reduce((sum, { requests = 0 }) => sum + requests, 0);
+    const stacks = lines.filter(({ err }) => err).length;
+    for (let i = 0; i < 500 && counted() + stacks < 50; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(lines[0]?.err?.stack).toContain("down");
+    expect(counted() + lines.filter(({ err }) => err).length).toBe(50);
+    expect(lines.length).toBeLessThan(25);
+    expect(lines.find(({ requests }) => requests)?.reason).toBe("down");
+  });
+
   it("does not log what the client got wrong, and answers unknown paths with JSON", async () => {
     const { answer, other, lines } = ask(() => {
       throw validationError({ name: "Required" });

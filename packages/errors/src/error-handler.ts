@@ -17,18 +17,52 @@ export interface ErrorHandlerOptions {
 
 /** The one place where an error becomes an answer: every body is `{"error": string, …}`. */
 export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler {
+  const logOutage = createOutageLog(options.log);
   return (thrown: unknown, _request, response, next) => {
     const error = toAppError(thrown, options);
     // Load above a limit is no fault: a metric counts it, and the access log has the status.
     if (error.status >= 500 && error.code !== "busy") {
       const log: Logger = response.locals["log"] ?? options.log;
-      log.error({ err: error.cause ?? error }, error.message);
+      if (error.code === "unavailable") logOutage(error, log);
+      else log.error({ err: error.cause ?? error }, error.message);
     }
     if (response.headersSent) {
       next(thrown);
       return;
     }
     (options.send ?? sendError)(response, error);
+  };
+}
+
+/** While a store is down, how often the log says how many requests it has cost. */
+const outageIntervalMs = 1_000;
+
+/**
+ * Logs the first request that a store's outage costs with its cause, and then only how many more there were: a line with a
+ * stack for each would be the larger load. After a second without one the next counts as the first again.
+ */
+function createOutageLog(log: Logger): (error: AppError, requestLog: Logger) => void {
+  let more = 0;
+  let latest: unknown;
+  let timer: NodeJS.Timeout | undefined;
+  const tell = () => {
+    if (more === 0) {
+      clearInterval(timer);
+      timer = undefined;
+      return;
+    }
+    const reason = latest instanceof Error ? latest.message : String(latest);
+    log.error({ requests: more, reason }, "Service temporarily unavailable for more requests");
+    more = 0;
+  };
+  return (error, requestLog) => {
+    latest = error.cause ?? error;
+    if (timer) {
+      more++;
+      return;
+    }
+    requestLog.error({ err: latest }, error.message);
+    timer = setInterval(tell, outageIntervalMs).unref();
   };
 }
 
