@@ -58,7 +58,7 @@ export function createApp(deps: AppDeps): Express {
   const gather = createGather(deps.registry);
   const refusals = createRefusals(deps.registry);
   const room = createTraceRoom({ pool: deps.pool, gather });
-  const gathering = { ...deps, gather, room, once: createOnce() };
+  const gathering = { ...deps, gather, room, refusals, once: createOnce() };
   const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const storing = { ...gathering, createTrace: createTraceStore(gathering), addSpans: createSpanStore(gathering) };

@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { AppError } from "@waymark/errors";
 import type { IRouter, Request, RequestHandler, Response } from "express";
 import { z } from "zod";
@@ -160,14 +158,38 @@ async function* endLine(pieces: AsyncIterable<string>): AsyncGenerator<string, v
   yield "\n";
 }
 
-/** Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. */
+/**
+ * Sends each piece when the client has taken the one before; a client that leaves ends it, and is no fault. What fails before
+ * the first piece is answered as an error. What fails later cuts the connection, so that no client takes a part for the whole;
+ * it is logged unless it was a refusal.
+ */
 async function sendPieces(response: Response, pieces: AsyncIterable<string>): Promise<void> {
   if (response.req.method === "HEAD") {
     response.end();
     return;
   }
-  await pipeline(Readable.from(pieces, { highWaterMark: 1 }), response).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  try {
+    for await (const piece of pieces) {
+      if (response.closed) return;
+      if (!response.write(piece)) await untilTaken(response);
+      if (response.closed) return;
+    }
+  } catch (error) {
+    if (!response.headersSent) throw error;
+    response.destroy();
+    if (!(error instanceof AppError)) throw error;
+    return;
+  }
+  response.end();
+}
+
+function untilTaken(response: Response): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
   });
 }
 

@@ -2,10 +2,8 @@ import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
-import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
-import type { Gather } from "../gather.js";
 import { spanStatuses } from "../spans/span.schema.js";
 import { createTraceReader } from "./get-trace.query.js";
 import { traceStatuses } from "./trace.schema.js";
@@ -56,7 +54,7 @@ const readTraceSchema = named(
 );
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
-export function getTraceRoute(deps: { pool: pg.Pool; gather: Gather }) {
+export function getTraceRoute(deps: Parameters<typeof createTraceReader>[0]) {
   const readTrace = createTraceReader(deps);
   return route({
     method: "get",
