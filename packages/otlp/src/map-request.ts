@@ -52,7 +52,11 @@ const statusError = 2;
 /** Bytes of JSON that a span may have beyond its name, input, output and error: attributes, events and links. */
 export const maxExtraBytes = 1_048_576;
 
+/** Spans of a request at most, which bounds its memory: 4 MiB hold so many of 140 bytes, and real ones are larger. */
+export const maxSpans = 30_000;
+
 const problems = {
+  spans: `a request must not have more than ${maxSpans} spans`,
   resource: `the attributes of a resource must not take more than ${maxResourceBytes} bytes as JSON`,
   scope: `a scope must not take more than ${maxScopeBytes} bytes as JSON`,
   contexts: `resources and scopes, counted once for each trace, must not take more than ${maxContextBytes} bytes of a request`,
@@ -81,6 +85,10 @@ export function mapRequest(request: TraceRequest): MappedRequest {
   const isCounted = mostBytes > maxContextBytes;
   for (const surroundings of all) {
     for (const span of surroundings.spans) {
+      if (spans.length === maxSpans) {
+        refuse(problems.spans);
+        continue;
+      }
       const mapped = mapSpan(span, surroundings);
       if (typeof mapped === "string") refuse(mapped);
       else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
@@ -211,6 +219,8 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
+/** An id that is absent is no Uint8Array in what protobufjs decodes, but an empty array. */
 function hex(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "";
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }

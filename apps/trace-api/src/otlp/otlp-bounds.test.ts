@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
-import { jsonOf, readTraces, sendJson, sendOtlp } from "./otlp.fixture.js";
+import { jsonOf, readTraces, sendJson, sendOtlp, sendProtobuf } from "./otlp.fixture.js";
 
 const kib = 1_024;
 const hex = (n: number, digits: number) => n.toString(16).padStart(digits, "0");
@@ -133,6 +133,28 @@ describe("what the spans of an OpenTelemetry request share", () => {
     expect(rows[0].traces).toBe(300 - Number(partialSuccess["rejectedSpans"]));
     expect(rows[0].traces).toBeGreaterThan(250);
     expect(partialSuccess["errorMessage"]).toContain("must not take more than 16777216 bytes of a request");
+  });
+
+  it("is of 30,000 spans at most, and the others are refused", async () => {
+    const account = await test.makeAccount("pro");
+    const spans = Array.from({ length: 30_002 }, (_, n) => ({ traceId: hex(1, 32), spanId: hex(n + 1, 16) }));
+    const { partialSuccess } = jsonOf(await sendJson(account, requestOf(resourceOf(1), spans)).expect(200)) as {
+      partialSuccess: Record<string, string>;
+    };
+    expect(partialSuccess).toEqual({
+      rejectedSpans: "2",
+      errorMessage: "Spans were refused: 2 invalid: a request must not have more than 30000 spans",
+    });
+  }, 60_000);
+
+  it("may come with links that name nothing, in protobuf", async () => {
+    const account = await test.makeAccount("pro");
+    const span = Buffer.from(`0a10${"01".repeat(16)}1208${"02".repeat(8)}6a00`, "hex");
+    const nested = (body: Buffer, field: string) =>
+      Buffer.concat([Buffer.from(field, "hex"), Buffer.of(body.length), body]);
+    await sendProtobuf(account, nested(nested(nested(span, "12"), "12"), "0a")).expect(200);
+    const [trace] = await read(account);
+    expect(trace?.spans[0]?.otel?.["links"]).toEqual([{ trace_id: "", span_id: "", attributes: {} }]);
   });
 
   it("has at most 1,000 resources and scopes of a trace", async () => {

@@ -37,7 +37,7 @@ export const otlpOperation: OpenApiOperation = {
   operationId: "exportTraces",
   summary: "Take spans from an OpenTelemetry exporter (OTLP over HTTP)",
   description:
-    "An `ExportTraceServiceRequest` in protobuf or JSON, also in gzip; the answer has the request's form. Spans with one OpenTelemetry trace id become one trace, however they are split over requests and in whatever order they come. The root span decides its agent, name, status and end, and owes a mail if it failed. Spans that come again change nothing. Errors are `google.rpc.Status`.",
+    "An `ExportTraceServiceRequest` in protobuf or JSON, also in gzip; the answer has the request's form. Spans with one OpenTelemetry trace id become one trace, however they are split over requests and in whatever order they come. The root span decides its agent, name, status and end, and owes a mail if it failed. Spans that come again change nothing; those of a deleted trace are dropped. Errors are `google.rpc.Status`.",
   parameters: [],
   requestBody: {
     required: true,
@@ -70,14 +70,18 @@ export const otlpOperation: OpenApiOperation = {
       },
     },
     400: failure(
-      "The body cannot be read, or none of its spans is valid",
+      "The body cannot be read, or none of its spans is valid and within the bounds of resource, scope and attributes",
       3,
       "Validation failed",
       "The body is not an ExportTraceServiceRequest in protobuf",
     ),
     401: failure("The key is missing, malformed, unknown or revoked", 16, "Invalid API key"),
     403: failure("All spans are of further agents than the plan allows", 7, "Free plan limited to 1 agent"),
-    413: failure("The body is over the limit, inflated", 3, "Body too large"),
+    413: failure(
+      "The body is over the limit, inflated, or all spans are of traces that have 100,000 already",
+      3,
+      "Body too large",
+    ),
     415: failure("The content type is neither, or the encoding is unknown", 3, "Unsupported content type"),
     429: failure(
       "All spans are of new traces, and the month's are used up",
