@@ -5,7 +5,8 @@ export const maxPendingAlerts = 10;
  * The common table expressions that note the mails which a statement owes: `owed_mails`, a row for each alert that was
  * inserted. Where a trace has {@link maxPendingAlerts} that wait for their mail, its newest counts one failure more and no
  * row is added: a client that toggles a status cannot fill the table. A pending alert that the worker has locked is not
- * waited for; the failure then gets a row of its own. One range of `alert_trace_idx` for a trace that owes.
+ * waited for; the failure then gets a row of its own. For a trace that owes, the last day's range of `alert_trace_idx`: the
+ * worker settles alerts within hours, and what it settled long ago is not passed over.
  * @param changed a common table expression with account_id, id, status and alert_id of traces, and whether they owe (`owed`)
  */
 export function oweMailsSql(changed: string): string {
@@ -15,7 +16,7 @@ export function oweMailsSql(changed: string): string {
     FROM ${changed} t CROSS JOIN LATERAL (
       SELECT (array_agg(p.id))[1] AS newest FROM (
         SELECT a.id FROM alert a
-        WHERE a.account_id = t.account_id AND a.trace_id = t.id
+        WHERE a.account_id = t.account_id AND a.trace_id = t.id AND a.id >= uuid_floor(now() - interval '1 day')
           AND a.sent_at IS NULL AND a.failed_at IS NULL AND a.summary_id IS NULL
         ORDER BY a.id DESC LIMIT ${maxPendingAlerts}
       ) AS p HAVING count(*) = ${maxPendingAlerts}
