@@ -1,3 +1,4 @@
+import { eventRowCost } from "./fold.js";
 import { otherValue } from "./site-event.js";
 
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */
@@ -5,7 +6,7 @@ export type Occurrences = Map<string, Map<string, Map<string, number>>>;
 
 /** What a day has of custom events already. */
 export interface ListedEvents {
-  /** Rows that it has room for. */
+  /** Bytes that it has room for. */
   readonly room: number;
   has(name: string, property: string, value: string): boolean;
   hasProperty(name: string, property: string): boolean;
@@ -27,8 +28,9 @@ export function foldEvents(
     for (const [property, values] of properties) {
       for (const [value, count] of values) {
         const isListed = listed.has(name, property, value) || folded.get(name)?.get(property)?.has(value) === true;
-        if (isListed || room > 0) {
-          if (!isListed) room--;
+        const cost = isListed ? 0 : eventRowCost(name, property, value);
+        if (cost <= room) {
+          room -= cost;
           add(folded, [name, property, value], count);
         } else if (property !== "" && knows(name, property)) add(folded, [name, property, otherValue], count);
         else if (property !== "" && knows(name, "")) add(folded, [name, otherValue, otherValue], count);

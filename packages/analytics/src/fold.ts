@@ -1,4 +1,6 @@
-import { dimensions, type ListName, otherValue, type SiteEvent, valueIn } from "./site-event.js";
+import { Buffer } from "node:buffer";
+import { dimensions, type ListName, otherValue, type PropertyValue, type SiteEvent, valueIn } from "./site-event.js";
+import { cutToBytes } from "./utf8.js";
 
 /**
  * Values that a day's list holds at most, per site and dimension; further ones count as `(other)`. A site with more pages than
@@ -6,8 +8,30 @@ import { dimensions, type ListName, otherValue, type SiteEvent, valueIn } from "
  */
 export const maxValuesPerDay = 10_000;
 
-/** Rows of `daily_event` of a site and day at most: names, properties and values together. */
-export const maxEventRowsPerDay = 20_000;
+/**
+ * Bytes of `daily_event` of a site and day at most, as `eventRowCost` counts them; what comes on top counts as `(other)`. The rows that
+ * count it, one for each known property, take at most about as much again.
+ */
+export const maxEventBytesPerDay = 512 * 1_024;
+
+/** What a row takes beside its texts, in a table and in an answer. */
+export const eventRowBytes = 32;
+
+/** Bytes of UTF-8 of a property's value that counts as itself; the start of a longer one counts, with an ellipsis. */
+const maxRolledBytes = 200;
+const ellipsis = "…";
+
+/** What a property's value counts as; the database's function `rolled_value` says the same. */
+export function rolledValue(value: PropertyValue): string {
+  const text = String(value);
+  if (text.length * 3 <= maxRolledBytes || Buffer.byteLength(text) <= maxRolledBytes) return text;
+  return cutToBytes(text, maxRolledBytes - Buffer.byteLength(ellipsis)) + ellipsis;
+}
+
+/** What a row of `daily_event` takes of a day's bytes. */
+export function eventRowCost(name: string, property: string, value: string): number {
+  return eventRowBytes + Buffer.byteLength(name) + Buffer.byteLength(property) + Buffer.byteLength(value);
+}
 
 /** A list, by its dimension, that new values may not all fit into. */
 export interface TightList {

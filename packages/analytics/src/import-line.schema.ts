@@ -133,8 +133,9 @@ class Fields {
     return this.text("name", eventBounds.nameBytes, 1) ?? this.refuse("name", "Required");
   }
 
-  props(): Record<string, PropertyValue> | null {
-    const result = readProperties(this.line["props"]);
+  /** An exported event was within the bounds of its time. */
+  props(isExported: boolean): Record<string, PropertyValue> | null {
+    const result = readProperties(this.line["props"], isExported ? anyLength : eventBounds.propertiesBytes);
     return "problem" in result ? this.refuse(["props", ...result.path].join("."), result.problem) : result.props;
   }
 }
@@ -174,7 +175,7 @@ export function readImportLine(value: unknown): ImportLineResult {
     id: fields.id(),
     derived: fields.derived(),
     name: isEvent ? fields.name() : null,
-    props: isEvent ? fields.props() : null,
+    props: isEvent ? fields.props(line["channel"] !== undefined && line["channel"] !== null) : null,
   } as const;
   if (fields.problem !== undefined) return refuse(fields.problem);
   // An exported path is one that was read before, and may hold a # that belongs to it.
@@ -234,9 +235,10 @@ export type PropertiesResult = { props: Record<string, PropertyValue> | null } |
 /**
  * Checks the properties of a custom event: texts, numbers, true and false, within `eventBounds`; null is left out.
  * @param value parsed JSON, whatever it is
+ * @param maxBytes of all properties together, as JSON
  * @returns the properties, null for none; or what is wrong with which of them, `path` being empty for all together
  */
-export function readProperties(value: unknown): PropertiesResult {
+export function readProperties(value: unknown, maxBytes: number = eventBounds.propertiesBytes): PropertiesResult {
   if (value === null || value === undefined) return { props: null };
   if (typeof value !== "object" || Array.isArray(value)) return { problem: "Must be a JSON object", path: [] };
   const entries = Object.entries(value).filter(([, each]) => each !== null);
@@ -250,7 +252,11 @@ export function readProperties(value: unknown): PropertiesResult {
     if (problem) return { problem, path: [name] };
   }
   // Not an assignment per name: that would lose a property called __proto__.
-  return { props: entries.length === 0 ? null : Object.fromEntries(entries) };
+  const props = Object.fromEntries(entries);
+  if (Buffer.byteLength(JSON.stringify(props)) > maxBytes) {
+    return { problem: `Must be at most ${maxBytes} bytes of JSON in all`, path: [] };
+  }
+  return { props: entries.length === 0 ? null : props };
 }
 
 function valueProblem(value: unknown): string | undefined {

@@ -93,9 +93,31 @@ describe("a line that is understood", () => {
     expect(read({ ...event, name: "n".repeat(200) }).name).toHaveLength(200);
     expect(read({ ...view, referrer: `https://some-site.org/?${"x".repeat(20_000)}` }).referrer).toHaveLength(20_023);
     const props = Object.fromEntries(
-      Array.from({ length: 30 }, (_, i) => [String(i).padEnd(200, "p"), "v".repeat(2_000)]),
+      Array.from({ length: 30 }, (_, i) => [String(i).padEnd(200, "p"), "v".repeat(60)]),
     );
     expect(read({ ...event, props }).props).toEqual(props);
+    expect(read({ ...event, props: { v: "v".repeat(2_000) } }).props).toEqual({ v: "v".repeat(2_000) });
+    const full = {
+      a: "v".repeat(2_000),
+      b: "v".repeat(2_000),
+      c: "v".repeat(2_000),
+      d: "v".repeat(2_000),
+      e: "v".repeat(156),
+    };
+    expect(JSON.stringify(full)).toHaveLength(8_192);
+    expect(read({ ...event, props: full }).props).toEqual(full);
+  });
+});
+
+describe("properties above their bound in all", () => {
+  const props = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, "v".repeat(2_000)]));
+
+  it("are refused, and taken of an exported event, which was recorded once", () => {
+    expect(readImportLine({ ...event, props })).toEqual({
+      ok: false,
+      problem: "props: Must be at most 8192 bytes of JSON in all",
+    });
+    expect(read({ ...event, props, channel: "Direct" }).props).toEqual(props);
   });
 });
 

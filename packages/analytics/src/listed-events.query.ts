@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { eventRowBytes } from "./fold.js";
 import type { SiteDay } from "./record-events.query.js";
 
 /**
@@ -19,4 +20,18 @@ export async function readListedEvents(client: pg.ClientBase, { siteId, day }: S
     has: (name: string, property: string, value: string) => listed.has(JSON.stringify([name, property, value])),
     hasProperty: (name: string, property: string) => properties.has(JSON.stringify([name, property])),
   };
+}
+
+/** Notes what a day's custom events take, by a range of `daily_event_pkey`: once for a day. */
+const countEventBytesSql = `
+  INSERT INTO daily_size (site_id, day, dimension, "values")
+  SELECT $1::uuid, $2::date, 'event_bytes',
+    COALESCE(sum(octet_length(name) + octet_length(property) + octet_length(value) + ${eventRowBytes}), 0)
+  FROM daily_event WHERE site_id = $1 AND day = $2
+  RETURNING "values"`;
+
+/** Counts and notes what a day takes of which only the rows were counted. The caller has locked the site. */
+export async function countEventBytes(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<number> {
+  const { rows } = await client.query<{ values: number }>(countEventBytesSql, [siteId, day]);
+  return rows[0]?.values ?? 0;
 }

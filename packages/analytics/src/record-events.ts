@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { createFold, findTightLists, maxEventRowsPerDay, type TightList } from "./fold.js";
+import { createFold, eventRowCost, findTightLists, maxEventBytesPerDay, type TightList } from "./fold.js";
 import { foldEvents } from "./fold-events.js";
-import { readListedEvents } from "./listed-events.query.js";
+import { countEventBytes, readListedEvents } from "./listed-events.query.js";
 import {
   insertEvents,
   keyOf,
@@ -51,7 +51,7 @@ export async function recordLockedEvents(client: pg.ClientBase, events: readonly
     const tight = findTightLists(day.events, daySizes);
     const fold = tight.length === 0 ? undefined : createFold(tight, await readTight(client, day, tight));
     const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), fold);
-    changes.push(await boundEvents(client, change, daySizes.get("event") ?? 0));
+    changes.push(await boundEvents(client, change, daySizes));
   }
   await writeRollups(client, changes);
   return recorded.length;
@@ -102,11 +102,23 @@ async function readTight(client: pg.ClientBase, day: SiteDay, tight: readonly Ti
 }
 
 /** Folds a day's custom events where the day may not have room for all of them. */
-async function boundEvents(client: pg.ClientBase, change: DayChange, size: number): Promise<DayChange> {
-  let rows = 0;
-  for (const properties of change.events.values()) for (const values of properties.values()) rows += values.size;
-  const room = Math.max(0, maxEventRowsPerDay - size);
-  if (rows <= room) return change;
+async function boundEvents(
+  client: pg.ClientBase,
+  change: DayChange,
+  sizes: ReadonlyMap<string, number>,
+): Promise<DayChange> {
+  if (change.events.size === 0) return change;
+  // Days from before bytes were counted have rows and no bytes.
+  const isMissing = !sizes.has("event_bytes") && sizes.has("event");
+  const size = isMissing ? await countEventBytes(client, change) : (sizes.get("event_bytes") ?? 0);
+  let bytes = 0;
+  for (const [name, properties] of change.events) {
+    for (const [property, values] of properties) {
+      for (const value of values.keys()) bytes += eventRowCost(name, property, value);
+    }
+  }
+  const room = Math.max(0, maxEventBytesPerDay - size);
+  if (bytes <= room) return change;
   const listed = await readListedEvents(client, change);
   return { ...change, events: foldEvents(change.events, { room, ...listed }) };
 }

@@ -1,3 +1,4 @@
+import { rolledValue } from "./fold.js";
 import { hash64 } from "./hash64.js";
 import { dimensions, type SiteEvent, valueIn } from "./site-event.js";
 
@@ -168,7 +169,7 @@ function countOccurrence(occurrences: Map<string, Map<string, Map<string, number
   const { name, props } = event;
   const properties = obtain(occurrences, name ?? "", () => new Map<string, Map<string, number>>());
   add(properties, "", "");
-  for (const [property, value] of Object.entries(props ?? {})) add(properties, property, String(value));
+  for (const [property, value] of Object.entries(props ?? {})) add(properties, property, rolledValue(value));
 }
 
 function add(properties: Map<string, Map<string, number>>, property: string, value: string): void {

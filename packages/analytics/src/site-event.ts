@@ -44,6 +44,8 @@ export const eventBounds = {
   propertyNameBytes: 200,
   propertyValueBytes: 2_000,
   properties: 30,
+  /** Of all properties together, as JSON. */
+  propertiesBytes: 8_192,
 } as const;
 
 /** The lists that a page view counts in, by the name of their dimension in `daily_stat`. */

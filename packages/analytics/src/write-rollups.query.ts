@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { eventRowBytes } from "./fold.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 
@@ -31,16 +32,19 @@ const writeVisitorsSql = `
   SET seen = daily_visitor.seen || EXCLUDED.seen, entry_at = EXCLUDED.entry_at, entry_id = EXCLUDED.entry_id,
     entry_path = EXCLUDED.entry_path`;
 
-/** Adds to the occurrences of custom events by `daily_event_pkey`, and notes how many rows are new to the days. */
+/** Adds to the occurrences of custom events by `daily_event_pkey`, and notes how many rows and bytes are new to the days. */
 const writeEventCountsSql = `
   WITH changed AS (
     INSERT INTO daily_event (site_id, day, name, property, value, count)
     SELECT * FROM unnest($1::uuid[], $2::date[], $3::text[], $4::text[], $5::text[], $6::int[])
     ON CONFLICT (site_id, day, name, property, value) DO UPDATE SET count = daily_event.count + EXCLUDED.count
-    RETURNING site_id, day, xmax = 0 AS is_new
+    RETURNING site_id, day, xmax = 0 AS is_new,
+      octet_length(name) + octet_length(property) + octet_length(value) + ${eventRowBytes} AS bytes
   )
   INSERT INTO daily_size (site_id, day, dimension, "values")
   SELECT site_id, day, 'event', count(*) FROM changed WHERE is_new GROUP BY site_id, day
+  UNION ALL
+  SELECT site_id, day, 'event_bytes', sum(bytes) FROM changed WHERE is_new GROUP BY site_id, day
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
 /** Adds the changes of days to the rollups. The caller has locked their sites and will commit. */
