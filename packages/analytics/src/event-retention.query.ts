@@ -1,7 +1,11 @@
 import type pg from "pg";
+import { raiseHorizon } from "./event-horizon.query.js";
 
-/** How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. */
-const lockTimeoutMs = 2_000;
+/**
+ * How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. All events
+ * that come meanwhile wait behind it.
+ */
+const lockTimeoutMs = 250;
 
 /** Rows removed by one statement at most. */
 const batchRows = 5_000;
@@ -32,14 +36,15 @@ export interface PurgedEvents {
 }
 
 /**
- * Removes raw events of the months before the given one; rollups stay. Whole partitions go at once, without a row being
- * touched; one that is in use for longer than two seconds is left to the next call.
+ * Raises the horizon, and removes raw events of the months before the given one; rollups stay. Whole partitions go at once,
+ * without a row being touched; one that is in use is left to the next call, as is everything while an import is in the way.
  * @param firstMonth the first day of the oldest month to keep, `YYYY-MM-01`
  */
 export async function purgeEvents(
   pool: pg.Pool,
   { firstMonth, isStopping = () => false }: { firstMonth: string; isStopping?: () => boolean },
 ): Promise<PurgedEvents> {
+  if (!(await raiseHorizon(pool, firstMonth))) return { partitions: [], rows: 0 };
   const limit = `event_${firstMonth.slice(0, 4)}${firstMonth.slice(5, 7)}`;
   const { rows } = await pool.query<{ name: string }>(listPartitionsSql, [limit]);
   const partitions: string[] = [];

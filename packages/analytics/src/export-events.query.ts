@@ -5,10 +5,10 @@ import type pg from "pg";
 const batchEvents = 5_000;
 
 /** One range of `event_pkey`, in its order, from where the last read ended. */
-const exportSql = `
+const exportSql = (isFirst: boolean) => `
   SELECT id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ts, type, path, referrer, country,
     visitor::text, source, channel, browser, os, device, utm_source, utm_medium, utm_campaign, name, props
-  FROM event WHERE site_id = $1 AND id > $2 ORDER BY id LIMIT ${batchEvents}`;
+  FROM event WHERE site_id = $1 AND id ${isFirst ? ">=" : ">"} $2 ORDER BY id LIMIT ${batchEvents}`;
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
@@ -17,10 +17,11 @@ const firstId = "00000000-0000-0000-0000-000000000000";
  * Absent fields are left out. Imported into another site they give the same figures; into the same one, nothing new.
  */
 export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerator<{ events: number; text: Buffer }> {
-  for (let after = firstId; ; ) {
+  let after = firstId;
+  for (let isFirst = true; ; isFirst = false) {
     const { rows } = await pool.query<Record<string, unknown> & { id: string; props: unknown }>({
-      name: "export-events",
-      text: exportSql,
+      name: isFirst ? "export-events-first" : "export-events",
+      text: exportSql(isFirst),
       values: [siteId, after],
     });
     const last = rows.at(-1);

@@ -2,10 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
 import { createBotCheck } from "./bots.js";
+import { holdHorizon } from "./event-horizon.query.js";
 import { lineId } from "./event-id.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { readLines } from "./lines.js";
-import { createOccurrenceCounter, type OccurrenceCounter } from "./occurrences.query.js";
+import { createOccurrenceCounter } from "./occurrences.query.js";
 import { createPartitions } from "./partitions.query.js";
 import { recordEvents } from "./record-events.js";
 import { loadReferrers } from "./referrer-directory.js";
@@ -23,6 +24,30 @@ const batchLines = 2000;
 const batchLength = 4_000_000;
 /** Lines after which the database gets a turn: it works while we read, if its answers are heard soon. */
 const linesPerTurn = 32;
+
+/**
+ * How long a transaction may stand still, in milliseconds: a process that is suspended in the middle of a batch must not keep its
+ * site locked.
+ */
+const maxIdleMs = 5_000;
+/** SQLSTATE of a session that Postgres ended for that. */
+const idleInTransaction = "25P03";
+
+const tooEarly =
+  "Older raw events were removed (EVENT_RETENTION_MONTHS), so nobody can tell whether this one is counted already";
+
+/** The import stood still in the middle of a batch, and the database undid that batch. */
+export class ImportSuspendedError extends Error {
+  override name = "ImportSuspendedError";
+
+  constructor(cause: unknown) {
+    const reason = `The import stood still for more than ${maxIdleMs / 1_000} seconds in the middle of a batch`;
+    super(
+      `${reason}, so the database undid that batch. What was imported before stays; run the same command again to go on.`,
+      { cause },
+    );
+  }
+}
 
 /** What an import has done so far. */
 export interface ImportProgress {
@@ -62,6 +87,8 @@ export interface ImportOptions {
 
 /** A line that is ready to be written. */
 interface Candidate {
+  /** Of the line, from 1. */
+  readonly number: number;
   readonly line: ImportLine;
   readonly id: ReturnType<typeof lineId>;
 }
@@ -80,16 +107,31 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   const toEvent = createEventMaker(options);
   const client = await pool.connect();
   // A connection that breaks between two statements says so by an event; the next statement fails all the same.
-  client.on("error", ignore);
+  let wasSuspended = false;
+  const onError = (error: Error & { code?: unknown }) => {
+    wasSuspended ||= error.code === idleInTransaction;
+  };
+  client.on("error", onError);
   let writing: Promise<void> = Promise.resolve();
   try {
+    await client.query(`SET idle_in_transaction_session_timeout = ${maxIdleMs}`);
     const occurrences = await createOccurrenceCounter(client);
     const write = async (candidates: readonly Candidate[]) => {
-      await partitions.ensure(new Set(candidates.map(({ line }) => dayOf(line))));
       const daySalts = await saltsFor(salts, candidates);
-      const recorded = await writeBatch(client, occurrences, candidates, (each, n) => toEvent(each, n, daySalts));
+      const { recorded, refused } = await inTransaction(client, async () => {
+        const horizon = await holdHorizon(client);
+        const [kept, early] = splitAt(horizon, candidates);
+        await partitions.ensure(new Set(kept.map(({ line }) => dayOf(line))));
+        const count = await occurrences.count(kept.map(({ id }) => id.first));
+        const events = kept.map((each) => toEvent(each, count(each.id.first), daySalts));
+        return { recorded: await recordEvents(client, events), refused: early.map((each) => ({ each, horizon })) };
+      });
       progress.imported += recorded;
-      progress.duplicates += candidates.length - recorded;
+      progress.rejected += refused.length;
+      progress.duplicates += candidates.length - refused.length - recorded;
+      for (const { each, horizon } of refused) {
+        options.onReject?.({ line: each.number, problem: `ts: Must not lie before ${horizon}. ${tooEarly}` });
+      }
       options.onProgress?.({ ...progress });
     };
     for await (const candidates of readBatches(options, progress)) {
@@ -99,17 +141,25 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
       writing.catch(() => undefined);
     }
     await writing;
+  } catch (error) {
+    if (wasSuspended || (error as { code?: unknown }).code === idleInTransaction) throw new ImportSuspendedError(error);
+    throw error;
   } finally {
     await writing.catch(() => undefined);
     await releaseWithoutTable(client);
-    client.off("error", ignore);
+    client.off("error", onError);
   }
   options.onProgress?.({ ...progress });
   const { imported, rejected, duplicates, bots } = progress;
   return { imported, rejected, duplicates, bots };
 }
 
-function ignore(): void {}
+/** Lines from the horizon on, and those before it. */
+function splitAt(horizon: string | null, candidates: readonly Candidate[]) {
+  if (horizon === null) return [candidates, []] as const;
+  const isEarly = ({ line }: Candidate) => dayOf(line) < horizon;
+  return [candidates.filter((each) => !isEarly(each)), candidates.filter(isEarly)] as const;
+}
 
 /** The input, counted, and ended by the signal also while it waits for bytes that may never come. */
 async function* readInput(options: ImportOptions, progress: ImportProgress): AsyncGenerator<Buffer> {
@@ -157,7 +207,7 @@ async function* readBatches(options: ImportOptions, progress: ImportProgress): A
         progress.bots++;
         continue;
       }
-      batch.push({ line: result.line, id: lineId(result.line) });
+      batch.push({ number: each.number, line: result.line, id: lineId(result.line) });
       length += "text" in each ? each.text.length : 0;
       if (batch.length < batchLines && length < batchLength) continue;
       yield batch;
@@ -232,25 +282,10 @@ function dayOf({ at }: ImportLine): string {
   return at.slice(0, 10);
 }
 
-function writeBatch(
-  client: pg.ClientBase,
-  occurrences: OccurrenceCounter,
-  candidates: readonly Candidate[],
-  toEvent: (candidate: Candidate, occurrence: number) => SiteEvent,
-): Promise<number> {
-  return inTransaction(client, async () => {
-    const count = await occurrences.count(candidates.map(({ id }) => id.first));
-    return recordEvents(
-      client,
-      candidates.map((each) => toEvent(each, count(each.id.first))),
-    );
-  });
-}
-
 /** Gives the connection back to the pool; one that cannot drop its table is closed instead, which drops it too. */
 async function releaseWithoutTable(client: pg.PoolClient): Promise<void> {
   try {
-    await client.query("DROP TABLE IF EXISTS pg_temp.import_line");
+    await client.query("DROP TABLE IF EXISTS pg_temp.import_line; RESET idle_in_transaction_session_timeout");
     client.release();
   } catch {
     client.release(true);

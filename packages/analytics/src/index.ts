@@ -7,12 +7,13 @@ export {
   type ImportOptions,
   type ImportProgress,
   type ImportResult,
+  ImportSuspendedError,
   importEvents,
   maxLineBytes,
 } from "./import-events.js";
 export { type PropertiesResult, readProperties } from "./import-line.schema.js";
 export { createPartitions, type Partitions } from "./partitions.query.js";
-export { type RebuildOptions, type RebuildResult, rebuildRollups } from "./rebuild-rollups.js";
+export { type RebuildOptions, type RebuildResult, RebuildRunningError, rebuildRollups } from "./rebuild-rollups.js";
 export type { Difference } from "./rebuild-rollups.query.js";
 export { recordEvents } from "./record-events.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";

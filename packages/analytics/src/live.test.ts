@@ -1,15 +1,18 @@
 import { describe, expect, it } from "@jest/globals";
-import { createPool, createUuidV7 } from "@waymark/database";
+import { createPool, createUuidV7, inTransaction } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import { createCollector } from "./collector.js";
 import { exportEvents } from "./export-events.query.js";
-import { maxEventRowsPerDay, maxValuesPerDay } from "./fold.js";
+import { eventRowCost, maxEventBytesPerDay, maxValuesPerDay } from "./fold.js";
 import { importEvents } from "./import-events.js";
-import { rebuildRollups } from "./rebuild-rollups.js";
-import type { Difference } from "./rebuild-rollups.query.js";
+import { RebuildRunningError, rebuildRollups } from "./rebuild-rollups.js";
+import { type Difference, lockRebuild, unlockRebuild } from "./rebuild-rollups.query.js";
+import { recordEvents, recordLockedEvents } from "./record-events.js";
+import { lockSites } from "./record-events.query.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import { makeSite } from "./site.fixture.js";
+import type { SiteEvent } from "./site-event.js";
 
 const database = useDatabase();
 const day = "2026-05-01";
@@ -46,6 +49,36 @@ async function exportText(siteId: string): Promise<string> {
   const parts: Buffer[] = [];
   for await (const { text } of exportEvents(database.pool, siteId)) parts.push(text);
   return Buffer.concat(parts).toString();
+}
+
+/** A page view of noon. */
+const eventOf = (siteId: string): SiteEvent => ({
+  siteId,
+  id: createUuidV7(() => Date.parse(`${day}T12:00:00Z`))(),
+  at: `${day}T12:00:00.000000Z`,
+  type: "pageview",
+  visitor: "77",
+  path: "/a",
+  referrer: null,
+  source: null,
+  channel: "Direct",
+  country: null,
+  browser: null,
+  os: null,
+  device: null,
+  utmSource: null,
+  utmMedium: null,
+  utmCampaign: null,
+  name: null,
+  props: null,
+});
+
+const waitingLocks = `SELECT count(*)::int AS n FROM pg_locks JOIN pg_database AS own ON own.oid = database
+  WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`;
+
+/** Waits until a query counts so many. */
+async function until(sql: string, n: number): Promise<void> {
+  while ((await database.pool.query(sql)).rows[0].n !== n) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 const browsers = [
@@ -154,6 +187,101 @@ describe("a rebuild", () => {
     expect(await readRollups(database.pool, site.id)).toEqual(await recountRollups(database.pool, site.id));
   });
 
+  it("neither waits for the site's lock nor keeps it while it counts, and mends what was recorded meanwhile too", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, lines);
+    await database.pool.query("UPDATE daily_stat SET visitors = 9, pageviews = 9 WHERE site_id = $1", [site.id]);
+    const writer = await database.pool.connect();
+    await writer.query("BEGIN");
+    await lockSites(writer, [site.id]);
+    expect((await rebuild(site.id)).found.length).toBeGreaterThan(0);
+    const mended = rebuild(site.id, true);
+    // The count is over when the rebuild waits for the lock; an event that comes then is not in it.
+    await until(waitingLocks, 1);
+    await recordLockedEvents(writer, [eventOf(site.id)]);
+    await writer.query("COMMIT");
+    writer.release();
+    expect((await mended).differences).toBeGreaterThan(0);
+    expect(await readRollups(database.pool, site.id)).toEqual(await recountRollups(database.pool, site.id));
+    expect((await rebuild(site.id)).found).toEqual([]);
+  });
+
+  it("counts anew when a visitor that it mends came again meanwhile", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, lines);
+    await database.pool.query("DELETE FROM daily_visitor WHERE site_id = $1", [site.id]);
+    await database.pool.query("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1", [site.id]);
+    const writer = await database.pool.connect();
+    await writer.query("BEGIN");
+    await lockSites(writer, [site.id]);
+    const mended = rebuild(site.id, true);
+    await until(waitingLocks, 1);
+    const { rows } = await writer.query("SELECT visitor::text FROM event WHERE site_id = $1 AND path = '/a'", [
+      site.id,
+    ]);
+    await recordLockedEvents(writer, [{ ...eventOf(site.id), visitor: rows[0].visitor }]);
+    await writer.query("COMMIT");
+    writer.release();
+    await mended;
+    expect(await readRollups(database.pool, site.id)).toEqual(await recountRollups(database.pool, site.id));
+    expect((await rebuild(site.id)).found).toEqual([]);
+  });
+
+  it("gives the figures of a recount while events go on coming, whatever was wrong before", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, lines);
+    const collector = open(() => Date.parse(`${day}T12:00:00Z`));
+    for (let round = 0; round < 5; round++) {
+      await database.pool.query(
+        `UPDATE daily_stat SET visitors = visitors + 3, pageviews = pageviews + 2 WHERE site_id = $1 AND dimension <> 'os'`,
+        [site.id],
+      );
+      if (round % 2) await database.pool.query("UPDATE daily_visitor SET seen = '{}' WHERE site_id = $1", [site.id]);
+      const live = Array.from({ length: 60 }, (_, n) =>
+        collector.collect({
+          name: n % 4 === 0 ? "signup" : "pageview",
+          url: new URL(`https://${site.domain}/${n % 5}`),
+          isHashPath: false,
+          domains: [site.domain],
+          referrer: null,
+          props: n % 4 === 0 ? { n } : null,
+          ip: `192.0.2.${n % 9}`,
+          userAgent: browsers[0] ?? "",
+          country: null,
+        }),
+      );
+      await Promise.all([rebuild(site.id, true), ...live]);
+    }
+    await rebuild(site.id, true);
+    expect(await readRollups(database.pool, site.id)).toEqual(await recountRollups(database.pool, site.id));
+  }, 60_000);
+
+  it("runs once for a site at a time", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, lines);
+    const other = await database.pool.connect();
+    expect(await lockRebuild(other, site.id)).toBe(true);
+    await expect(rebuild(site.id, true)).rejects.toThrow(RebuildRunningError);
+    expect((await rebuild(site.id)).days).toBe(1);
+    await unlockRebuild(other, site.id);
+    other.release();
+    expect((await rebuild(site.id, true)).days).toBe(1);
+  });
+
+  it("sees the events of 1970-01-01, and those whose ids a wrong clock made", async () => {
+    const site = await makeSite(database.pool);
+    await load(site, [{ ts: "1970-01-01T00:00:00Z", path: "/old", visitor: "1" }, ...lines]);
+    const ahead = { ...eventOf(site.id), id: createUuidV7(() => Date.parse("2031-01-01T00:00:00Z"))() };
+    const client = await database.pool.connect();
+    await inTransaction(client, () => recordEvents(client, [ahead]));
+    client.release();
+    const right = await readRollups(database.pool, site.id);
+    expect(await rebuild(site.id, true)).toMatchObject({ days: 2, differences: 0 });
+    expect(await readRollups(database.pool, site.id)).toEqual(right);
+    expect(right.stats["1970-01-01 total "]).toEqual([1, 1]);
+    expect(await exportText(site.id)).toContain('"path":"/old"');
+  });
+
   it("keeps the rollups of days whose events are past their retention", async () => {
     const site = await makeSite(database.pool);
     await load(site, lines);
@@ -235,7 +363,8 @@ describe("a day's lists", () => {
       name,
       props,
     });
-    const fill = Array.from({ length: maxEventRowsPerDay }, (_, n) => event("e", { v: `v${n}` }));
+    const count = Math.ceil(maxEventBytesPerDay / eventRowCost("e", "v", "v1000"));
+    const fill = Array.from({ length: count }, (_, n) => event("e", { v: `v${n}` }));
     await load(site, fill);
     await load(site, [
       event("e", { v: "late" }),
@@ -244,8 +373,8 @@ describe("a day's lists", () => {
       event("e", { v: "v1" }, 2),
     ]);
     const { events } = await readRollups(database.pool, site.id);
-    expect(Object.keys(events).length).toBeLessThanOrEqual(maxEventRowsPerDay + 4);
-    expect(events[`${day} e  `]).toBe(maxEventRowsPerDay + 3);
+    expect(Object.keys(events).length).toBeLessThanOrEqual(count + 4);
+    expect(events[`${day} e  `]).toBe(count + 3);
     expect(events[`${day} e v (other)`]).toBeGreaterThanOrEqual(1);
     expect(events[`${day} e (other) (other)`]).toBe(1);
     expect(events[`${day} (other)  `]).toBe(1);
@@ -270,7 +399,81 @@ describe("the first day of 1970", () => {
   });
 });
 
+describe("a custom event's long values", () => {
+  it("count by their first 200 bytes, as the database cuts them too", async () => {
+    const site = await makeSite(database.pool);
+    const values = [
+      "x".repeat(200),
+      "x".repeat(201),
+      "ü".repeat(150),
+      `${"x".repeat(196)}€€€`,
+      `${"x".repeat(195)}😀😀`,
+    ];
+    await load(
+      site,
+      values.map((v) => ({ ts: `${day}T01:00:00Z`, type: "event", name: "e", props: { v } })),
+    );
+    const { events } = await readRollups(database.pool, site.id);
+    const listed = Object.keys(events).filter((key) => key.startsWith(`${day} e v `));
+    expect(listed).toHaveLength(values.length);
+    for (const key of listed) expect(Buffer.byteLength(key.slice(`${day} e v `.length))).toBeLessThanOrEqual(200);
+    expect((await rebuild(site.id)).found).toEqual([]);
+  });
+
+  it("take at most about a mebibyte of a day, whatever comes", async () => {
+    const site = await makeSite(database.pool);
+    const text = (n: number) => `${n}`.padEnd(190, "y");
+    for (let round = 0; round < 3; round++) {
+      const lines = Array.from({ length: 900 }, (_, n) => ({
+        ts: `${day}T01:00:00Z`,
+        type: "event",
+        name: text(n % 30),
+        props: { [text(n % 7)]: text(round * 1_000 + n), [text(8 + (n % 7))]: `${n}`.repeat(200) },
+      }));
+      await load(site, lines);
+    }
+    const { rows } = await database.pool.query(
+      "SELECT sum(octet_length(name) + octet_length(property) + octet_length(value) + 32)::int AS bytes FROM daily_event WHERE site_id = $1",
+      [site.id],
+    );
+    expect(rows[0].bytes).toBeGreaterThan(maxEventBytesPerDay * 0.9);
+    expect(rows[0].bytes).toBeLessThan(2.2 * maxEventBytesPerDay);
+    const { events } = await readRollups(database.pool, site.id);
+    const counted = Object.entries(events).filter(([key]) => key.endsWith("  "));
+    expect(counted.reduce((sum, [, count]) => sum + count, 0)).toBe(2_700);
+    expect((await rebuild(site.id)).found).toEqual([]);
+  });
+
+  it("are bounded on a day from before bytes were counted too", async () => {
+    const site = await makeSite(database.pool);
+    const event = (v: string) => ({ ts: `${day}T01:00:00Z`, type: "event", name: "e", props: { v } });
+    await load(site, [event("a")]);
+    await database.pool.query("DELETE FROM daily_size WHERE site_id = $1 AND dimension = 'event_bytes'", [site.id]);
+    await load(site, [event("bc")]);
+    const { rows } = await database.pool.query(
+      `SELECT "values" FROM daily_size WHERE site_id = $1 AND dimension = 'event_bytes'`,
+      [site.id],
+    );
+    expect(rows).toEqual([{ values: 3 * 32 + 1 + 3 + 4 }]);
+  });
+});
+
 describe("partitions", () => {
+  it("that another transaction is in the way of are made later, and its events are recorded meanwhile", async () => {
+    const site = await makeSite(database.pool);
+    const other = await database.pool.connect();
+    await other.query("BEGIN");
+    await other.query("LOCK TABLE event_default IN ROW EXCLUSIVE MODE");
+    await load(site, [{ ts: "2018-07-01T00:00:00Z", path: "/" }]);
+    await other.query("COMMIT");
+    other.release();
+    const { rows } = await database.pool.query(
+      "SELECT tableoid::regclass::text AS partition FROM event WHERE site_id = $1",
+      [site.id],
+    );
+    expect(rows).toEqual([{ partition: "event_default" }]);
+  });
+
   it("are made by month as events come, and events of impossible months stay in the default one", async () => {
     const site = await makeSite(database.pool);
     await load(site, [

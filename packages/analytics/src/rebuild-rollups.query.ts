@@ -1,18 +1,30 @@
 import type pg from "pg";
+import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "./fold.js";
 import type { SiteDay } from "./record-events.query.js";
 import { otherValue } from "./site-event.js";
 
+/** Ids start with the milliseconds since 1970, and there are none before. */
+const idRange = `
+    AND id >= uuid_floor(GREATEST($2::date::timestamp AT TIME ZONE 'UTC' - interval '1 hour', 'epoch'))
+    AND id < uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' + interval '25 hours')`;
+
+/**
+ * The events of a day. Ids follow the time of their events closely, so that a range of `event_pkey` finds a day's; where some
+ * were made by a clock that was wrong, the range is all of the site.
+ */
+const createDaySql = (isWholeSite: boolean) => `
+  CREATE TEMP TABLE day_event ON COMMIT DROP AS
+  SELECT * FROM event
+  WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
+
 /**
  * The page views of a day, a row per view and list. A value that the day has no row for counts as `(other)` where the day's list
- * has one: what was folded stays folded. One range of `event_pkey`; ids follow the time of their events closely, not exactly.
+ * has one: what was folded stays folded. From the day's events alone.
  */
 const createViewsSql = `
   CREATE TEMP TABLE day_view ON COMMIT DROP AS
   WITH view AS (
-    SELECT * FROM event
-    WHERE site_id = $1 AND id >= uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' - interval '1 hour')
-      AND id < uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' + interval '25 hours')
-      AND (at AT TIME ZONE 'UTC')::date = $2 AND type = 'pageview'
+    SELECT * FROM day_event WHERE type = 'pageview'
   ), counted AS (
     SELECT view.id, view.at, view.visitor, dimension, each.value
     FROM view CROSS JOIN LATERAL (VALUES
@@ -40,20 +52,17 @@ const createStatsSql = `
     CASE WHEN dimension = 'entry' THEN 0 ELSE count(*)::int END AS pageviews
   FROM day_view GROUP BY dimension, value`;
 
-/** What `daily_event` should say of the day, folded as it is. One range of `event_pkey`. */
+/** What `daily_event` should say of the day, folded as it is. From the day's events alone. */
 const createEventsSql = `
   CREATE TEMP TABLE expected_event ON COMMIT DROP AS
   WITH occurrence AS (
-    SELECT name, props FROM event
-    WHERE site_id = $1 AND id >= uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' - interval '1 hour')
-      AND id < uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' + interval '25 hours')
-      AND (at AT TIME ZONE 'UTC')::date = $2 AND type = 'event'
+    SELECT name, props FROM day_event WHERE type = 'event'
   ), listed AS (
     SELECT name, property, value FROM daily_event WHERE site_id = $1 AND day = $2
   ), counted AS (
     SELECT name, '' AS property, '' AS value FROM occurrence
     UNION ALL
-    SELECT name, key, each.value FROM occurrence CROSS JOIN LATERAL json_each_text(props) AS each (key, value)
+    SELECT name, key, rolled_value(each.value) FROM occurrence CROSS JOIN LATERAL json_each_text(props) AS each (key, value)
     WHERE props IS NOT NULL
   ), folded AS (
     SELECT CASE
@@ -80,62 +89,165 @@ export interface Difference extends SiteDay {
   readonly counted: readonly number[] | null;
 }
 
-/** Rows that differ. A row of zeros is as good as none: a visitor's entry page may move away. */
-const compareSql = `
-  SELECT concat_ws(' ', dimension, value) AS what,
-    CASE WHEN stored.value IS NOT NULL THEN ARRAY[stored.visitors, stored.pageviews] END AS stored,
-    CASE WHEN expected.value IS NOT NULL THEN ARRAY[expected.visitors, expected.pageviews] END AS counted
+/** Rows of `daily_stat` that differ, by ranges of its primary key. A row of zeros is as good as none: an entry page may move away. */
+const createMendStatsSql = `
+  CREATE TEMP TABLE mend_stat AS
+  SELECT dimension, value, stored.value IS NOT NULL AS is_stored, expected.value IS NOT NULL AS is_counted,
+    COALESCE(stored.visitors, 0) AS stored_visitors, COALESCE(stored.pageviews, 0) AS stored_pageviews,
+    COALESCE(expected.visitors, 0) AS visitors, COALESCE(expected.pageviews, 0) AS pageviews
   FROM (SELECT * FROM daily_stat WHERE site_id = $1 AND day = $2 AND (visitors, pageviews) <> (0, 0)) AS stored
   FULL JOIN expected_stat AS expected USING (dimension, value)
-  WHERE (stored.visitors, stored.pageviews) IS DISTINCT FROM (expected.visitors, expected.pageviews)
-  UNION ALL
-  SELECT concat_ws(' ', 'event', name, property, value),
-    CASE WHEN stored.count IS NOT NULL THEN ARRAY[stored.count] END,
-    CASE WHEN expected.count IS NOT NULL THEN ARRAY[expected.count] END
+  WHERE (stored.visitors, stored.pageviews) IS DISTINCT FROM (expected.visitors, expected.pageviews)`;
+
+/** Rows of `daily_event` that differ, by a range of its primary key. */
+const createMendEventsSql = `
+  CREATE TEMP TABLE mend_event AS
+  SELECT name, property, value, stored.count IS NOT NULL AS is_stored, expected.count IS NOT NULL AS is_counted,
+    COALESCE(stored.count, 0) AS stored_count, COALESCE(expected.count, 0) AS count
   FROM (SELECT * FROM daily_event WHERE site_id = $1 AND day = $2) AS stored
   FULL JOIN expected_event AS expected USING (name, property, value)
-  WHERE stored.count IS DISTINCT FROM expected.count
+  WHERE stored.count IS DISTINCT FROM expected.count`;
+
+/** Visitors of which something else is remembered than their events say, by a range of `daily_visitor_pkey`. */
+const createMendVisitorsSql = `
+  CREATE TEMP TABLE mend_visitor AS
+  SELECT visitor, expected.seen, expected.entry_at, expected.entry_id, expected.entry_path
+  FROM (
+    SELECT visitor, ARRAY(SELECT DISTINCT unnest(seen) ORDER BY 1) AS seen, entry_at, entry_id, entry_path
+    FROM daily_visitor WHERE site_id = $1 AND day = $2
+  ) AS stored
+  FULL JOIN (
+    SELECT visitor,
+      COALESCE(array_agg(DISTINCT seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')), '{}') AS seen,
+      min(at) FILTER (WHERE dimension = 'entry') AS entry_at,
+      (array_agg(id) FILTER (WHERE dimension = 'entry'))[1] AS entry_id,
+      (array_agg(value) FILTER (WHERE dimension = 'entry'))[1] AS entry_path
+    FROM day_view WHERE visitor IS NOT NULL GROUP BY visitor
+  ) AS expected USING (visitor)
+  WHERE (stored.seen, stored.entry_at, stored.entry_id, stored.entry_path)
+    IS DISTINCT FROM (expected.seen, expected.entry_at, expected.entry_id, expected.entry_path)`;
+
+const listDifferencesSql = `
+  SELECT concat_ws(' ', dimension, value) AS what,
+    CASE WHEN is_stored THEN ARRAY[stored_visitors, stored_pageviews] END AS stored,
+    CASE WHEN is_counted THEN ARRAY[visitors, pageviews] END AS counted
+  FROM mend_stat
+  UNION ALL
+  SELECT concat_ws(' ', 'event', name, property, value),
+    CASE WHEN is_stored THEN ARRAY[stored_count] END, CASE WHEN is_counted THEN ARRAY[count] END
+  FROM mend_event
   ORDER BY what`;
 
-/** Puts the counted figures in place of the stored ones, each table by ranges of its primary key. */
-const replaceSql = [
-  "DELETE FROM daily_stat WHERE site_id = $1 AND day = $2",
-  `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-   SELECT $1, dimension, $2, value, visitors, pageviews FROM expected_stat`,
-  "DELETE FROM daily_event WHERE site_id = $1 AND day = $2",
-  `INSERT INTO daily_event (site_id, day, name, property, value, count)
-   SELECT $1, $2, name, property, value, count FROM expected_event`,
-  "DELETE FROM daily_visitor WHERE site_id = $1 AND day = $2",
-  `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
-   SELECT $1, $2, visitor,
-     COALESCE(array_agg(DISTINCT seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')), '{}'),
-     min(at) FILTER (WHERE dimension = 'entry'),
-     (array_agg(id) FILTER (WHERE dimension = 'entry'))[1],
-     (array_agg(value) FILTER (WHERE dimension = 'entry'))[1]
-   FROM day_view WHERE visitor IS NOT NULL GROUP BY visitor`,
-  "DELETE FROM daily_size WHERE site_id = $1 AND day = $2",
-  `INSERT INTO daily_size (site_id, day, dimension, "values")
-   SELECT $1::uuid, $2::date, dimension, count(*) FROM expected_stat GROUP BY dimension
-   UNION ALL SELECT $1, $2, 'event', count(*) FROM expected_event HAVING count(*) > 0`,
-];
+/** Page views of the day as they are told: every new one adds to them, and nothing takes from them. By `daily_stat_pkey`. */
+const readTotalSql = `
+  SELECT COALESCE(sum(pageviews), 0)::int AS views FROM daily_stat
+  WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
+
+/** What a day's count over a snapshot found. Its temporary tables say what to change. */
+export interface DayCount {
+  /** Events that were counted. */
+  readonly events: number;
+  readonly differences: Difference[];
+  /** Page views that the rollup told of in the snapshot. */
+  readonly views: number;
+}
 
 /**
- * Compares a day's rollups with a count over its events, and puts the count in their place if asked to. The caller has begun a
- * transaction and locked the site.
- * @returns the figures that differ
+ * Counts a day over its events and keeps what differs from the rollups in temporary tables of the session. The caller has begun
+ * a transaction in which all statements see the same.
+ * @param options.isWholeSite looks at all events of the site for those of the day
  */
-export async function rebuildDay(
+export async function countDay(
   client: pg.ClientBase,
   { siteId, day }: SiteDay,
-  { replace }: { replace: boolean },
-): Promise<Difference[]> {
-  await client.query(createViewsSql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day)));
-  await client.query(createStatsSql);
-  await client.query(createEventsSql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day)));
-  const values = [siteId, day];
-  const { rows } = await client.query<Omit<Difference, keyof SiteDay>>(compareSql, values);
-  if (replace && rows.length > 0) for (const sql of replaceSql) await client.query(sql, values);
-  return rows.map((row) => ({ siteId, day, ...row }));
+  { isWholeSite, replace }: { isWholeSite: boolean; replace: boolean },
+): Promise<DayCount> {
+  const run = (sql: string) => client.query(sql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day)));
+  await client.query(
+    "DROP TABLE IF EXISTS pg_temp.day_event, pg_temp.day_view, pg_temp.expected_stat, pg_temp.expected_event",
+  );
+  await dropMends(client);
+  const { rowCount } = await run(createDaySql(isWholeSite));
+  await run(createViewsSql);
+  await run(createStatsSql);
+  await run(createEventsSql);
+  await run(createMendStatsSql);
+  await run(createMendEventsSql);
+  const { rows } = await client.query<Omit<Difference, keyof SiteDay>>(listDifferencesSql);
+  if (replace && rows.length > 0) await run(createMendVisitorsSql);
+  const total = await client.query<{ views: number }>(readTotalSql, [siteId, day]);
+  const differences = rows.map((row) => ({ siteId, day, ...row }));
+  return { events: rowCount ?? 0, differences, views: total.rows[0]?.views ?? 0 };
+}
+
+/** Drops what a count left in the session. */
+export async function dropMends(client: pg.ClientBase): Promise<void> {
+  await client.query("DROP TABLE IF EXISTS pg_temp.mend_stat, pg_temp.mend_event, pg_temp.mend_visitor");
+}
+
+/**
+ * Whether something was recorded since the count that stands against adding its differences. A new event adds to rows, and so do
+ * differences, in any order. But what a new page view adds depends on what is remembered of its visitor, so that none may
+ * have come where that is changed; and no list may have become full that gets a row. By primary keys.
+ */
+const isOutdatedSql = `
+  SELECT (EXISTS (SELECT FROM mend_visitor) AND $3 <> (${readTotalSql}))
+    OR EXISTS (SELECT FROM mend_stat AS mended WHERE NOT is_stored AND EXISTS (
+      SELECT FROM daily_stat WHERE (site_id, dimension, day, value) = ($1, mended.dimension, $2, '${otherValue}')))
+    OR EXISTS (SELECT FROM mend_event WHERE NOT is_stored) AND EXISTS (
+      SELECT FROM daily_event WHERE site_id = $1 AND day = $2 AND '${otherValue}' IN (name, property, value)) AS is_outdated`;
+
+/** The caller has locked the site since. */
+export async function isOutdated(client: pg.ClientBase, { siteId, day }: SiteDay, count: DayCount): Promise<boolean> {
+  const { rows } = await client.query<{ is_outdated: boolean }>(isOutdatedSql, [siteId, day, count.views]);
+  return rows[0]?.is_outdated === true;
+}
+
+/** Adds the differences to the rollups, each by its primary key, and counts the lists, by ranges of the same keys. */
+const mendSql = [
+  `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
+   SELECT $1, dimension, $2, value, visitors - stored_visitors, pageviews - stored_pageviews FROM mend_stat
+   ON CONFLICT (site_id, dimension, day, value) DO UPDATE
+   SET visitors = daily_stat.visitors + EXCLUDED.visitors, pageviews = daily_stat.pageviews + EXCLUDED.pageviews`,
+  `DELETE FROM daily_stat USING mend_stat AS mended
+   WHERE (daily_stat.site_id, daily_stat.dimension, daily_stat.day, daily_stat.value) = ($1, mended.dimension, $2, mended.value)
+     AND (daily_stat.visitors, daily_stat.pageviews) = (0, 0)`,
+  `INSERT INTO daily_event (site_id, day, name, property, value, count)
+   SELECT $1, $2, name, property, value, count - stored_count FROM mend_event
+   ON CONFLICT (site_id, day, name, property, value) DO UPDATE SET count = daily_event.count + EXCLUDED.count`,
+  `DELETE FROM daily_event USING mend_event AS mended
+   WHERE (daily_event.site_id, daily_event.day, daily_event.name, daily_event.property, daily_event.value)
+     = ($1, $2, mended.name, mended.property, mended.value) AND daily_event.count = 0`,
+  `DELETE FROM daily_visitor USING mend_visitor AS mended
+   WHERE (daily_visitor.site_id, daily_visitor.day, daily_visitor.visitor) = ($1, $2, mended.visitor)`,
+  `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
+   SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
+  "DELETE FROM daily_size WHERE site_id = $1 AND day = $2",
+  // A list that folds stays full, so that no folded value gets a row of its own later.
+  `INSERT INTO daily_size (site_id, day, dimension, "values")
+   SELECT $1::uuid, $2::date, dimension, GREATEST(count(*), max(${maxValuesPerDay}) FILTER (WHERE value = '${otherValue}'))
+   FROM daily_stat WHERE site_id = $1 AND day = $2 GROUP BY dimension
+   UNION ALL
+   SELECT $1, $2, 'event', count(*) FROM daily_event WHERE site_id = $1 AND day = $2 HAVING count(*) > 0
+   UNION ALL
+   SELECT $1, $2, 'event_bytes', GREATEST(
+     sum(octet_length(name) + octet_length(property) + octet_length(value) + ${eventRowBytes}),
+     max(${maxEventBytesPerDay}) FILTER (WHERE '${otherValue}' IN (name, property, value)))
+   FROM daily_event WHERE site_id = $1 AND day = $2 HAVING count(*) > 0`,
+];
+
+/** Adds what a count found. The caller has begun a transaction, locked the site, and seen that the count is not outdated. */
+export async function mendDay(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<void> {
+  for (const sql of mendSql) await client.query(sql, [siteId, day]);
+}
+
+/**
+ * Makes all statements of the transaction see what is committed now, and keeps partitions from being dropped until it ends. A
+ * lock takes no snapshot, so that whoever drops one afterwards has raised the horizon before.
+ */
+export async function beginSnapshot(client: pg.ClientBase): Promise<void> {
+  await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  await client.query("LOCK TABLE event IN ACCESS SHARE MODE");
 }
 
 /** A statement that makes a table takes no parameters; ids and days were checked by the database before. */
@@ -144,23 +256,37 @@ function quote(text: string): string {
   return `'${text}'`;
 }
 
-/** Days that have events, by all of the site's range of `event_pkey`, and days that have rollups. */
+/** Days with their events, by all of the site's range of `event_pkey`, and days that have rollups. */
 const listDaysSql = `
   WITH recorded AS (
-    SELECT DISTINCT (at AT TIME ZONE 'UTC')::date AS day FROM event WHERE site_id = $1
+    SELECT (at AT TIME ZONE 'UTC')::date AS day, count(*) AS events FROM event WHERE site_id = $1 GROUP BY 1
   ), rolled AS (
     SELECT day FROM daily_stat WHERE site_id = $1 AND dimension = 'total' UNION SELECT day FROM daily_event WHERE site_id = $1
   )
-  SELECT day::text, recorded.day IS NOT NULL AS "hasEvents"
+  SELECT day::text, COALESCE(events, 0)::int AS events
   FROM recorded FULL JOIN rolled USING (day)
   WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day <= $3)
   ORDER BY day`;
 
-/** A site's days, oldest first; those whose events are past their retention have rollups alone. */
+/** A site's days with how many events they have, oldest first; those past their retention have rollups alone. */
 export async function listDays(
-  pool: pg.Pool,
+  client: pg.ClientBase,
   { siteId, from, to }: { siteId: string; from: string | null; to: string | null },
-): Promise<{ day: string; hasEvents: boolean }[]> {
-  const { rows } = await pool.query<{ day: string; hasEvents: boolean }>(listDaysSql, [siteId, from, to]);
+): Promise<{ day: string; events: number }[]> {
+  const { rows } = await client.query<{ day: string; events: number }>(listDaysSql, [siteId, from, to]);
   return rows;
+}
+
+/** One rebuild of a site at a time, until the session or the work ends: two would add the same differences twice. From no table. */
+const lockRebuildSql = "SELECT pg_try_advisory_lock(hashtextextended('waymark rebuild ' || $1, 0)) AS is_locked";
+const unlockRebuildSql = "SELECT pg_advisory_unlock(hashtextextended('waymark rebuild ' || $1, 0))";
+
+/** @returns false where another session rebuilds the site */
+export async function lockRebuild(client: pg.ClientBase, siteId: string): Promise<boolean> {
+  const { rows } = await client.query<{ is_locked: boolean }>(lockRebuildSql, [siteId]);
+  return rows[0]?.is_locked === true;
+}
+
+export async function unlockRebuild(client: pg.ClientBase, siteId: string): Promise<void> {
+  await client.query(unlockRebuildSql, [siteId]);
 }

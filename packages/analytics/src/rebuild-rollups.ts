@@ -1,7 +1,34 @@
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
-import { type Difference, listDays, rebuildDay } from "./rebuild-rollups.query.js";
+import { holdHorizon, readHorizon } from "./event-horizon.query.js";
+import {
+  beginSnapshot,
+  countDay,
+  type DayCount,
+  type Difference,
+  dropMends,
+  isOutdated,
+  listDays,
+  lockRebuild,
+  mendDay,
+  unlockRebuild,
+} from "./rebuild-rollups.query.js";
 import { lockSites } from "./record-events.query.js";
+
+/** Counts of a day without the site's lock before it is counted under the lock. */
+const maxAttempts = 3;
+
+/** How long a transaction may stand still, in milliseconds: a process that is suspended must not keep its site locked. */
+const maxIdleMs = 5_000;
+
+/** Another rebuild of the site is under way. */
+export class RebuildRunningError extends Error {
+  override name = "RebuildRunningError";
+
+  constructor() {
+    super("Another rebuild of this site is under way. Wait until it has ended.");
+  }
+}
 
 export interface RebuildOptions {
   pool: pg.Pool;
@@ -9,7 +36,7 @@ export interface RebuildOptions {
   /** First and last UTC day, `YYYY-MM-DD`; null for all there is. */
   from: string | null;
   to: string | null;
-  /** Puts the counted figures in place of those that differ. */
+  /** Adds what the rollups lack, and takes away what they have too much. */
   replace: boolean;
   onDifference(difference: Difference): void;
   /** Told after each day. */
@@ -28,31 +55,96 @@ export interface RebuildResult {
 }
 
 /**
- * Counts a site's figures anew over its raw events, a day at a time, and tells what the rollups say differently. The site's
- * writers wait while a day is compared.
- * @throws what the database or the signal throws; days until then stay as they were made
+ * Counts a site's figures anew over its raw events, a day at a time, and tells what the rollups say differently. A day is
+ * counted in a snapshot while events go on being recorded; the site is locked only to add the differences.
+ * @throws RebuildRunningError, or what the database or the signal throws; days until then stay as they were made
  */
 export async function rebuildRollups(options: RebuildOptions): Promise<RebuildResult> {
   const { pool, siteId, replace, signal } = options;
-  const days = await listDays(pool, options);
   const result: RebuildResult = { days: 0, differences: 0, skipped: 0 };
   const client = await pool.connect();
+  let failure: Error | undefined;
+  const onError = (error: Error) => {
+    failure = error;
+  };
+  client.on("error", onError);
   try {
-    for (const [index, { day, hasEvents }] of days.entries()) {
+    if (replace && !(await lockRebuild(client, siteId))) throw new RebuildRunningError();
+    await client.query(`SET idle_in_transaction_session_timeout = ${maxIdleMs}`);
+    const days = await listDays(client, options);
+    for (const [index, { day, events }] of days.entries()) {
       signal?.throwIfAborted();
-      if (hasEvents) {
-        const differences = await inTransaction(client, async () => {
-          await lockSites(client, [siteId]);
-          return rebuildDay(client, { siteId, day }, { replace });
-        });
+      const differences = events === 0 ? null : await rebuildDay(client, { siteId, day, events, replace });
+      if (differences) {
         result.days++;
         result.differences += differences.length;
         for (const difference of differences) options.onDifference(difference);
       } else result.skipped++;
       options.onProgress?.({ done: index + 1, days: days.length });
     }
+    await client.query("RESET idle_in_transaction_session_timeout");
+    await dropMends(client);
+    if (replace) await unlockRebuild(client, siteId);
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw error;
   } finally {
-    client.release();
+    client.off("error", onError);
+    // A session in which something failed may still hold its lock and tables; they go with it.
+    client.release(failure);
   }
   return result;
+}
+
+interface Day {
+  siteId: string;
+  day: string;
+  /** How many the day has at least, unless retention removed some. */
+  events: number;
+  replace: boolean;
+}
+
+/** @returns the figures that differed; null for a day whose events are not all there any more */
+async function rebuildDay(client: pg.ClientBase, day: Day): Promise<Difference[] | null> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const count = await inTransaction(client, async () => {
+      await beginSnapshot(client);
+      return countEvents(client, day);
+    });
+    if (!count) return null;
+    if (!day.replace || count.differences.length === 0) return count.differences;
+    const outcome = await inTransaction(client, async () => {
+      // The horizon first, as imports do: two locks in one order.
+      const horizon = await holdHorizon(client);
+      await lockSites(client, [day.siteId]);
+      if (isBefore(day.day, horizon)) return "removed";
+      if (await isOutdated(client, day, count)) return "outdated";
+      await mendDay(client, day);
+      return "mended";
+    });
+    if (outcome === "removed") return null;
+    if (outcome === "mended") return count.differences;
+  }
+  return inTransaction(client, async () => {
+    await holdHorizon(client);
+    await lockSites(client, [day.siteId]);
+    const count = await countEvents(client, day);
+    if (!count) return null;
+    if (count.differences.length > 0) await mendDay(client, day);
+    return count.differences;
+  });
+}
+
+/** Counts a day in the transaction that the caller has begun; null where its events are not all there any more. */
+async function countEvents(client: pg.ClientBase, day: Day): Promise<DayCount | null> {
+  if (isBefore(day.day, await readHorizon(client))) return null;
+  const { replace } = day;
+  const quick = await countDay(client, day, { isWholeSite: false, replace });
+  if (quick.events >= day.events) return quick;
+  const count = await countDay(client, day, { isWholeSite: true, replace });
+  return count.events === 0 ? null : count;
+}
+
+function isBefore(day: string, horizon: string | null): boolean {
+  return horizon !== null && day < horizon;
 }

@@ -1,4 +1,4 @@
-import { type ImportProgress, importEvents, openCountryDirectory } from "@waymark/analytics";
+import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
 import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
 import { CommandError } from "../command-error.js";
@@ -86,6 +86,7 @@ async function importFile(
     });
     isComplete = true;
   } catch (error) {
+    if (error instanceof ImportSuspendedError) throw new CommandError(error.message, { cause: error });
     if (!signal.aborted) throw error;
   } finally {
     display.close();

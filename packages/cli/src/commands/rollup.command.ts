@@ -1,6 +1,7 @@
-import { type Difference, rebuildRollups } from "@waymark/analytics";
+import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import { CommandError } from "../command-error.js";
 import { findSite } from "../sites.query.js";
 
 interface RebuildCommandOptions {
@@ -17,7 +18,7 @@ const interruptedExitCode = 130;
 
 const help = `
 Each UTC day is counted anew over the raw events, and what the rollups say differently is shown and mended. Days whose events
-are past their retention are left alone. Events that come in meanwhile wait for the day that is being compared.
+are past their retention are left alone. Events go on being recorded meanwhile.
 With --check nothing is changed, and the exit code is 1 when something differs.
 
 Examples:
@@ -73,6 +74,7 @@ async function rebuild(
     Object.assign(progress, result);
     isComplete = true;
   } catch (error) {
+    if (error instanceof RebuildRunningError) throw new CommandError(error.message, { cause: error });
     if (!signal.aborted) throw error;
   } finally {
     if (context.stderr.isTTY) context.stderr.write("\r\u001b[K");
@@ -92,7 +94,7 @@ function describe(
   );
   if (differences > listed.length) lines.push(`... and ${differences - listed.length} more`);
   const verdict = differences === 0 ? "no difference" : `${differences} differences, ${isCheck ? "left" : "mended"}`;
-  const left = skipped > 0 ? `; ${skipped} days have no raw events any more and were left alone` : "";
+  const left = skipped > 0 ? `; ${skipped} days are past the retention of raw events and were left alone` : "";
   return [...lines, `${days} days compared: ${verdict}${left}.`].join("\n");
 }
 
