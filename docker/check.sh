@@ -233,8 +233,8 @@ start() {
   pid=
   trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || true' EXIT
   trap 'exit 130' INT TERM
-  (bare cli node packages/database/bin/migrate.mjs) || fail "the migrations could not be applied."
-  (bare cli node packages/database/bin/migrate.mjs) || fail "the migrations could not be applied twice."
+  (bare cli node packages/cli/bin/waymark.mjs migrate) || fail "the migrations could not be applied."
+  (bare cli node packages/cli/bin/waymark.mjs migrate) || fail "the migrations could not be applied twice."
   account=$(waymark account create --email check@example.com --plan pro | field id)
   waymark site create --account "$account" --domain check.example --name check >/dev/null
   for chosen in "$@"; do

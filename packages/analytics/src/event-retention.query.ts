@@ -17,6 +17,9 @@ const listPartitionsSql = `
   WHERE inhparent = 'event'::regclass AND child.relname ~ '^event_\\d{6}$' AND child.relname < $1
   ORDER BY child.relname`;
 
+/** Drops a month's partition, also for the worker's role, which owns no table. */
+const dropPartitionSql = "SELECT drop_event_partition($1)";
+
 /** Events of months without a partition, by all of the default partition, which holds few. */
 const purgeDefaultSql = `
   DELETE FROM event_default WHERE (site_id, id) IN (
@@ -63,7 +66,7 @@ async function dropPartition(pool: pg.Pool, name: string): Promise<boolean> {
   try {
     await client.query("BEGIN");
     await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-    await client.query(`DROP TABLE ${client.escapeIdentifier(name)}`);
+    await client.query(dropPartitionSql, [name]);
     await client.query("COMMIT");
     return true;
   } catch (error) {

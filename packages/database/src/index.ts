@@ -3,6 +3,21 @@ export { binaryArray } from "./binary-array.js";
 export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
+export {
+  functionGrants,
+  grantRoles,
+  queueSchema,
+  queueUsers,
+  RolePasswordError,
+  type RolePasswords,
+  readRolePasswords,
+  rolePasswordVariables,
+  roleUrl,
+  type ServiceRole,
+  scramVerifier,
+  serviceRoles,
+  tableGrants,
+} from "./roles.js";
 export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
 export { createUuidV7, formatUuid, isUuid, uuidV7Floor } from "./uuid.js";

@@ -1,8 +1,8 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { dataFolderOf } from "@waymark/cli";
-import { migrate } from "@waymark/database";
+import { dataFolderOf, prepareDatabase } from "@waymark/cli";
+import { type RolePasswords, roleUrl } from "@waymark/database";
 import { describeSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { type Claim, claimDataFolder } from "./claim.js";
@@ -10,10 +10,19 @@ import { loadDemo } from "./demo/load-demo.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { OptionsError, type StartOptions } from "./options.js";
 import { isPortFree } from "./ports.js";
+import { readRolePasswordFile } from "./role-passwords.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 const apps = ["trace-api", "analytics-api", "collector", "worker"] as const;
+
+/** The role by which an app enters the database. */
+const roleOf = {
+  "trace-api": "trace_api",
+  "analytics-api": "analytics_api",
+  collector: "collector",
+  worker: "worker",
+} as const satisfies Record<(typeof apps)[number], string>;
 
 export interface StartDeps {
   options: StartOptions;
@@ -59,9 +68,11 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   await requireFreePorts(options.ports);
   const databaseUrl = options.databaseUrl ?? (await openDatabase(context, say));
   signal.throwIfAborted();
-  await migrate(databaseUrl);
+  // In a database of somebody's own, who gets in is for its owner to say.
+  const passwords = options.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
+  await prepareDatabase(databaseUrl, passwords);
   await claim.publish({ databaseUrl });
-  const running = await openApps(deps, { ...context, databaseUrl });
+  const running = await openApps(deps, { ...context, databaseUrl, passwords });
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
   const demo = options.isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
@@ -108,14 +119,13 @@ async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]
 
 async function openApps(
   { options, env, say }: StartDeps,
-  { dataFolder, databaseUrl }: Context & { databaseUrl: string },
+  { dataFolder, databaseUrl, passwords }: Context & { databaseUrl: string; passwords: RolePasswords | undefined },
 ): Promise<AppProcess[]> {
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
   const appEnv = {
     ...env,
-    DATABASE_URL: databaseUrl,
     WAYMARK_DATA_DIR: dataFolder,
     TRACE_API_PORT: String(options.ports.trace),
     ANALYTICS_API_PORT: String(options.ports.analytics),
@@ -125,7 +135,10 @@ async function openApps(
     startApp({
       name,
       entry: join(root, "apps", name, "dist", "main.js"),
-      env: appEnv,
+      env: {
+        ...appEnv,
+        DATABASE_URL: passwords ? roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]) : databaseUrl,
+      },
       cwd: root,
       logFile: join(logFolder, `${name}.log`),
       say,

@@ -1,14 +1,17 @@
 import { Socket } from "node:net";
-import { isDatabaseUnavailable } from "@waymark/database";
-import { type BackendFactory, createPostgresBackend, type PostgresQueueBackend, Queue } from "bullmq";
+import { isDatabaseUnavailable, queueSchema } from "@waymark/database";
+import {
+  type BackendFactory,
+  createPostgresBackend,
+  type PostgresConnection,
+  type PostgresQueueBackend,
+  Queue,
+} from "bullmq";
 import type { JobProcessor, OpenedWorker, Producer, ProducerQueue, QueueBackend, WorkerSettings } from "./backend.js";
 import { CuttableWorker } from "./cuttable-worker.js";
 import { pause } from "./deadline.js";
 import type { ServerState } from "./server-state.js";
 import { queueName } from "./trace-finalized.schema.js";
-
-/** BullMQ's tables are its own: it makes and migrates them in this schema, apart from ours. */
-const schema = "bullmq";
 
 /** Events of the queue that the database keeps: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;
@@ -29,7 +32,7 @@ interface Connections {
 function connectionOf(connectionString: string, maxConnections: number, openSocket: () => Socket) {
   return {
     connectionString,
-    schema,
+    schema: queueSchema,
     migrate: true,
     max: maxConnections,
     application_name: "waymark queue",
@@ -69,8 +72,29 @@ function createConnections(connectionString: string, maxConnections: number): Co
 const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]> = (name, options, extra) => {
   const backend = createPostgresBackend(name, options, extra);
   backend.connection.pool.on("connect", (client) => client.on("error", () => undefined));
+  openWithoutMigrating(backend.connection);
   return backend;
 };
+
+/** Leaves BullMQ's tables as they are where our role may make none: the migration made them. */
+function openWithoutMigrating(connection: PostgresConnection): void {
+  const open = connection.waitUntilReady.bind(connection);
+  let opened: Promise<void> | undefined;
+  connection.waitUntilReady = () => {
+    opened ??= mayMakeTables(connection).then((value) => {
+      Object.defineProperty(connection, "migrateOnConnect", { value });
+      return open();
+    });
+    return opened;
+  };
+}
+
+async function mayMakeTables({ pool }: PostgresConnection): Promise<boolean> {
+  const { rows } = await pool.query<{ may: boolean }>(
+    "SELECT has_database_privilege(current_database(), 'CREATE') AS may",
+  );
+  return rows[0]?.may ?? false;
+}
 
 /** The queue in Postgres, by BullMQ's own backend. */
 export function createPostgresQueueBackend(connectionString: string): QueueBackend {

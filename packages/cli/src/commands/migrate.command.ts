@@ -1,20 +1,42 @@
-import { migrate } from "@waymark/database";
+import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@waymark/database";
 import type { Command } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
+import { type Act, type CommandContext, onDatabase } from "../command-context.js";
+import { CommandError } from "../command-error.js";
 import { findDatabase } from "../find-database.js";
+import { prepareDatabase } from "../prepare-database.js";
+
+const help = `
+Example:
+  $ DATABASE_URL=postgres://user:password@host/waymark waymark migrate
+
+With ${Object.values(rolePasswordVariables).join(", ")}
+it also makes the services' roles (waymark_trace_api and so on), each with the few rights that its service needs.`;
 
 /** `waymark migrate`. */
 export function addMigrateCommand(program: Command, act: Act): void {
   program
     .command("migrate")
     .description("bring the database's tables to this version; safe to run again, and by several at once")
-    .addHelpText("after", "\nExample:\n  $ DATABASE_URL=postgres://user:password@host/waymark waymark migrate")
+    .addHelpText("after", help)
     .action(
       act(async (context) => {
+        const passwords = readPasswords(context);
         const { url } = await findDatabase(context.env);
-        const applied = await onDatabase(context, () => migrate(url));
-        const text = applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`;
+        const applied = await onDatabase(context, () => prepareDatabase(url, passwords));
+        const text = [
+          applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`,
+          ...(passwords ? ["The services' roles have their rights."] : []),
+        ].join("\n");
         return { value: { applied }, text };
       }),
     );
+}
+
+function readPasswords({ env }: CommandContext) {
+  try {
+    return readRolePasswords(env);
+  } catch (error) {
+    if (error instanceof RolePasswordError) throw new CommandError(error.message);
+    throw error;
+  }
 }

@@ -1,0 +1,15 @@
+import { grantRoles, migrate, type RolePasswords } from "@waymark/database";
+
+/**
+ * Brings a database to this version: our tables, those of the queue, and the services' roles where they have passwords.
+ * @param url of the owner of the tables
+ * @returns the names of the migrations applied
+ */
+export async function prepareDatabase(url: string, passwords: RolePasswords | undefined): Promise<string[]> {
+  const applied = await migrate(url);
+  // Only here: no other command needs BullMQ, which takes longer to load than they take to run.
+  const { migrateQueue } = await import("@waymark/queue");
+  await migrateQueue(url);
+  if (passwords) await grantRoles(url, passwords);
+  return applied;
+}

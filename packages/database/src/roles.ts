@@ -1,0 +1,192 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import pg from "pg";
+import { inTransaction } from "./transaction.js";
+
+/** The services, by the name of their role without its prefix `waymark_`. */
+export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker"] as const;
+export type ServiceRole = (typeof serviceRoles)[number];
+export type RolePasswords = Readonly<Record<ServiceRole, string>>;
+
+type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>>;
+
+/**
+ * What each service may do with each table, as GRANT takes it; whatever is not listed is refused. A test fails for a table
+ * without a line, and for a privilege that the database has and this table has not. Partitions need no line: access goes by
+ * the parent's.
+ */
+export const tableGrants = {
+  // FOR NO KEY UPDATE, by which creates of one account wait for each other, needs UPDATE on a column: one that means nothing.
+  account: {
+    trace_api: "SELECT (id, plan), UPDATE (created_at)",
+    analytics_api: "SELECT (id, plan)",
+    worker: "SELECT (id, email, plan)",
+  },
+  agent: { trace_api: "SELECT, INSERT" },
+  alert: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, INSERT, UPDATE, DELETE" },
+  api_key: { trace_api: "SELECT, UPDATE (last_used_at)", analytics_api: "SELECT, UPDATE (last_used_at)" },
+  daily_event: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE" },
+  daily_size: { collector: "SELECT, INSERT, UPDATE" },
+  daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE" },
+  daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  event: { analytics_api: "SELECT", collector: "SELECT, INSERT" },
+  // Retention removes rows of months without a partition one by one.
+  event_default: { worker: "SELECT, DELETE" },
+  // Rows are removed under FOR UPDATE, which is a right to update.
+  idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
+  rate_limit: { analytics_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT" },
+  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
+  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
+  trace_usage: { trace_api: "SELECT, INSERT, UPDATE" },
+  visitor_salt: { collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
+  _prisma_migrations: {},
+} as const satisfies TableGrants;
+
+/** Functions that change tables as such: they run with the owner's rights, and only for these. */
+export const functionGrants = {
+  "ensure_event_partition(date)": ["collector", "worker"],
+  "drop_event_partition(text)": ["worker"],
+} as const satisfies Record<string, readonly ServiceRole[]>;
+
+/** Who uses BullMQ's tables where the queue is in Postgres. Its functions make temporary tables. */
+export const queueUsers = ["trace_api", "worker"] as const satisfies readonly ServiceRole[];
+
+/** The schema in which BullMQ keeps its tables, apart from ours. */
+export const queueSchema = "bullmq";
+
+/** The variables that name the roles' passwords for the migration. */
+export const rolePasswordVariables = {
+  trace_api: "TRACE_API_DB_PASSWORD",
+  analytics_api: "ANALYTICS_API_DB_PASSWORD",
+  collector: "COLLECTOR_DB_PASSWORD",
+  worker: "WORKER_DB_PASSWORD",
+} as const satisfies Record<ServiceRole, string>;
+
+/** The passwords of the roles are told incompletely. */
+export class RolePasswordError extends Error {
+  override name = "RolePasswordError";
+}
+
+/**
+ * The roles' passwords from an environment; undefined where it names none, and services go on as they did.
+ * @throws RolePasswordError naming the variables that lack a usable value
+ */
+export function readRolePasswords(env: Readonly<Record<string, string | undefined>>): RolePasswords | undefined {
+  if (!serviceRoles.some((role) => env[rolePasswordVariables[role]])) return undefined;
+  const wrong = serviceRoles.map((role) => rolePasswordVariables[role]).filter((name) => !isPassword(env[name] ?? ""));
+  if (wrong.length > 0) {
+    throw new RolePasswordError(
+      `Set ${wrong.join(", ")} to a password of 12 to 200 letters, digits or signs of ASCII, or none of the roles' passwords.`,
+    );
+  }
+  return Object.fromEntries(
+    serviceRoles.map((role) => [role, env[rolePasswordVariables[role]] ?? ""]),
+  ) as RolePasswords;
+}
+
+/** Only ASCII: SASLprep leaves it as it is. */
+function isPassword(text: string): boolean {
+  return /^[\x21-\x7e]{12,200}$/.test(text);
+}
+
+/** The same database, entered by a service's role. */
+export function roleUrl(connectionString: string, role: ServiceRole, password: string, prefix = "waymark"): string {
+  const url = new URL(connectionString);
+  url.username = `${prefix}_${role}`;
+  // The setter leaves `%` as it is, which would be read as the start of an escape.
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+/**
+ * Makes or updates the services' roles and gives them exactly what is listed above, in one transaction, so that services
+ * that run do not notice. To be repeated after each migration.
+ * @param connectionString of the tables' owner, who may make roles
+ * @param prefix of the roles' names
+ */
+export async function grantRoles(
+  connectionString: string,
+  passwords: RolePasswords,
+  prefix = "waymark",
+): Promise<void> {
+  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
+  await client.connect();
+  try {
+    await inTransaction(client, async () => {
+      // A migration or a second grant at the same time would update the same rows of the catalogue.
+      await client.query("SELECT pg_advisory_xact_lock(hashtext('waymark roles'))");
+      for (const role of serviceRoles) await makeRole(client, `${prefix}_${role}`, passwords[role]);
+      await closePublic(client);
+      for (const role of serviceRoles) await grantRole(client, role, `${prefix}_${role}`);
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+async function makeRole(client: pg.Client, name: string, password: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name]);
+  const role = client.escapeIdentifier(name);
+  if (rowCount === 0) await client.query(`CREATE ROLE ${role}`);
+  // What is sent is a hash of the password: statements may be logged.
+  await client.query(`ALTER ROLE ${role} LOGIN PASSWORD ${client.escapeLiteral(scramVerifier(password))}`);
+}
+
+/** What everybody may do by default and no service needs: making tables, and running the functions listed above. */
+async function closePublic(client: pg.Client): Promise<void> {
+  await client.query("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+  await client.query(`REVOKE TEMPORARY ON DATABASE ${await databaseOf(client)} FROM PUBLIC`);
+  for (const name of Object.keys(functionGrants)) {
+    await client.query(`ALTER FUNCTION public.${name} SECURITY DEFINER SET search_path = public, pg_temp`);
+    await client.query(`REVOKE EXECUTE ON FUNCTION public.${name} FROM PUBLIC`);
+  }
+}
+
+async function databaseOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>("SELECT current_database() AS name");
+  return client.escapeIdentifier(rows[0]?.name ?? "");
+}
+
+/** Everything that a role holds on tables of this database, whichever version granted it; a row per table. */
+const heldSql = `
+  SELECT DISTINCT format('%I.%I', nspname, relname) AS name
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE relkind IN ('r', 'p', 'v', 'm') AND EXISTS (
+    SELECT FROM aclexplode(relacl) WHERE grantee = $1::regrole
+    UNION ALL
+    SELECT FROM pg_attribute, aclexplode(attacl) WHERE attrelid = pg_class.oid AND grantee = $1::regrole)`;
+
+async function grantRole(client: pg.Client, role: ServiceRole, name: string): Promise<void> {
+  const to = client.escapeIdentifier(name);
+  const { rows } = await client.query<{ name: string }>(heldSql, [to]);
+  for (const held of rows) await client.query(`REVOKE ALL ON ${held.name} FROM ${to}`);
+  const database = await databaseOf(client);
+  await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${to}`);
+  await client.query(`GRANT USAGE ON SCHEMA public TO ${to}`);
+  for (const [table, privileges] of Object.entries<Partial<Record<ServiceRole, string>>>(tableGrants)) {
+    if (privileges[role]) await client.query(`GRANT ${privileges[role]} ON public.${table} TO ${to}`);
+  }
+  for (const [name, roles] of Object.entries<readonly ServiceRole[]>(functionGrants)) {
+    const change = roles.includes(role) ? `GRANT EXECUTE ON FUNCTION public.${name} TO` : undefined;
+    await client.query(`${change ?? `REVOKE EXECUTE ON FUNCTION public.${name} FROM`} ${to}`);
+  }
+  if ((queueUsers as readonly ServiceRole[]).includes(role)) await grantQueue(client, database, to);
+}
+
+async function grantQueue(client: pg.Client, database: string, to: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [queueSchema]);
+  if (rowCount === 0) return;
+  await client.query(`GRANT TEMPORARY ON DATABASE ${database} TO ${to}`);
+  await client.query(`GRANT USAGE ON SCHEMA ${queueSchema} TO ${to}`);
+  await client.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${queueSchema} TO ${to}`);
+  await client.query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA ${queueSchema} TO ${to}`);
+}
+
+/** A password as Postgres stores it, which it also takes in its place (RFC 5803; `SCRAM-SHA-256` of RFC 7677). */
+export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+  const iterations = 4_096;
+  const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
+  const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();
+  const storedKey = createHash("sha256").update(hmac("Client Key")).digest("base64");
+  return `SCRAM-SHA-256$${iterations}:${salt.toString("base64")}$${storedKey}:${hmac("Server Key").toString("base64")}`;
+}

@@ -1,0 +1,24 @@
+import { randomBytes } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { type RolePasswords, serviceRoles } from "@waymark/database";
+
+/** The passwords of the services' roles: those of an earlier run, or new ones, kept in a file for its owner alone. */
+export async function readRolePasswordFile(file: string): Promise<RolePasswords> {
+  const kept = await readKept(file);
+  const passwords = Object.fromEntries(
+    serviceRoles.map((role) => [role, kept[role] ?? randomBytes(24).toString("base64url")]),
+  ) as RolePasswords;
+  await writeFile(`${file}.new`, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return passwords;
+}
+
+/** Nothing where there is no file or it cannot be understood: the roles then get new passwords. */
+async function readKept(file: string): Promise<Partial<RolePasswords>> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as Partial<RolePasswords>;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+}

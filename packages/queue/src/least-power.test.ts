@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { grantRoles, type RolePasswords, roleUrl } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import pg from "pg";
+import { migrateQueue } from "./migrate-queue.js";
+import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
+import { createTraceFinalizedQueue, QueueUnavailableError } from "./trace-finalized-queue.js";
+import { createTraceFinalizedWorker } from "./trace-finalized-worker.js";
+
+const database = useDatabase();
+const prefix = `test_${randomBytes(6).toString("hex")}`;
+const passwords: RolePasswords = {
+  trace_api: "password-of-trace-api",
+  analytics_api: "password-of-analytics-api",
+  collector: "password-of-collector",
+  worker: "password-of-worker",
+};
+const urlOf = (role: keyof RolePasswords) => roleUrl(database.url, role, passwords[role], prefix);
+
+beforeAll(() => grantRoles(database.url, passwords, prefix));
+afterAll(async () => {
+  const server = new URL(database.url);
+  server.pathname = "/postgres";
+  const client = new pg.Client({ connectionString: server.href });
+  await client.connect();
+  for (const role of Object.keys(passwords)) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
+  await client.end();
+});
+
+describe("the queue in Postgres, for roles that may make no tables", () => {
+  it("is not there until the migration made it, and then carries jobs from one role to the other", async () => {
+    await forgetJobs(database.pool);
+    const { log, lines } = createTestLog();
+    const early = createTraceFinalizedQueue({ databaseUrl: urlOf("trace_api"), log });
+    await expect(early.add(makePayload())).rejects.toThrow(QueueUnavailableError);
+    await early.close();
+    await migrateQueue(database.url);
+    await Promise.all([migrateQueue(database.url), migrateQueue(database.url)]);
+    await grantRoles(database.url, passwords, prefix);
+
+    const done: string[] = [];
+    const queue = createTraceFinalizedQueue({ databaseUrl: urlOf("trace_api"), log });
+    const worker = createTraceFinalizedWorker({
+      databaseUrl: urlOf("worker"),
+      log,
+      concurrency: 2,
+      handler: async ({ alertId }) => {
+        done.push(alertId);
+        return "done";
+      },
+    });
+    const payloads = [makePayload(), makePayload(), makePayload()];
+    for (const payload of payloads) await queue.add(payload);
+    await until(() => done.length === payloads.length);
+    expect(done.sort()).toEqual(payloads.map(({ alertId }) => alertId).sort());
+    await Promise.all([worker.close(1_000), queue.close()]);
+    expect(lines.filter((line) => /permission/.test(line))).toEqual([]);
+  });
+
+  it("stays closed to the other services", async () => {
+    for (const role of ["analytics_api", "collector"] as const) {
+      const client = new pg.Client({ connectionString: urlOf(role) });
+      await client.connect();
+      await expect(client.query("SELECT FROM bullmq.job")).rejects.toThrow("permission denied for schema bullmq");
+      await expect(client.query("CREATE TEMP TABLE mine (id int)")).rejects.toThrow("permission denied");
+      await client.end();
+    }
+  });
+});
