@@ -38,7 +38,7 @@ export const tableGrants = {
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE" },
-  visitor_salt: { collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
+  visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;
 

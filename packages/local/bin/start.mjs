@@ -2,11 +2,21 @@
 // `pnpm start`: builds what changed, quietly, and runs all of Waymark on this machine.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const main = new URL("../dist/main.js", import.meta.url);
 
+// Before the build, which takes longer. Apart from this process, since the build may replace what answers.
+const dataFolder = resolve(root, process.env.WAYMARK_DATA_DIR || ".waymark");
+if (existsSync(main) && existsSync(join(dataFolder, "local.json"))) {
+  const check = spawnSync(process.execPath, [fileURLToPath(main), "--running"], { encoding: "utf8" });
+  if (check.status === 3) {
+    process.stderr.write(check.stderr);
+    process.exit(2);
+  }
+}
 if (!existsSync(main)) console.log("Building Waymark ...");
 const turbo = fileURLToPath(new URL("../../../node_modules/.bin/turbo", import.meta.url));
 const build = spawnSync(turbo, ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {

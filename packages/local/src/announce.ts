@@ -64,18 +64,7 @@ function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoA
   const stats = `-H 'Authorization: Bearer ${pro.keys.analytics}'`;
   const trace = `-H 'Authorization: Bearer ${pro.keys.trace}'`;
   const json = "-H 'Content-Type: application/json'";
-  const body = JSON.stringify({
-    agent_id: "support-bot",
-    name: "Answer ticket 7",
-    status: "running",
-    started_at: new Date().toISOString(),
-  });
-  const span = JSON.stringify({
-    name: "call the model",
-    status: "error",
-    started_at: new Date().toISOString(),
-    error: "connection refused",
-  });
+  const run = describeRun(new Date());
   return [
     "Paste these:",
     "",
@@ -84,9 +73,24 @@ function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoA
     `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/events?range=30d'`,
     "",
     "  # a run that fails: the worker writes a mail",
-    `  TRACE=$(curl -s ${trace} ${json} -d '${body}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
-    `  curl -s ${trace} ${json} -d '${span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
-    `  curl -s ${trace} ${json} -X PATCH -d '{"status":"error"}' ${traceUrl}/api/v1/traces/$TRACE`,
+    `  TRACE=$(curl -s ${trace} ${json} -d '${run.trace}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
+    `  curl -s ${trace} ${json} -d '${run.span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
+    `  curl -s ${trace} ${json} -X PATCH -d '${run.end}' ${traceUrl}/api/v1/traces/$TRACE`,
     `  curl -s ${trace} ${traceUrl}/api/v1/traces/$TRACE`,
   ];
+}
+
+/** The bodies of a run that fails at a given time, half a minute after it began. */
+function describeRun(end: Date) {
+  const before = (ms: number) => new Date(end.getTime() - ms).toISOString();
+  const trace = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: before(32_000) };
+  const span = {
+    name: "call the model",
+    status: "error",
+    started_at: before(31_000),
+    ended_at: before(750),
+    error: "connection refused",
+  };
+  const change = { status: "error", ended_at: end.toISOString() };
+  return { trace: JSON.stringify(trace), span: JSON.stringify(span), end: JSON.stringify(change) };
 }

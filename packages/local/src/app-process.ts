@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { type LogFile, openLogFile } from "./log-file.js";
 import { type ProcessIdentity, processStartOf } from "./processes.js";
 
 export interface AppOptions {
@@ -52,7 +52,9 @@ const stopTimeoutMs = 28_000;
  */
 export function startApp(options: AppOptions): AppProcess {
   const { name, entry, env, cwd, logFile, say } = options;
-  const log = createWriteStream(logFile, { flags: "a", mode: 0o600 });
+  const log = openLogFile(logFile, (error) => {
+    say(`${name}: warn: its log cannot be written, and lines are lost (${error.message})`);
+  });
   const child = spawn(process.execPath, [...nodeFlags, entry], {
     cwd,
     env,
@@ -62,6 +64,7 @@ export function startApp(options: AppOptions): AppProcess {
   let isStopping = false;
   const lastWords: string[] = [];
   const exit = waitForExit(child);
+  child.once("close", () => log.close());
   const ready = new Promise<number>((resolve, reject) => {
     readLines(child.stdout, log, (line) => {
       const entryLine = parse(line);
@@ -105,10 +108,10 @@ function waitForExit(child: ChildProcess): Promise<string> {
   });
 }
 
-function readLines(stream: NodeJS.ReadableStream | null, log: WriteStream, onLine: (line: string) => void): void {
+function readLines(stream: NodeJS.ReadableStream | null, log: LogFile, onLine: (line: string) => void): void {
   if (!stream) return;
   createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
-    log.write(`${line}\n`);
+    log.write(line);
     onLine(line);
   });
 }

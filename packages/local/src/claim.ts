@@ -43,6 +43,12 @@ export async function claimDataFolder(dataFolder: string): Promise<Claim> {
   };
 }
 
+/** Says which system runs on a data folder; undefined where none does. */
+export async function findRunning(dataFolder: string): Promise<string | undefined> {
+  const system = await readLocalSystem(dataFolder);
+  return system && isRunning(system) ? describe(dataFolder, system) : undefined;
+}
+
 /** Gives the file its name, whole, unless there is one of that name: of several runs that try, one succeeds. */
 async function isMade(mine: string, file: string): Promise<boolean> {
   try {

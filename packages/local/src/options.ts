@@ -1,25 +1,23 @@
 import { parseArgs } from "node:util";
+import { OptionsError } from "./options-error.js";
 
-/** What `pnpm start` was told. */
+/** What `pnpm start` was told by its arguments. */
 export interface StartOptions {
   isHelpWanted: boolean;
-  isDemoWanted: boolean;
-  ports: { trace: number; analytics: number; collector: number };
-  databaseUrl: string | undefined;
-  redisUrl: string | undefined;
-}
-
-/** What was told cannot be done; the message is for the person who said it. */
-export class OptionsError extends Error {
-  override name = "OptionsError";
+  /** Only to tell whether a system runs on the data folder. */
+  isCheckWanted: boolean;
+  /** Undefined where nothing was said. */
+  isDemoWanted: boolean | undefined;
 }
 
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector and
 the worker, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
-usage: npx --yes pnpm@10.34.9 start [--no-demo]
+usage: npx --yes pnpm@10.34.9 start [--demo | --no-demo]
 
   --no-demo   make no demo accounts and data
+  --demo      make them also in the database of DATABASE_URL, where they are not made otherwise
+  --running   only tell whether it runs already, with the exit code 3 if so
   --help      show this
 
 environment:
@@ -35,21 +33,16 @@ README.md has all variables.
 `;
 
 /**
- * Reads arguments and environment.
+ * Reads the arguments.
  * @throws OptionsError naming what is wrong
  */
-export function readOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
+export function readOptions(args: string[]): StartOptions {
   const values = readArguments(args);
+  if (values.demo && values["no-demo"]) throw new OptionsError(["Give either --demo or --no-demo."]);
   return {
     isHelpWanted: values.help ?? false,
-    isDemoWanted: !values["no-demo"],
-    ports: {
-      trace: readPort(env, "TRACE_API_PORT", 4100),
-      analytics: readPort(env, "ANALYTICS_API_PORT", 4200),
-      collector: readPort(env, "COLLECTOR_PORT", 4300),
-    },
-    databaseUrl: env["DATABASE_URL"] || undefined,
-    redisUrl: env["REDIS_URL"] || undefined,
+    isCheckWanted: values.running ?? false,
+    isDemoWanted: values.demo ? true : values["no-demo"] ? false : undefined,
   };
 }
 
@@ -57,15 +50,10 @@ function readArguments(args: string[]) {
   // pnpm hands the `--` of `pnpm start -- --no-demo` on.
   const given = args[0] === "--" ? args.slice(1) : args;
   try {
-    return parseArgs({ args: given, options: { help: { type: "boolean" }, "no-demo": { type: "boolean" } } }).values;
+    const flag = { type: "boolean" } as const;
+    return parseArgs({ args: given, options: { help: flag, running: flag, demo: flag, "no-demo": flag } }).values;
   } catch (error) {
-    throw new OptionsError(`${error instanceof Error ? error.message : error} 'start --help' shows what there is.`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OptionsError([`${reason} 'start --help' shows what there is.`]);
   }
-}
-
-function readPort(env: NodeJS.ProcessEnv, name: string, fallback: number): number {
-  const text = env[name] || String(fallback);
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new OptionsError(`${name} must be a whole number from 0 to 65535.`);
 }

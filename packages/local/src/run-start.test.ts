@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { LocalSystem } from "@waymark/cli";
+import pg from "pg";
 import { isRunning } from "./processes.js";
 
 const bin = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const startBin = fileURLToPath(new URL("../bin/start.mjs", import.meta.url));
 const cli = fileURLToPath(new URL("../../cli/bin/waymark.mjs", import.meta.url));
 
 const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`;
@@ -84,7 +86,102 @@ async function stop({ child, exit }: Started, signal: NodeJS.Signals) {
 
 const mails = () => readdir(join(dataFolder, "mails")).catch(() => []);
 
+/** Everything that the services do, by their own interfaces. */
+async function useAll(output: string, urls: readonly string[]) {
+  const [traceUrl = "", analyticsUrl = ""] = urls;
+  const ask = async (
+    key: string,
+    method: string,
+    url: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const answer = await fetch(url, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    expect([method, url, answer.status < 300, answer.ok ? "" : text]).toEqual([method, url, true, ""]);
+    return JSON.parse(text);
+  };
+  const trace = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    ask(keyIn(output, "pro", "trace"), method, `${traceUrl}${path}`, body, headers);
+  const started_at = new Date().toISOString();
+  const run = { agent_id: "smoke", name: "a run", status: "running", started_at };
+  const span = { name: "a step", status: "ok", started_at };
+  const once = { "Idempotency-Key": "least-power" };
+  const { trace_id } = await trace("POST", "/api/v1/traces", run, once);
+  expect(await trace("POST", "/api/v1/traces", run, once)).toEqual({ trace_id });
+  const path = `/api/v1/traces/${trace_id}`;
+  const { span_id } = await trace("POST", `${path}/spans`, span);
+  await trace("POST", `${path}/spans`, span, { "Idempotency-Key": "least-power-span" });
+  await trace("POST", `${path}/spans/batch`, { spans: [span, span] });
+  await trace("PATCH", `${path}/spans/${span_id}`, { status: "error", error: "no" });
+  const nanos = `${Date.now()}000000`;
+  const otlp = { traceId: "0af7651916cd43dd8448eb211c80319c", startTimeUnixNano: nanos, endTimeUnixNano: nanos };
+  const spans = [
+    { ...otlp, spanId: "b7ad6b7169203331", name: "root", status: { code: 2 } },
+    { ...otlp, spanId: "b7ad6b7169203332", parentSpanId: "b7ad6b7169203331", name: "child" },
+  ];
+  const resource = { attributes: [{ key: "service.name", value: { stringValue: "smoke" } }] };
+  for (const part of spans) {
+    await trace("POST", "/v1/traces", { resourceSpans: [{ resource, scopeSpans: [{ spans: [part] }] }] });
+  }
+  await trace("PATCH", path, { status: "error", ended_at: started_at });
+  const paths = [path, `${path}?include=attributes`, "/api/v1/traces", "/api/v1/traces?name=run&status=error"];
+  for (const it of [...paths, "/api/v1/agents", "/api/v1/usage"]) await trace("GET", it);
+  await trace("DELETE", path);
+  // Nobody ends this one: the worker does.
+  const silent = await trace("POST", "/api/v1/traces", run);
+  const stats = (it: string) => ask(keyIn(output, "pro", "analytics"), "GET", `${analyticsUrl}/api/v1/sites${it}`);
+  const { sites } = await stats("");
+  for (const it of ["stats?interval=day&compare=previous", "events", "realtime"]) await stats(`/${sites[0].id}/${it}`);
+  await visit(output);
+  await until(
+    async () => (await trace("GET", `/api/v1/traces/${silent.trace_id}`)).status === "timeout",
+    () => output,
+  );
+}
+
 describe("start", () => {
+  it("runs each service by a role of its own, which suffices for all that it does", async () => {
+    const env = { TRACE_STALE_AFTER: "1s", SWEEP_INTERVAL_SECONDS: "1", EVENT_RETENTION_MONTHS: "3" };
+    const first = await start(env);
+    const { databaseUrl = "", urls = [] } = first.system;
+    expect((await stat(join(dataFolder, "roles.json"))).mode & 0o777).toBe(0o600);
+    await useAll(first.output(), urls);
+    const owner = new pg.Client({ connectionString: databaseUrl });
+    await owner.connect();
+    const { rows } = await owner.query(
+      "SELECT DISTINCT usename AS name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    expect(rows.map(({ name }) => name).sort()).toEqual([
+      "waymark_analytics_api",
+      "waymark_collector",
+      "waymark_trace_api",
+      "waymark_worker",
+    ]);
+    await owner.query("SELECT ensure_event_partition('2020-01-01')");
+    await owner.end();
+    expect(await stop(first, "SIGTERM")).toBe(0);
+
+    const second = await start(env);
+    const client = new pg.Client({ connectionString: second.system.databaseUrl });
+    await client.connect();
+    await until(
+      async () => (await client.query("SELECT to_regclass('event_202001') IS NULL AS gone")).rows[0].gone,
+      second.output,
+    );
+    await client.end();
+    expect(await stop(second, "SIGTERM")).toBe(0);
+    for (const name of await readdir(join(dataFolder, "logs"))) {
+      expect(await readFile(join(dataFolder, "logs", name), "utf8")).not.toMatch(/permission denied|must be owner/);
+    }
+    expect(await readFile(join(dataFolder, "postgres", "postgres.log"), "utf8")).not.toMatch(/permission denied/);
+    await rm(join(dataFolder, ".."), { recursive: true });
+  }, 120_000);
+
   it("runs everything, mails a failed run, keeps its data, and stops on Ctrl-C with nothing left", async () => {
     const first = await start();
     const { system } = first;
@@ -108,9 +205,14 @@ describe("start", () => {
       .map((line) => JSON.parse(line));
     expect(answers[0].pageviews).toBeGreaterThan(700);
     expect(answers[1].events[0].name).toBe("Download");
-    expect(answers.at(-1)).toMatchObject({ status: "error", spans: [{ error: "connection refused" }] });
+    expect(answers.at(-1)).toMatchObject({
+      status: "error",
+      ended_at: expect.any(String),
+      spans: [{ error: "connection refused", ended_at: expect.any(String) }],
+    });
     await visit(output);
-    await until(async () => (await mails()).length === 1, first.output);
+    // The demo's own failed run, and the one that was pasted.
+    await until(async () => (await mails()).length === 2, first.output);
     await until(() => /mail to demo-pro@localhost/.test(first.output()), first.output);
 
     const accounts = run(cli, ["account", "list", "--json"]);
@@ -131,23 +233,27 @@ describe("start", () => {
     expect(await stop(second, "SIGTERM")).toBe(0);
   }, 120_000);
 
-  it("refuses a second start beside a running one, and goes on", async () => {
+  it("refuses a second start beside a running one, before it builds, and goes on", async () => {
     const first = await start();
+    const command = run(startBin, [], { WAYMARK_DATA_DIR: dataFolder });
+    expect(await command.exit).toBe(2);
+    expect(command.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
+    expect(await run(bin, ["--running"]).exit).toBe(3);
     const second = run(bin);
     expect(await second.exit).toBe(2);
     expect(second.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
     expect((await fetch(`${first.system.urls?.[0]}/health`)).status).toBe(200);
   }, 60_000);
 
-  it("names the variable of a taken port, and leaves nothing running", async () => {
+  it("names every wrong variable and every taken port, and leaves nothing running", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const address = other.address();
     const port = typeof address === "object" && address ? address.port : 0;
-    const refused = run(bin, [], { ANALYTICS_API_PORT: String(port) });
+    const refused = run(bin, [], { ANALYTICS_API_PORT: String(port), LOG_LEVEL: "loud" });
     expect(await refused.exit).toBe(2);
     expect(refused.output()).toBe(
-      `Port ${port} is taken by another process. Set ANALYTICS_API_PORT to another port.\n`,
+      `LOG_LEVEL must be one of: trace, debug, info, warn, error, fatal, silent\nPort ${port} is taken by another process. Set ANALYTICS_API_PORT to another port.\n`,
     );
     other.close();
     expect(await readdir(dataFolder)).not.toContain("local.json");

@@ -1,6 +1,9 @@
+import { CommandError, dataFolderOf } from "@waymark/cli";
 import { MigrationError } from "@waymark/database";
-import { AlreadyRunningError } from "./claim.js";
-import { help, OptionsError, readOptions } from "./options.js";
+import { AlreadyRunningError, findRunning } from "./claim.js";
+import { describeFailure } from "./failure-text.js";
+import { help, readOptions } from "./options.js";
+import { OptionsError } from "./options-error.js";
 import { isRunning, launchersOf } from "./processes.js";
 import { runLocalSystem } from "./start.js";
 
@@ -9,7 +12,8 @@ const launcherCheckMs = 1_000;
 
 /**
  * `pnpm start`: runs until Ctrl-C, SIGTERM, SIGHUP, or until the command that started it is gone; a second Ctrl-C ends it at
- * once. Exit codes: 0 after a stop, 1 when something failed, 2 when it was told something that cannot be.
+ * once. Exit codes: 0 after a stop, 1 when something failed, 2 when it was told something that cannot be, 3 where `--running`
+ * finds that it runs.
  */
 export async function runStart(node: NodeJS.Process): Promise<void> {
   const stopping = new AbortController();
@@ -30,13 +34,14 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
     stop("The command that started this is gone.");
   }, launcherCheckMs);
   try {
-    const options = readOptions(node.argv.slice(2), node.env);
+    const options = readOptions(node.argv.slice(2));
     if (options.isHelpWanted) node.stdout.write(help);
+    else if (options.isCheckWanted) node.exitCode = await tellRunning(node);
     else await runLocalSystem({ options, env: node.env, say, signal: stopping.signal });
     if (stopping.signal.aborted) say("Stopped.");
   } catch (error) {
     node.exitCode = isAdvice(error) ? 2 : 1;
-    node.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    node.stderr.write(`${describeFailure(error)}\n`);
     if (!isKnown(error) && node.env["LOG_LEVEL"] === "debug") console.error(error);
   } finally {
     clearInterval(check);
@@ -44,10 +49,16 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
   node.exit();
 }
 
+async function tellRunning(node: NodeJS.Process): Promise<number> {
+  const running = await findRunning(dataFolderOf(node.env));
+  if (running) node.stderr.write(`${running}\n`);
+  return running ? 3 : 0;
+}
+
 function isAdvice(error: unknown): boolean {
   return error instanceof OptionsError || error instanceof AlreadyRunningError;
 }
 
 function isKnown(error: unknown): boolean {
-  return isAdvice(error) || error instanceof MigrationError;
+  return isAdvice(error) || error instanceof MigrationError || error instanceof CommandError;
 }

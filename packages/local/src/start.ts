@@ -1,20 +1,18 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { dataFolderOf, prepareDatabase } from "@waymark/cli";
+import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waymark/cli";
 import { type RolePasswords, roleUrl } from "@waymark/database";
 import { describeSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { type Claim, claimDataFolder } from "./claim.js";
 import { loadDemo } from "./demo/load-demo.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
-import { OptionsError, type StartOptions } from "./options.js";
-import { isPortFree } from "./ports.js";
+import type { StartOptions } from "./options.js";
 import { readRolePasswordFile } from "./role-passwords.js";
+import { type AppName, apps, loadBuiltConfigs, readSettings, type StartSettings } from "./settings.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-
-const apps = ["trace-api", "analytics-api", "collector", "worker"] as const;
 
 /** The role by which an app enters the database. */
 const roleOf = {
@@ -22,7 +20,7 @@ const roleOf = {
   "analytics-api": "analytics_api",
   collector: "collector",
   worker: "worker",
-} as const satisfies Record<(typeof apps)[number], string>;
+} as const satisfies Record<AppName, string>;
 
 export interface StartDeps {
   options: StartOptions;
@@ -44,7 +42,8 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
   // Undone in reverse order, however far the start came.
   const undo: (() => unknown)[] = [() => claim.release()];
   try {
-    const running = await startAll(deps, { dataFolder, claim, undo });
+    const settings = await readSettings(env, loadBuiltConfigs(root));
+    const running = await startAll(deps, { settings, dataFolder, claim, undo });
     const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
     if (failure) throw new Error(failure);
   } catch (error) {
@@ -56,6 +55,7 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
 }
 
 interface Context {
+  settings: StartSettings;
   dataFolder: string;
   claim: Claim;
   undo: (() => unknown)[];
@@ -64,20 +64,21 @@ interface Context {
 /** Starts everything, says what runs where, and returns the apps. */
 async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]> {
   const { options, say, signal, env } = deps;
-  const { dataFolder, claim, undo } = context;
-  await requireFreePorts(options.ports);
-  const databaseUrl = options.databaseUrl ?? (await openDatabase(context, say));
+  const { settings, dataFolder, claim, undo } = context;
+  const databaseUrl = settings.databaseUrl ?? (await openDatabase(context, say));
   signal.throwIfAborted();
   // In a database of somebody's own, who gets in is for its owner to say.
-  const passwords = options.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
-  await prepareDatabase(databaseUrl, passwords);
+  const passwords = settings.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
+  await prepare(databaseUrl, passwords, context);
   await claim.publish({ databaseUrl });
   const running = await openApps(deps, { ...context, databaseUrl, passwords });
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
-  const demo = options.isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
+  // Nor do accounts whose keys are shown belong into it, unless they are asked for.
+  const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
+  const demo = isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
-  const urlOf = (name: (typeof apps)[number]) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
+  const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   for (const url of [traceUrl, analyticsUrl, collectorUrl]) await requireReady(url);
   await demo?.sendRuns(traceUrl);
@@ -89,7 +90,7 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
       analyticsUrl,
       collectorUrl,
       database: describeUrl(databaseUrl),
-      queue: options.redisUrl ? describeUrl(options.redisUrl) : "in the database",
+      queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
       dataFolder,
       mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${join(dataFolder, "mails")}`,
       accounts: demo?.accounts,
@@ -98,15 +99,13 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   return running;
 }
 
-async function requireFreePorts(ports: StartOptions["ports"]): Promise<void> {
-  for (const [port, variable] of [
-    [ports.trace, "TRACE_API_PORT"],
-    [ports.analytics, "ANALYTICS_API_PORT"],
-    [ports.collector, "COLLECTOR_PORT"],
-  ] as const) {
-    if (!(await isPortFree(port))) {
-      throw new OptionsError(`Port ${port} is taken by another process. Set ${variable} to another port.`);
-    }
+/** Migrates; a failure at a database of somebody's own names it. */
+async function prepare(url: string, passwords: RolePasswords | undefined, { settings, dataFolder }: Context) {
+  try {
+    await prepareDatabase(url, passwords);
+  } catch (error) {
+    if (!settings.databaseUrl) throw error;
+    throw new CommandError(explainError(error, { url, from: "environment" }, dataFolder), { cause: error });
   }
 }
 
@@ -118,8 +117,13 @@ async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]
 }
 
 async function openApps(
-  { options, env, say }: StartDeps,
-  { dataFolder, databaseUrl, passwords }: Context & { databaseUrl: string; passwords: RolePasswords | undefined },
+  { env, say }: StartDeps,
+  {
+    settings,
+    dataFolder,
+    databaseUrl,
+    passwords,
+  }: Context & { databaseUrl: string; passwords: RolePasswords | undefined },
 ): Promise<AppProcess[]> {
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
@@ -127,9 +131,9 @@ async function openApps(
   const appEnv = {
     ...env,
     WAYMARK_DATA_DIR: dataFolder,
-    TRACE_API_PORT: String(options.ports.trace),
-    ANALYTICS_API_PORT: String(options.ports.analytics),
-    COLLECTOR_PORT: String(options.ports.collector),
+    TRACE_API_PORT: String(settings.ports.trace),
+    ANALYTICS_API_PORT: String(settings.ports.analytics),
+    COLLECTOR_PORT: String(settings.ports.collector),
   };
   return apps.map((name) =>
     startApp({

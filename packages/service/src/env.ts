@@ -74,12 +74,17 @@ function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : "";
 }
 
+/** One of some words. */
+export function choiceVariable<const Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
+  return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
+}
+
 /** Variables that every process of Waymark reads. */
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
   REDIS_URL: urlVariable(["redis:", "rediss:"]).optional(),
   HOST: z.string().default("127.0.0.1"),
   METRICS_HOST: z.string().default("127.0.0.1"),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  LOG_LEVEL: choiceVariable(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   DATABASE_POOL_SIZE: integerVariable({ min: 1, max: 200 }).default(10),
 };

@@ -18,7 +18,13 @@ export const visitFiles = {
   "adver.tools": "advertools.visits.ndjson",
 } as const;
 
-const runFiles = ["mini-swe-agent.runs.ndjson", "openhands.runs.ndjson", "openai-agents.runs.ndjson"] as const;
+/** The last one failed; all of the recorded runs succeeded. */
+const runFiles = [
+  "mini-swe-agent.runs.ndjson",
+  "openhands.runs.ndjson",
+  "openai-agents.runs.ndjson",
+  "made-up.runs.ndjson",
+] as const;
 
 /**
  * Records a site's visits as if the last of them had come at a given time. With the same time again, nothing is recorded

@@ -1,0 +1,47 @@
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+
+/** A log and the one before it keep the last 10 to 20 MiB of an app. */
+const maxLogBytes = 10 * 1_048_576;
+
+/** The log of an app. */
+export interface LogFile {
+  write(line: string): void;
+  close(): void;
+}
+
+/**
+ * Opens a log that is appended to. Once it is full it becomes `FILE.1`, in place of the one before, and starts anew.
+ * @param onFailure told once when lines are lost, such as on a full disk; nothing else ends by that
+ */
+export function openLogFile(file: string, onFailure: (error: Error) => void, maxBytes = maxLogBytes): LogFile {
+  let hasFailed = false;
+  let log: { fd: number; bytes: number } | undefined;
+  const open = () => {
+    const fd = openSync(file, "a", 0o600);
+    return { fd, bytes: fstatSync(fd).size };
+  };
+  const close = () => {
+    if (log) closeSync(log.fd);
+    log = undefined;
+  };
+  const write = (line: string) => {
+    log ??= open();
+    if (log.bytes >= maxBytes) {
+      close();
+      renameSync(file, `${file}.1`);
+      log = open();
+    }
+    log.bytes += writeSync(log.fd, `${line}\n`);
+  };
+  return {
+    write(line) {
+      try {
+        write(line);
+      } catch (error) {
+        if (!hasFailed) onFailure(error as Error);
+        hasFailed = true;
+      }
+    },
+    close,
+  };
+}
