@@ -41,13 +41,16 @@ export function loadBuiltConfigs(root: string): LoadConfig {
  */
 export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Promise<StartSettings> {
   const problems = new Set<string>();
-  const configs: Partial<Record<AppName, AppConfig>> = {};
+  const configs: Partial<Record<AppName, AppConfig | undefined>> = {};
   for (const app of apps) {
+    const own = { ...env, DATABASE_URL: env["DATABASE_URL"] || anyDatabaseUrl };
     try {
-      configs[app] = await load(app, { ...env, DATABASE_URL: env["DATABASE_URL"] || anyDatabaseUrl });
+      configs[app] = await load(app, own);
     } catch (error) {
-      // Every app reads some of the same variables.
-      for (const problem of problemsOf(error)) problems.add(problem);
+      // Every app reads some of the same variables. What is right beside them is still looked at.
+      const lines = problemsOf(error);
+      for (const line of lines) problems.add(line);
+      configs[app] = await loadWithout(lines, own, (rest) => load(app, rest));
     }
   }
   for (const problem of await findTakenPorts(configs)) problems.add(problem);
@@ -60,6 +63,18 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   };
 }
 
+/** An app's configuration without the variables that were refused; a port among them counts as none. */
+async function loadWithout(
+  problems: readonly string[],
+  env: NodeJS.ProcessEnv,
+  load: (env: NodeJS.ProcessEnv) => Promise<AppConfig>,
+): Promise<AppConfig | undefined> {
+  const names = new Set(problems.map((line) => line.split(" ")[0] ?? ""));
+  const rest = Object.entries({ ...env, DATABASE_URL: anyDatabaseUrl }).filter(([name]) => !names.has(name));
+  const noPorts = [...names].filter((name) => name.endsWith("_PORT")).map((name) => [name, "0"]);
+  return load(Object.fromEntries([["DATABASE_URL", anyDatabaseUrl], ...rest, ...noPorts])).catch(() => undefined);
+}
+
 /** The lines of the apps' own ConfigError, which is another class for each of their packages. */
 function problemsOf(error: unknown): readonly string[] {
   const { problems } = error as { problems?: readonly string[] };
@@ -68,10 +83,12 @@ function problemsOf(error: unknown): readonly string[] {
 }
 
 /** A sentence for each port that somebody else listens on, or that two of ours were given. */
-async function findTakenPorts(configs: Partial<Record<AppName, AppConfig>>): Promise<string[]> {
+async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undefined>>): Promise<string[]> {
   const problems: string[] = [];
   const seen = new Map<number, string>();
-  for (const [app, { http, metrics }] of Object.entries(configs)) {
+  for (const [app, config] of Object.entries(configs)) {
+    if (!config) continue;
+    const { http, metrics } = config;
     const name = app.toUpperCase().replace("-", "_");
     const wanted = [
       ...(http ? [{ port: http.port, variable: `${name}_PORT` }] : []),
