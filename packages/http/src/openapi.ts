@@ -1,5 +1,6 @@
 import { idempotencyKeyParameter } from "./idempotency-key.js";
 import { type JsonSchema, type NamedSchemas, toJsonSchema } from "./json-schema.js";
+import type { OpenApiParameter } from "./openapi-parameter.js";
 import type { DocumentedAnswer, Route } from "./route.js";
 
 export interface ApiDescription {
@@ -14,17 +15,6 @@ export interface ApiDescription {
   routes: readonly Route[];
   /** Operations elsewhere, whose bodies the routes' schemas cannot describe, by path and method. */
   further?: OpenApiDocument["paths"];
-}
-
-export interface OpenApiParameter {
-  name: string;
-  in: "path" | "query" | "header";
-  required: boolean;
-  description?: string;
-  /** Of a list: whether each value is a parameter of its own, or all are one with commas between. */
-  explode?: boolean;
-  schema: JsonSchema;
-  example?: string;
 }
 
 interface OpenApiMedia {

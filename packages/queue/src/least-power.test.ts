@@ -33,7 +33,7 @@ describe("the queue in Postgres, for roles that may make no tables", () => {
     await forgetJobs(database.pool);
     const { log, lines } = createTestLog();
     const early = createTraceFinalizedQueue({ databaseUrl: urlOf("trace_api"), log });
-    await expect(early.add(makePayload())).rejects.toThrow(QueueUnavailableError);
+    await expect(early.add([makePayload()])).rejects.toThrow(QueueUnavailableError);
     await early.close();
     await migrateQueue(database.url);
     await Promise.all([migrateQueue(database.url), migrateQueue(database.url)]);
@@ -51,7 +51,7 @@ describe("the queue in Postgres, for roles that may make no tables", () => {
       },
     });
     const payloads = [makePayload(), makePayload(), makePayload()];
-    for (const payload of payloads) await queue.add(payload);
+    await queue.add(payloads);
     await until(() => done.length === payloads.length);
     expect(done.sort()).toEqual(payloads.map(({ alertId }) => alertId).sort());
     await Promise.all([worker.close(1_000), queue.close()]);

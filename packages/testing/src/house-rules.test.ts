@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { findDeadPaths, findLongFiles, findSecondErrorShapes, readRepository } from "./house-rules.js";
+import { findImportCircles } from "./import-circles.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const files = readRepository(root);
@@ -14,6 +15,21 @@ describe("the rules of the house", () => {
     expect(findLongFiles(files)).toEqual([]);
     expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(400)))).toEqual([]);
     expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(401)))).toEqual(["apps/a/src/a.ts"]);
+  });
+
+  it("allow no circle of imports, also of types", () => {
+    expect(findImportCircles(files)).toEqual([]);
+    const circle = [
+      { path: "apps/a/src/a.ts", text: 'import { type B, b } from "./b.js";' },
+      { path: "apps/a/src/b.ts", text: 'import { x } from "y";\nimport type {\n  C,\n} from "./inner/c.js";' },
+      { path: "apps/a/src/inner/c.ts", text: 'export type { A } from "../a.js";\nimport "./d.js";' },
+      { path: "apps/a/src/inner/d.ts", text: 'export const d = () => import("./d.js");' },
+    ];
+    expect(findImportCircles(circle)).toEqual([
+      "apps/a/src/a.ts -> apps/a/src/b.ts -> apps/a/src/inner/c.ts -> apps/a/src/a.ts",
+      "apps/a/src/inner/d.ts -> apps/a/src/inner/d.ts",
+    ]);
+    expect(findImportCircles(circle.slice(0, 2))).toEqual([]);
   });
 
   it("have one place that writes errors", () => {

@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import {
+  codeIn,
+  findErrors,
+  findVariables,
+  meansError,
+  pinnedByCompose,
+  readTable,
+  sectionOf,
+  settingsOfClients,
+  settingsOfImages,
+} from "./documents.js";
+import { readRepository } from "./house-rules.js";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** Settings that the README's table still lacks; a name leaves this list with its row. */
+const withoutRow = [
+  "ALERT_MAILS_PER_ACCOUNT_PER_HOUR",
+  "ALERT_MAILS_PER_TRACE_PER_HOUR",
+  "ANALYTICS_API_DB_PASSWORD",
+  "COLLECTOR_DB_PASSWORD",
+  "TRACE_API_DB_PASSWORD",
+  "TRACE_RATE_LIMIT_PER_SECOND",
+  "WORKER_DB_PASSWORD",
+];
+
+/** What reads an environment: configurations, and the programs that people call. */
+function settingsInCode(): string[] {
+  const readsEnvironment =
+    /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/env|packages\/database\/src\/roles)\.ts$/;
+  const program = /^packages\/(cli|local)\/(src|bin)\//;
+  const names = readRepository(root)
+    .filter(({ path }) => !/\.(test|fixture)\.ts$/.test(path) && !path.endsWith(".md"))
+    .flatMap(({ path, text }) => {
+      if (readsEnvironment.test(path)) return findVariables(text);
+      return program.test(path) ? findVariables(text.replace(/^ {2,4}[A-Z][A-Z0-9_]+: /gm, "")) : [];
+    });
+  return [...new Set(names)].sort();
+}
+
+const compose = read("docker/compose.yaml") + read("docker/compose.production.yaml");
+const example = read("docker/.env.example");
+const without = (names: readonly string[], ...lists: (readonly string[])[]) =>
+  names.filter((name) => !lists.some((list) => list.includes(name)));
+
+describe("each setting", () => {
+  const settings = settingsInCode();
+
+  it("is found in the code", () => {
+    expect(
+      findVariables('readEnv(env, {\n    A_PORT: portVariable(1),\n  });\nenv["B_C"]; env.D_E; x = "FG_DB_PASSWORD"'),
+    ).toEqual(["A_PORT", "B_C", "D_E", "FG_DB_PASSWORD"]);
+    expect(settings).toEqual(expect.arrayContaining([...settingsOfImages, ...settingsOfClients, "LOG_LEVEL"]));
+    expect(settings.length).toBeGreaterThan(25);
+  });
+
+  it("has a row in the README's table, and each row is a setting", () => {
+    const named = readTable(sectionOf(read("README.md"), "Configuration")).flatMap(([first]) => codeIn(first));
+    expect(without(settings, named)).toEqual(withoutRow);
+    expect(without(named, settings)).toEqual([]);
+  });
+
+  it("reaches its container through Compose and stands in docker/.env.example, unless the image sets it", () => {
+    const passed = [...compose.matchAll(/\$\{([A-Z][A-Z0-9_]+)/g)].map((match) => match[1] ?? "");
+    const lines = [...example.matchAll(/^#?([A-Z][A-Z0-9_]+)=/gm)].map((match) => match[1] ?? "");
+    expect(without(settings, passed, settingsOfImages, settingsOfClients)).toEqual([]);
+    expect(without(settings, lines, settingsOfImages, settingsOfClients)).toEqual([]);
+    expect(without([...new Set(passed)], lines, pinnedByCompose)).toEqual([]);
+    // Compose itself reads this one.
+    expect(without(lines, passed, ["COMPOSE_FILE"])).toEqual([]);
+    expect(settingsOfImages.filter((name) => lines.includes(name) || !example.includes(name))).toEqual([]);
+  });
+});
+
+describe("each error", () => {
+  const errors = findErrors(read("packages/errors/src/error-codes.ts"), read("packages/service/src/listen.ts"));
+
+  it("is found in the code, also what is refused before a route", () => {
+    expect(errors).toContain("404 Trace not found");
+    expect(errors).toContain("400 Malformed HTTP request");
+    expect(errors).toEqual(expect.arrayContaining([expect.stringMatching(/^408 /), expect.stringMatching(/^431 /)]));
+    expect(errors.length).toBeGreaterThan(20);
+  });
+
+  it("has a row in the README's table of errors, and each row is an error", () => {
+    const documented = readTable(sectionOf(read("README.md"), "Every error")).flatMap(([status, messages]) =>
+      codeIn(messages).map((message) => `${status} ${message}`),
+    );
+    expect(errors.filter((error) => !documented.some((row) => meansError(row, error)))).toEqual([]);
+    expect(documented.filter((row) => !errors.some((error) => meansError(row, error)))).toEqual([]);
+    expect(meansError("403 The API requires …", "403 The API requires a Pro plan.")).toBe(true);
+    expect(meansError("403 The API", "403 The API requires a Pro plan.")).toBe(false);
+  });
+});

@@ -1,0 +1,73 @@
+/** Settings that images and Compose set themselves: `docker/.env.example` names them and takes no value for them. */
+export const settingsOfImages = [
+  "DATABASE_URL",
+  "REDIS_URL",
+  "HOST",
+  "METRICS_HOST",
+  "WAYMARK_DATA_DIR",
+  "TRACE_API_METRICS_PORT",
+  "ANALYTICS_API_METRICS_PORT",
+  "COLLECTOR_METRICS_PORT",
+  "WORKER_METRICS_PORT",
+] as const;
+
+/** Settings of the command line and the client, which no container reads. */
+export const settingsOfClients = ["WAYMARK_TRACE_KEY", "WAYMARK_TRACE_URL"] as const;
+
+/** What the Compose files pin themselves; others are for builds without their registries or networks. */
+export const pinnedByCompose = [
+  "POSTGRES_IMAGE",
+  "REDIS_IMAGE",
+  "NODE_IMAGE",
+  "CADDY_IMAGE",
+  "EDGE_SUBNET_V6",
+] as const;
+
+/** What else is read from an environment and is no setting of Waymark. */
+const otherVariables = new Set(["NO_COLOR", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
+
+/** The variables that a source reads: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
+export function findVariables(text: string): string[] {
+  const patterns = [
+    /^ {2,4}([A-Z][A-Z0-9_]+): /gm,
+    /\benv\["([A-Z][A-Z0-9_]+)"\]/g,
+    /\benv\.([A-Z][A-Z0-9_]+)\b/g,
+    /"([A-Z][A-Z0-9_]+_DB_PASSWORD)"/g,
+  ];
+  const names = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
+  return [...new Set(names)].filter((name) => !otherVariables.has(name));
+}
+
+/** The section of a document below a heading, up to the next one of its level. */
+export function sectionOf(text: string, heading: string): string {
+  const [, after = ""] = text.split(`\n## ${heading}\n`);
+  return after.split("\n## ")[0] ?? "";
+}
+
+/** The code spans of a table's first columns, a list per row. */
+export function readTable(section: string): string[][] {
+  const rows = section.split("\n").filter((line) => line.startsWith("|"));
+  return rows.slice(2).map((row) =>
+    row
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** The words in backticks of a table's cell. */
+export function codeIn(cell = ""): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
+}
+
+/** Errors as `status message`, from the table of codes and from what the HTTP server refuses before a route is reached. */
+export function findErrors(errorCodes: string, listen: string): string[] {
+  const coded = [...errorCodes.matchAll(/status: (\d{3}), message: "([^"]+)"/g)];
+  const refused = [...listen.matchAll(/\[([45]\d\d), "[^"]+", "([^"]+)"\]/g)];
+  return [...new Set([...coded, ...refused].map(([, status, message]) => `${status} ${message}`))].sort();
+}
+
+/** Whether a row of the documents, which may end in `…`, means an error of the code. */
+export function meansError(documented: string, error: string): boolean {
+  return documented.endsWith("…") ? error.startsWith(documented.slice(0, -1).trimEnd()) : error === documented;
+}
