@@ -9,7 +9,15 @@ import type pg from "pg";
 import { loadConfig } from "./config.js";
 import { createWorkerMetrics } from "./metrics.js";
 import { startWorker } from "./start-worker.js";
-import { createTestLog, makeFailedRun, makeRunningRun, readAlert, startResendStub, until } from "./worker.fixture.js";
+import {
+  createTestLog,
+  makeFailedRun,
+  makeMoreAlerts,
+  makeRunningRun,
+  readAlert,
+  startResendStub,
+  until,
+} from "./worker.fixture.js";
 
 const database = useDatabase();
 const closers: (() => Promise<unknown>)[] = [];
@@ -23,7 +31,7 @@ afterEach(async () => {
 });
 
 /** A worker as production runs it, that sends to the stub and sweeps every second. */
-async function start(redisUrl?: string) {
+async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const { log, lines } = createTestLog();
   const config = loadConfig({
     DATABASE_URL: database.url,
@@ -33,6 +41,7 @@ async function start(redisUrl?: string) {
     RESEND_BASE_URL: stub.baseUrl,
     ALERT_FROM: "alerts@example.com",
     SWEEP_INTERVAL_SECONDS: "1",
+    ...env,
   });
   const worker = await startWorker(config, log);
   let stopped: Promise<void> | undefined;
@@ -44,9 +53,9 @@ async function start(redisUrl?: string) {
   return { stop, lines, operations: `http://127.0.0.1:${worker.metricsPort}` };
 }
 
-async function queue(alert: TraceFinalized, redisUrl?: string) {
+async function queue(alert: TraceFinalized | readonly TraceFinalized[], redisUrl?: string) {
   const adding = createTraceFinalizedQueue({ databaseUrl: database.url, redisUrl, log: createTestLog().log });
-  await queueAlerts({ pool: database.pool, queue: adding }, [alert]);
+  await queueAlerts({ pool: database.pool, queue: adding }, [alert].flat());
   await adding.close();
 }
 
@@ -105,6 +114,37 @@ function suite(redisUrl?: string) {
     await start(redisUrl);
     await until(() => isSent(next));
     expect([mailsOf(inHand).length, mailsOf(next).length]).toEqual([1, 1]);
+  });
+
+  it("sends one tenant's only mail among the first few, although 300 of another's were queued before it", async () => {
+    const busy = await makeFailedRun(database.pool, { ageSeconds: 60 });
+    const many = await makeMoreAlerts(database.pool, { accountId: busy.accountId, count: 299 });
+    await queue([busy, ...many], redisUrl);
+    const single = await makeFailedRun(database.pool);
+    await queue(single, redisUrl);
+    await start(redisUrl, { ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000" });
+    await until(() => isSent(single));
+    expect(stub.mails.findIndex((mail) => mail.body.to === single.email)).toBeLessThan(10);
+    await database.pool.query("UPDATE alert SET failed_at = now() WHERE account_id = $1", [busy.accountId]);
+  });
+
+  it("tells of the runs above an account's limit in one summary, which settles their alerts", async () => {
+    const run = await makeFailedRun(database.pool);
+    const alerts = [run, ...(await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 9 }))];
+    await start(redisUrl, { ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "4" });
+    await queue(alerts, redisUrl);
+    const mails = () => stub.mails.filter((mail) => mail.body.to === run.email);
+    const countAlerts = async (condition: string) => {
+      const sql = `SELECT FROM alert WHERE account_id = $1 AND ${condition}`;
+      return (await database.pool.query(sql, [run.accountId])).rowCount;
+    };
+    await until(async () => (await countAlerts("held_until IS NOT NULL")) === 6);
+    expect(mails()).toHaveLength(4);
+    await database.pool.query("UPDATE alert SET held_until = now() WHERE held_until IS NOT NULL");
+    await until(async () => (await countAlerts("sent_at IS NOT NULL")) === 10);
+    expect(mails().map(({ body }) => body.subject)).toContain("6 more failed runs");
+    expect(mails()).toHaveLength(5);
+    expect(await countAlerts("summary_id IS NOT NULL")).toBe(6);
   });
 
   it("works beside a second worker without sending twice", async () => {

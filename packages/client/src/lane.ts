@@ -42,7 +42,7 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
     [waiting, closing, ends, waitingBytes] = [[], [], [], 0];
     await delivery.sendSpans(opened);
     await delivery.sendSpanEnds(closed);
-    // Last, because the mail about a failed trace names its first failing span.
+    // Last, because the mail about a failed trace names a failing span.
     for (const end of ended) await delivery.sendTraceEnd(end);
     await delivery.created;
     if (waiting.length + closing.length + ends.length === 0) deps.onIdle(lane);

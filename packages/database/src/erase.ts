@@ -36,6 +36,18 @@ async function findTables(pool: pg.Pool, column: OwnerColumn): Promise<OwnedTabl
   return rows;
 }
 
+/** Runs a statement that is planned by indexes: a read of the whole table would pass over all that was removed before. */
+function queryByIndex<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string,
+  values: readonly unknown[],
+): Promise<pg.QueryResult<Row>> {
+  return withTransaction(pool, async (client) => {
+    await client.query("SET LOCAL enable_seqscan = off");
+    return client.query<Row>(sql, [...values]);
+  });
+}
+
 /** Follows an erasure. */
 export interface EraseControl {
   /** Asked between pieces: what was removed stays removed, and another call goes on. */
@@ -48,8 +60,9 @@ export interface EraseControl {
 export type Erased = Record<string, number>;
 
 /**
- * Removes rows of an owner in pieces, each a transaction of its own. By the index that starts with the owner, where there
- * is one: planned without a read of the whole table, which would pass over all that was removed before.
+ * Removes rows of an owner in pieces, each a transaction of its own, by the index that starts with the owner, where there
+ * is one. The rows are found and removed in one statement, so that a `ctid` means what it says; those that another session
+ * changed meanwhile are found by the next piece.
  */
 async function eraseRows(
   pool: pg.Pool,
@@ -59,15 +72,13 @@ async function eraseRows(
   for (const { name } of await findTables(pool, column)) {
     let removed = -1;
     while (removed !== 0 && !control.isStopping()) {
-      removed = await withTransaction(pool, async (client) => {
-        await client.query("SET LOCAL enable_seqscan = off");
-        const { rowCount } = await client.query(
-          `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
-             AND ${column} = $1`,
-          [id, pieceRows],
-        );
-        return rowCount ?? 0;
-      });
+      const { rowCount } = await queryByIndex(
+        pool,
+        `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
+           AND ${column} = $1`,
+        [id, pieceRows],
+      );
+      removed = rowCount ?? 0;
       if (removed === 0) continue;
       erased[name] = (erased[name] ?? 0) + removed;
       control.onProgress?.(name, erased[name]);
@@ -150,7 +161,7 @@ export async function eraseOrphans(pool: pg.Pool, control: EraseControl): Promis
     const gone = new Set<string>();
     for (const table of await findTables(pool, column)) {
       if (control.isStopping()) return erased;
-      const { rows } = await pool.query<{ id: string }>(findOrphansSql(table, column), [maxOrphansPerTable]);
+      const { rows } = await queryByIndex<{ id: string }>(pool, findOrphansSql(table, column), [maxOrphansPerTable]);
       for (const { id } of rows) gone.add(id);
     }
     for (const id of gone) await eraseRows(pool, { column, id, erased }, control);

@@ -30,7 +30,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
     operationId: "finalizeTrace",
     summary: "Finalize a trace",
     description:
-      "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing.",
+      "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing. Above the hourly limits of mails one summary tells of the rest.",
     params: { trace_id: "The id that creating the trace answered" },
     lenientQuery: [],
     body: named("TraceChange", finalTraceSchema),
