@@ -117,7 +117,7 @@ describe("hostile beacons", () => {
       ["POST", "/api/event/../../etc/passwd", 404],
       ["GET", "/js/../package.json", 404],
       ["POST", `/${"x".repeat(8_000)}`, 404],
-      ["TRACE", "/", 404],
+      ["TRACE", "/", 405],
     ])("answers %s of what is not there or not for it (case %#)", async (method, path, status) => {
       const { port } = new URL(collector.url);
       const answer = await new Promise<number>((resolve, reject) => {
