@@ -25,12 +25,13 @@ const maxHeldTogether = 1_000;
 export const smallestId = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The oldest due alert of the first account after the given one that has any. One probe of `alert_turn_idx`, which holds
+ * The oldest due alert of the first account after the given one that has any, and whether it has its place among the mails
+ * of the last hour already, from an attempt that failed. One probe of `alert_turn_idx`, which holds
  * what is owed and not kept back, but for an account's alerts that are not due yet, which it passes over. An alert that
  * another worker is claiming is skipped.
  */
 const findTurnSql = `
-  SELECT account_id, id, trace_id, allowed_at IS NOT NULL FROM alert
+  SELECT account_id, id, trace_id, COALESCE(allowed_at > now() - interval '1 hour', false) FROM alert
   WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND due_at <= now() AND account_id > $1
   ORDER BY account_id, due_at LIMIT 1
   FOR NO KEY UPDATE SKIP LOCKED`;
@@ -51,19 +52,23 @@ const readLimitsSql = `
       WHERE account_id = $1 AND trace_id = $2 AND allowed_at > now() - interval '1 hour'
       ORDER BY allowed_at DESC OFFSET $4 - 1 LIMIT 1)`;
 
-/** Lets the alert's mail go, and keeps other workers from it for the time of an attempt. A probe of `alert_pkey`. */
+/**
+ * Lets the alert's mail go now, by which the limits count it, and keeps other workers from it for the time of an attempt. A
+ * probe of `alert_pkey`.
+ */
 const allowSql = `
-  UPDATE alert SET allowed_at = COALESCE(allowed_at, now()), due_at = now() + $3 * interval '1 millisecond'
+  UPDATE alert SET allowed_at = now(), due_at = now() + $3 * interval '1 millisecond'
   WHERE account_id = $1 AND id = $2`;
 
 /**
- * Keeps back alerts of the account that no limit let go before, those of one trace where a trace is given. What another
+ * Keeps back alerts of the account that no limit let go in the last hour, those of one trace where one is given. What another
  * worker has locked is skipped. A range of `alert_turn_idx`.
  */
 const holdSql = `
   UPDATE alert SET held_until = $2 FROM (
     SELECT id FROM alert
-    WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND allowed_at IS NULL
+    WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
+      AND (allowed_at IS NULL OR allowed_at <= now() - interval '1 hour')
       AND ($3::uuid IS NULL OR trace_id = $3)
     LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED
   ) AS pending

@@ -146,7 +146,18 @@ describe("the limits of mails", () => {
     expect(mails).toHaveLength(20);
   });
 
-  it("do not ask anew for a mail that is tried again", async () => {
+  it("ask anew for a mail that is tried again after more than an hour, so an outage is not followed by a flood", async () => {
+    const first = await makeFailedRun(database.pool);
+    const { accountId } = first;
+    const late = await makeMoreAlerts(database.pool, { accountId, count: 29 });
+    await database.pool.query("UPDATE alert SET allowed_at = now() - interval '3 hours', attempts = 9");
+    const { take, mails } = setUp();
+    await runAll(take, [first, ...late]);
+    expect(mails).toHaveLength(20);
+    expect(await heldOf(accountId)).toBe(10);
+  });
+
+  it("do not ask anew for a mail that is tried again within the hour", async () => {
     const run = await makeFailedRun(database.pool);
     const { take, mails } = setUp({ perAccount: 1, deliveries: [{ outcome: "deferred", reason: "no" }] });
     await take(run);
