@@ -58,7 +58,7 @@ async function openClient(url: string) {
   const losses: Error[] = [];
   const retry = { baseMs: 10, retries: 50 };
   const onError = (error: Error) => void losses.push(error);
-  const waymark = createWaymark({ key, url, retry, maxConcurrentRequests: 32, onError });
+  const waymark = createWaymark({ key, url, retry, maxConcurrentRequests: 32, endTimeoutMs: 110_000, onError });
   return { accountId, waymark, losses, held: new Map() as Held };
 }
 

@@ -37,8 +37,8 @@ export interface RecorderOptions {
   /** How long that and `shutdown` may take; 10 s where not given. */
   shutdownTimeoutMs?: number;
   /**
-   * How long `end` of a trace may take: what the trace still has by then is lost, and reported. `shutdownTimeoutMs` where not
-   * given.
+   * How long `end` of a trace may take: what the trace still has by then is lost, and reported; 30 s where not given, which
+   * outlasts a restart of the service.
    */
   endTimeoutMs?: number;
 }
@@ -82,7 +82,8 @@ const defaults = {
   flushOnExit: true,
   flushOnSignals: false,
   shutdownTimeoutMs: 10_000,
-} as const satisfies Required<Omit<RecorderOptions, "endTimeoutMs">>;
+  endTimeoutMs: 30_000,
+} as const satisfies Required<RecorderOptions>;
 
 /** How long requests that are given up may take to end. */
 const giveUpMs = 200;
@@ -92,8 +93,8 @@ const isShutDown = new WaymarkError("the client is shut down");
 
 /** Begins to record. */
 export function createRecorder(inner: Transport, given: RecorderOptions): Recorder {
-  const options = { ...defaults, ...given };
-  const { endTimeoutMs = options.shutdownTimeoutMs } = options;
+  const options: Required<RecorderOptions> = { ...defaults, ...given };
+  const { endTimeoutMs } = options;
   const budget = createBudget({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
   const lanes = new Set<Lane>();
@@ -150,7 +151,7 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
         isDrained = true;
         inTime.abort();
       });
-      await sleep(endTimeoutMs, inTime.signal).catch(() => undefined);
+      await sleep(endTimeoutMs, inTime.signal, options.flushOnExit).catch(() => undefined);
       if (!isDrained) {
         lane.giveUp(isTooLate);
         // Requests of other traces may keep those of this one from their turn to fail.

@@ -6,7 +6,7 @@ const style = `
   h1 { line-height: 1.2; } h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.15rem; }
   code, pre { font: 0.875em/1.5 ui-monospace, monospace; } pre { background: var(--soft); padding: 0.75rem; overflow-x: auto; border-radius: 6px; }
   table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.75rem 0.35rem 0; border-bottom: 1px solid var(--line); }
-  .method { display: inline-block; min-width: 3.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
+  .method { display: inline-block; min-width: 4.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
 `;
 
 /** A page that needs no script and loads nothing. @param body HTML */
