@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
 import { createBotCheck } from "./bots.js";
-import { holdHorizon } from "./event-horizon.query.js";
+import { holdHorizon, readHorizon } from "./event-horizon.query.js";
 import { lineId } from "./event-id.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { readLines } from "./lines.js";
@@ -117,11 +117,13 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     await client.query(`SET idle_in_transaction_session_timeout = ${maxIdleMs}`);
     const occurrences = await createOccurrenceCounter(client);
     const write = async (candidates: readonly Candidate[]) => {
-      const daySalts = await saltsFor(salts, candidates);
+      // Before the transaction, since it may take long; what lies before the horizon needs neither.
+      const [wanted] = splitAt(await readHorizon(client), candidates);
+      await partitions.ensure(new Set(wanted.map(({ line }) => dayOf(line))));
+      const daySalts = await saltsFor(salts, wanted);
       const { recorded, refused } = await inTransaction(client, async () => {
         const horizon = await holdHorizon(client);
         const [kept, early] = splitAt(horizon, candidates);
-        await partitions.ensure(new Set(kept.map(({ line }) => dayOf(line))));
         const count = await occurrences.count(kept.map(({ id }) => id.first));
         const events = kept.map((each) => toEvent(each, count(each.id.first), daySalts));
         return { recorded: await recordEvents(client, events), refused: early.map((each) => ({ each, horizon })) };

@@ -134,6 +134,42 @@ describe("import", () => {
     }
   });
 
+  it("that is suspended within a batch loses its site's lock, and says that it can be run again", async () => {
+    const site = await newSite();
+    const { child, result } = start(["import", "--site", site, "--file", "-", "--json"]);
+    child.stdin.write(views(200_000));
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    while ((await countEvents(site)) === 0) await pause(50);
+    const stateOf = async () => {
+      const { rows } = await database.pool.query(
+        `SELECT state FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark command line'
+           AND query NOT LIKE 'SELECT 1%' ORDER BY xact_start LIMIT 1`,
+      );
+      return rows[0]?.state;
+    };
+    let state: string | undefined;
+    do {
+      child.kill("SIGCONT");
+      await pause(20);
+      child.kill("SIGSTOP");
+      do {
+        await pause(50);
+        state = await stateOf();
+      } while (state === "active");
+    } while (state !== "idle in transaction");
+    while ((await stateOf()) === "idle in transaction") await pause(200);
+    const written = await countEvents(site);
+    expect(await json("import", "--site", site, "--file", join(folder, "a file.ndjson"))).toMatchObject({
+      rejected: 0,
+    });
+    child.kill("SIGCONT");
+    child.stdin.end();
+    const { code, stdout, stderr } = await result;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^The import stood still for more than 5 seconds.*run the same command again to go on\.\n$/);
+    expect(await countEvents(site)).toBeGreaterThanOrEqual(written);
+  }, 120_000);
+
   it("stops in order on Ctrl-C, says that it can go on, and goes on when run again", async () => {
     const site = await newSite();
     const { child, result } = start(["import", "--site", site, "--file", "-", "--json"]);

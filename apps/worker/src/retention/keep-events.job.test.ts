@@ -45,4 +45,12 @@ describe("keeping raw events", () => {
       "event_default",
     ]);
   });
+
+  it("notes how far back events are complete before it removes any", async () => {
+    await run("2026-03-31T00:00:00Z", 1);
+    const { rows } = await database.pool.query("SELECT day::text FROM event_horizon");
+    expect(rows).toEqual([{ day: "2026-02-01" }]);
+    await run("2026-03-31T00:00:00Z", 6);
+    expect((await database.pool.query("SELECT day::text FROM event_horizon")).rows).toEqual(rows);
+  });
 });
