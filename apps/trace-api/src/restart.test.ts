@@ -30,13 +30,13 @@ async function start(): Promise<ServiceProcess> {
 }
 
 /**
- * What a plain reverse proxy does: it keeps connections to two instances, takes turns, and asks the other one only where a
+ * What a plain reverse proxy does: it keeps four connections to each of two instances, busy without a pause, takes turns, and asks the other one only where a
  * connection is refused, since only then nothing was sent. Any other failure is a 502, noted by its code.
  */
 async function openProxy(
   ports: () => readonly number[],
 ): Promise<{ server: Server; port: number; failures: string[] }> {
-  const agent = new Agent({ keepAlive: true, scheduling: "fifo" });
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   const failures: string[] = [];
   let turn = 0;
   const forward = (incoming: IncomingMessage, body: Buffer, response: ServerResponse, attempt: number) => {

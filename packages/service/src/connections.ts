@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 
 /** What one connection, and all of them together, may take. */
 export interface ConnectionLimits {
-  /** Open connections; one more is closed at once. 4,000 with an unfinished request each hold some 200 MiB. */
+  /** Open connections; one more is closed at once. 4,000 with an unfinished body each held 60 MiB in the collector. */
   maxConnections: number;
   /** A request's head has to arrive within this. */
   headersTimeoutMs: number;
