@@ -34,6 +34,7 @@ export const tableGrants = {
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT" },
   // Retention removes rows of months without a partition one by one.
   event_default: { worker: "SELECT, DELETE" },
+  event_horizon: { worker: "SELECT, UPDATE (day)" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   rate_limit: { analytics_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT" },
