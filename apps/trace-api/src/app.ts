@@ -70,9 +70,9 @@ export function createApp(deps: AppDeps): Express {
     finalizeTraceRoute(gathering),
     getTraceRoute(gathering),
     listTracesRoute(gathering),
-    deleteTraceRoute(deps),
+    deleteTraceRoute(gathering),
     listAgentsRoute(gathering),
-    getUsageRoute(deps),
+    getUsageRoute(gathering),
   ];
   const api = describeTraceApi(routes);
 

@@ -32,7 +32,11 @@ const defaultDays = 30;
 const earliest = Date.parse("0001-01-01T00:00:00Z");
 
 /** Counting may take a tenth of a second: however often it is asked for, most connections are left to writes. */
-const maxPagesInFlight = 1;
+const maxPagesInFlight = 2;
+/** Of one account: the other one is left to others. */
+const maxPagesPerAccount = 1;
+/** Pages that may wait: more would wait for longer than a client does. */
+const maxPagesWaiting = 200;
 
 const querySchema = z
   .object({
@@ -51,6 +55,8 @@ export function listAgentsRoute({ pool, gather, now }: { pool: pg.Pool; gather: 
     name: "list-agents",
     run: (queries) => Promise.all(queries.map((query) => listAgents(pool, query))),
     maxInFlight: maxPagesInFlight,
+    maxInFlightPerAccount: maxPagesPerAccount,
+    maxWaitingRows: maxPagesWaiting,
     maxRows: 1,
   });
   return route({

@@ -1,11 +1,18 @@
 import type pg from "pg";
+import type { Logger } from "pino";
+import type { Gather } from "../gather.js";
+import { firstId } from "./trace-json.js";
+
+/** Spans that one statement deletes: a few tens of milliseconds, whatever the trace has. */
+const maxSpansPerStatement = 5_000;
+/** Statements in flight, one of each account, so that deleting leaves connections to others. */
+const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerAccount: 1, maxWaitingRows: 200 } as const;
 
 /**
- * Removes a trace with its spans, their contexts and the mails still owed for it, all or nothing. An OpenTelemetry trace
- * leaves its id behind, so that an exporter that repeats a batch does not bring it back. The trace's row is locked, so that of
- * concurrent deletions one finds it. What a concurrent write leaves goes with retention, and the worker sends no mail for
- * a trace that is gone. One probe of `trace_pkey`, one range of `trace_context_pkey` and of `span_pkey`, and `alert_owed_idx`, which holds only what is
- * owed.
+ * Removes a trace with its contexts and the mails still owed for it, all or nothing; its spans are not found from then on. An
+ * OpenTelemetry trace leaves its id behind, so that an exporter that repeats a batch does not bring it back. The trace's row
+ * is locked, so that of concurrent deletions one finds it; the worker sends no mail for a trace that is gone. One probe of
+ * `trace_pkey`, one range of `trace_context_pkey`, and `alert_owed_idx`, which holds only what is owed.
  */
 const deleteTraceSql = `
   WITH gone AS (
@@ -16,21 +23,88 @@ const deleteTraceSql = `
     ON CONFLICT (account_id, otel_trace_id) DO UPDATE SET deleted_at = now()
   ), contexts AS (
     DELETE FROM trace_context WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
-  ), spans AS (
-    DELETE FROM span WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
     DELETE FROM alert
     WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL AND EXISTS (SELECT FROM gone)
   )
   SELECT FROM gone`;
 
-/** The statement for {@link deleteTrace}. */
+/**
+ * Removes the spans of a trace that is gone, after a given one ($3) and $4 at most, and tells the last of them. One range of
+ * `span_pkey`; no lock is held from one piece to the next. What a killed process or a concurrent write leaves, a later
+ * DELETE of the same trace or retention removes.
+ */
+const deleteSpansSql = `
+  WITH piece AS MATERIALIZED (
+    SELECT (array_agg(id ORDER BY id DESC))[1] AS last FROM (
+      SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3
+        AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id = $2)
+      ORDER BY id LIMIT $4
+    ) s
+  ), gone AS (
+    DELETE FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 AND id <= (SELECT last FROM piece)
+  )
+  SELECT last FROM piece`;
+
+/** The statement that makes a trace disappear. */
 export function deleteTraceStatement(accountId: string, traceId: string) {
   return { name: "delete-trace", text: deleteTraceSql, values: [accountId, traceId] };
 }
 
-/** Removes an account's trace; false where the account has none with that id. */
-export async function deleteTrace(pool: pg.Pool, accountId: string, traceId: string): Promise<boolean> {
-  const { rowCount } = await pool.query(deleteTraceStatement(accountId, traceId));
-  return rowCount === 1;
+interface SpansToDelete {
+  accountId: string;
+  traceId: string;
+  after: string;
+}
+
+export interface DeleteTraceDeps {
+  pool: pg.Pool;
+  gather: Gather;
+  log: Logger;
+}
+
+/**
+ * Removes traces: first what makes them appear, then their spans in pieces.
+ * @param pieceSpans spans of one piece at most
+ * @returns a function that gives false where the account has no trace with the id; it clears what an earlier one left
+ */
+export function createTraceDeleter({ pool, gather, log }: DeleteTraceDeps, pieceSpans = maxSpansPerStatement) {
+  const deleteTrace = gather<Omit<SpansToDelete, "after">, boolean>({
+    name: "delete-trace",
+    run: (traces) =>
+      Promise.all(
+        traces.map(async ({ accountId, traceId }) => {
+          const { rowCount } = await pool.query(deleteTraceStatement(accountId, traceId));
+          return rowCount === 1;
+        }),
+      ),
+    ...lanes,
+  });
+  const deleteSpans = gather<SpansToDelete, string | null>({
+    name: "delete-spans",
+    run: (pieces) =>
+      Promise.all(
+        pieces.map(async ({ accountId, traceId, after }) => {
+          const values = [accountId, traceId, after, pieceSpans];
+          const { rows } = await pool.query<{ last: string | null }>({
+            name: "delete-spans",
+            text: deleteSpansSql,
+            values,
+          });
+          return rows[0]?.last ?? null;
+        }),
+      ),
+    ...lanes,
+  });
+  return async (accountId: string, traceId: string): Promise<boolean> => {
+    const isDeleted = await deleteTrace({ accountId, traceId });
+    try {
+      for (let after: string | null = firstId; after !== null; )
+        after = await deleteSpans({ accountId, traceId, after });
+    } catch (error) {
+      if (!isDeleted) throw error;
+      log.warn({ err: error, traceId }, "spans of a deleted trace are left to retention");
+    }
+    return isDeleted;
+  };
 }

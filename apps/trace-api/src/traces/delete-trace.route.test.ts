@@ -1,8 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
+import { createLogger } from "@waymark/service";
+import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
+import { createGather } from "../gather.js";
+import { createTraceDeleter } from "./delete-trace.query.js";
 
 describe("DELETE /api/v1/traces/:trace_id", () => {
-  const test = useApp();
+  const test = useApp({ lockTimeoutMs: 3_000 });
 
   async function rowsOf(traceId: string) {
     const { rows } = await test.pool.query(
@@ -76,6 +80,63 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
         await account.get(path).expect(404);
         expect(await rowsOf(id)).toMatchObject({ traces: 0 });
       }
+    });
+  });
+
+  describe("a trace of any size", () => {
+    const addSpans = (account: TestAccount, traceId: string, spans: number) =>
+      test.pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
+         SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 's', 'ok', now() FROM generate_series(1, $3::int) n`,
+        [account.id, traceId, spans],
+      );
+    const makeDeleter = (pieceSpans: number) => {
+      const registry = new Registry();
+      const log = createLogger({ service: "trace-api", level: "silent" });
+      return {
+        registry,
+        remove: createTraceDeleter({ pool: test.pool, gather: createGather(registry), log }, pieceSpans),
+      };
+    };
+
+    it("is gone at once, and its spans go in pieces: 200,000 of them by 41 statements", async () => {
+      const account = await test.makeAccount("pro");
+      const id = await account.makeTrace();
+      await addSpans(account, id, 200_000);
+      const { registry, remove } = makeDeleter(5_000);
+      expect(await remove(account.id, id)).toBe(true);
+      expect(await rowsOf(id)).toEqual({ traces: 0, spans: 0, alerts: 0 });
+      expect(await registry.metrics()).toContain('waymark_rows_per_statement_count{statement="delete-spans"} 41');
+    });
+
+    it("is not found while its spans are being deleted, and holds up nothing else of its account", async () => {
+      const account = await test.makeAccount("pro");
+      const [id, other] = [await account.makeTrace(), await account.makeTrace()];
+      await addSpans(account, id, 30);
+      const lock = await test.hold("SELECT FROM span WHERE trace_id = $1 ORDER BY id OFFSET 15 FOR UPDATE", [id]);
+      const removed = makeDeleter(10).remove(account.id, id);
+      await test.untilLockWaits();
+      await account.get(`/api/v1/traces/${id}`).expect(404);
+      await account.post(`/api/v1/traces/${id}/spans`, spanBody()).expect(404);
+      await account.patch(`/api/v1/traces/${other}`, { status: "success" }).expect(200);
+      await account.delete(`/api/v1/traces/${other}`).expect(200);
+      await lock.rollback();
+      expect(await removed).toBe(true);
+      expect(await rowsOf(id)).toMatchObject({ traces: 0, spans: 0 });
+    });
+
+    it("loses what a killed process left of it when it is deleted again, which finds no trace", async () => {
+      const account = await test.makeAccount("pro");
+      const [id, kept] = [await account.makeTrace(), await account.makeTrace()];
+      await addSpans(account, id, 25);
+      await account.post(`/api/v1/traces/${kept}/spans`, spanBody()).expect(201);
+      await test.pool.query("DELETE FROM trace WHERE id = $1", [id]);
+      const stranger = await test.makeAccount("pro");
+      await stranger.delete(`/api/v1/traces/${id}`).expect(404);
+      expect(await rowsOf(id)).toMatchObject({ spans: 25 });
+      await account.delete(`/api/v1/traces/${id}`).expect(404);
+      expect(await rowsOf(id)).toMatchObject({ spans: 0 });
+      expect(await rowsOf(kept)).toMatchObject({ spans: 1 });
     });
   });
 

@@ -2,13 +2,13 @@ import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, unknownParameter } from "../api.js";
-import { deleteTrace } from "./delete-trace.query.js";
+import { createTraceDeleter, type DeleteTraceDeps } from "./delete-trace.query.js";
 
 /** `DELETE /traces/:trace_id`: removes a trace and what belongs to it. */
-export function deleteTraceRoute({ pool }: { pool: pg.Pool }) {
+export function deleteTraceRoute(deps: DeleteTraceDeps) {
+  const deleteTrace = createTraceDeleter(deps);
   return route({
     method: "delete",
     path: "/traces/:trace_id",
@@ -24,7 +24,7 @@ export function deleteTraceRoute({ pool }: { pool: pg.Pool }) {
     },
     async handle({ params, response }) {
       const traceId = params["trace_id"] ?? "";
-      const isDeleted = isUuid(traceId) && (await deleteTrace(pool, principalOf(response).accountId, traceId));
+      const isDeleted = isUuid(traceId) && (await deleteTrace(principalOf(response).accountId, traceId));
       if (!isDeleted) throw new AppError("trace_not_found");
       return { status: 200, body: { ok: true } };
     },

@@ -43,6 +43,10 @@ const durationMessage = "Must be a whole number of milliseconds, of at most 12 d
 
 /** A search may take half a second: however many are asked for, most connections are left to writes. */
 const maxPagesInFlight = 3;
+/** Of one account: the other one is left to others. */
+const maxPagesPerAccount = 2;
+/** Pages that may wait: more would wait for longer than a client does. */
+const maxPagesWaiting = 200;
 
 const querySchema = z
   .object({
@@ -78,6 +82,8 @@ export function listTracesRoute({ pool, gather }: { pool: pg.Pool; gather: Gathe
     name: "list-traces",
     run: (queries) => Promise.all(queries.map((query) => listTraces(pool, query))),
     maxInFlight: maxPagesInFlight,
+    maxInFlightPerAccount: maxPagesPerAccount,
+    maxWaitingRows: maxPagesWaiting,
     maxRows: 1,
   });
   return route({

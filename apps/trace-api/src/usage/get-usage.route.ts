@@ -4,6 +4,7 @@ import { planIds, planOf, utcMonth } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, unknownParameter } from "../api.js";
+import type { Gather } from "../gather.js";
 import { getUsage } from "./get-usage.query.js";
 
 const usageSchema = named(
@@ -23,7 +24,14 @@ const usageSchema = named(
 );
 
 /** `GET /usage`: what an account's plan allows, and what is used of it. */
-export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function getUsageRoute({ pool, gather, now }: { pool: pg.Pool; gather: Gather; now(): Date }) {
+  const readUsage = gather<{ accountId: string; month: string }, Awaited<ReturnType<typeof getUsage>>>({
+    name: "get-usage",
+    run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
+    maxInFlight: 2,
+    maxInFlightPerAccount: 1,
+    maxRows: 1,
+  });
   return route({
     method: "get",
     path: "/usage",
@@ -48,7 +56,7 @@ export function getUsageRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
       const { accountId, plan: planId } = principalOf(response);
       const plan = planOf(planId);
       const month = utcMonth(now());
-      const used = await getUsage(pool, accountId, month.firstDay);
+      const used = await readUsage({ accountId, month: month.firstDay });
       const body: z.output<typeof usageSchema> = {
         plan: planId,
         month: month.label,
