@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { type BodyBudget, createShares, type Refusals } from "@waymark/http";
+import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/http";
 
 /** Bytes of one account's bodies that arrive or are worked on: several of the largest that a client sends by default. */
 const minBytesPerAccount = 16 * 1_048_576;
@@ -13,5 +13,5 @@ export function createBodyBudget(bodyLimitBytes: number, refusals: Refusals): Bo
   const perAccount = Math.max(minBytesPerAccount, Math.ceil(bodyLimitBytes * costOfBody));
   const reason = (most: number) => `At most ${Math.round(most / 1_048_576)} MiB of request bodies may be in hand`;
   const shares = createShares({ name: "body_bytes", total: perAccount * accounts, perAccount, reason }, refusals);
-  return { shares, ownerOf: (response) => principalOf(response).accountId };
+  return { shares, turn: createTurns(), ownerOf: (response) => principalOf(response).accountId };
 }

@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import type { Shares } from "./shares.js";
+import type { Turn } from "./turns.js";
 
 /** What a piece of a body costs beside its bytes: a body that comes byte by byte is mostly this. */
 const bytesPerPiece = 256;
@@ -18,19 +19,25 @@ const decoders: Readonly<Record<string, { create(): Duplex; windowBytes: number 
 /** Reads a request's body. */
 export type ReadBytes = (request: Request, response: Response) => Promise<Buffer>;
 
+/** A body of this size and more waits for its turn: parsing it takes longer than several small requests. */
+const minTurnBytes = 16_384;
+
 /** Whose bodies count against which budget. */
 export interface BodyBudget {
   shares: Shares;
+  /** Gives out turns to parse large bodies. */
+  turn: Turn;
   ownerOf(response: Response): string;
 }
 
 /**
  * Reads bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. With a budget, a body
- * counts as it arrives, and until its request is answered; one that arrives in a single piece is not worth counting.
+ * counts as it arrives, and until its request is answered; one that arrives in a single piece is not worth counting. A
+ * large one is given when it is its owner's turn, and is to be parsed at once.
  * @returns a function that throws AppError 413, 415 for another encoding, 400 with `fields.body`, or the budget's refusal
  */
 export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
-  return (request, response) => {
+  const read: ReadBytes = (request, response) => {
     const held = budget ? new HeldBytes(budget, response) : undefined;
     const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
     if (encoding === "identity") return readPlain(request, limitBytes, held);
@@ -38,6 +45,12 @@ export function createBytesReader(limitBytes: number, budget?: BodyBudget): Read
     if (decoder) return readEncoded(request, limitBytes, decoder, held);
     const allowed = ["identity", ...Object.keys(decoders)];
     return Promise.reject(new AppError("unsupported_media_type", { details: { allowed } }));
+  };
+  if (!budget) return read;
+  return async (request, response) => {
+    const bytes = await read(request, response);
+    if (bytes.length >= minTurnBytes) await budget.turn(budget.ownerOf(response));
+    return bytes;
   };
 }
 

@@ -18,4 +18,5 @@ export {
 } from "./route.js";
 export { createShares, type ShareLimits, type Shares } from "./shares.js";
 export { dashboardSignposts } from "./signposts.js";
+export { createTurns, type Turn } from "./turns.js";
 export { validate } from "./validate.js";
