@@ -1,4 +1,4 @@
-import { type BodyBudget, createShares, type Refusals } from "@waymark/http";
+import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/http";
 import type { Request, RequestHandler } from "express";
 import { addressKey } from "./address-key.js";
 import { createTokenBuckets } from "./token-buckets.js";
@@ -61,7 +61,7 @@ export function createEventLimits(options: EventLimitsOptions): EventLimits {
       const reason = `An address may send ${perAddress} events a second; bodies count once for each 4 KiB`;
       throw refusals.rate(perAddress, refused.retryAfterSeconds, { name: "address_events", reason });
     },
-    bodyBudget: { shares, ownerOf: (response) => keyOf(response.req) },
+    bodyBudget: { shares, ownerOf: (response) => keyOf(response.req), turn: createTurns() },
     countBytes(request, bytes) {
       const tokens = Math.max(1, Math.ceil(bytes / bytesPerToken));
       tokensOf.set(request, tokens);
