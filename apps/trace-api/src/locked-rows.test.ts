@@ -71,6 +71,31 @@ describe("a row that somebody keeps locked", () => {
     },
   );
 
+  it("of an OpenTelemetry trace delays no other root", async () => {
+    const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+    const send = (account: TestAccount, traceId: string, spanId: string, parentSpanId?: string) =>
+      account.post("/v1/traces", {
+        resourceSpans: [
+          {
+            scopeSpans: [
+              { spans: [{ traceId, spanId, parentSpanId, name: "s", startTimeUnixNano: "1", endTimeUnixNano: "2" }] },
+            ],
+          },
+        ],
+      });
+    const [stuck, other] = ["1".repeat(32), "2".repeat(32)];
+    await send(locked, stuck, "1".repeat(16), "2".repeat(16)).expect(200);
+    await send(free, other, "1".repeat(16), "2".repeat(16)).expect(200);
+    const lock = await test.hold("SELECT FROM trace WHERE account_id = $1 FOR UPDATE", [locked.id]);
+    const waiting = send(locked, stuck, "2".repeat(16)).then(({ status }) => status);
+    await test.untilLockWaits();
+    await send(free, other, "2".repeat(16)).expect(200);
+    await lock.rollback();
+    expect(await waiting).toBe(200);
+    for (const account of [locked, free])
+      expect((await account.get("/api/v1/traces")).body.traces).toMatchObject([{ status: "success" }]);
+  });
+
   it("that is deleted meanwhile is not found", async () => {
     const account = await test.makeAccount("pro");
     const trace = await account.makeTrace();

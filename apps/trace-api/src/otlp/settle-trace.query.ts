@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Gather } from "../gather.js";
+import { type Gather, rowIsLocked } from "../gather.js";
 import { oweMailsSql } from "../traces/owe-mails.js";
 
 /** What a span decides about its trace: a root everything, another span a name, an agent and a start until a root comes. */
@@ -28,10 +28,18 @@ export interface RootDecision {
  * Gives traces what their spans decide, so that the outcome does not hang on the order in which they came: of several roots
  * the one with the smallest start and id counts, before a root comes the span with the smallest start, name and agent. A
  * span that decided already changes nothing. The mail that a failed root owes is noted in the same transaction, by the
- * rules of a finalization. Locks are taken in the order of ids; one probe of `trace_pkey` for a trace.
+ * rules of a finalization. Rows are locked first: those that another transaction has are told with `SKIP LOCKED`, and waited
+ * for without. Two probes of `trace_pkey` for a trace.
  */
-const settleTracesSql = `
-  WITH settled AS (
+const settleTracesSql = (wait: "" | "SKIP LOCKED") => `
+  WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[], $8::timestamptz[],
+      $9::json[], $10::uuid[])
+      AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
+  ), locked AS MATERIALIZED (
+    SELECT t.account_id, t.id FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    FOR NO KEY UPDATE OF t ${wait}
+  ), settled AS (
     UPDATE trace t SET
       agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
       status = COALESCE(c.status, t.status),
@@ -42,9 +50,7 @@ const settleTracesSql = `
         WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
         ELSE c.alert_id
       END
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[], $8::timestamptz[],
-      $9::json[], $10::uuid[])
-      AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
+    FROM asked c JOIN locked USING (account_id, id)
     WHERE t.account_id = c.account_id AND t.id = c.id AND CASE
       WHEN c.root_span_id IS NULL
         THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
@@ -52,24 +58,36 @@ const settleTracesSql = `
     END
     RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
   ), ${oweMailsSql("settled")}
-  SELECT id FROM owed_mails`;
+  SELECT c.account_id, c.id, m.id IS NOT NULL AS owed,
+    locked.id IS NULL AND EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) AS is_locked
+  FROM asked c LEFT JOIN locked USING (account_id, id)
+  LEFT JOIN owed_mails m ON m.account_id = c.account_id AND m.id = c.alert_id`;
+
+const settleUnlocked = { name: "settle-otlp-traces", text: settleTracesSql("SKIP LOCKED") };
+const settleLocked = { name: "settle-locked-otlp-traces", text: settleTracesSql("") };
 
 /** Settles traces; the result tells whether the given alert is owed now. */
 export function createTraceSettler({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<TraceToSettle, boolean>({
     name: "settle-otlp-trace",
-    run: (traces) => settleTraces(pool, traces),
+    run: (traces) => settleTraces(pool, settleUnlocked, traces),
+    // A trace that was deleted while its lock was waited for owes nothing.
+    runLocked: async (traces) =>
+      (await settleTraces(pool, settleLocked, traces)).map((result) => result !== rowIsLocked && result),
     bytesOf: ({ root }) => root?.metadata.length ?? 0,
     targetOf: ({ accountId, traceId }) => accountId + traceId,
   });
 }
 
-async function settleTraces(pool: pg.Pool, traces: readonly TraceToSettle[]): Promise<boolean[]> {
+async function settleTraces(
+  pool: pg.Pool,
+  statement: { name: string; text: string },
+  traces: readonly TraceToSettle[],
+): Promise<(boolean | typeof rowIsLocked)[]> {
   // In one order everywhere, so that statements of several instances lock the same rows one after the other.
   const sorted = traces.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
-  const { rows } = await pool.query<[string]>({
-    name: "settle-otlp-traces",
-    text: settleTracesSql,
+  const { rows } = await pool.query<[string, string, boolean, boolean]>({
+    ...statement,
     rowMode: "array",
     values: [
       sorted.map(({ accountId }) => accountId),
@@ -84,6 +102,7 @@ async function settleTraces(pool: pg.Pool, traces: readonly TraceToSettle[]): Pr
       sorted.map(({ root }) => root?.alertId),
     ],
   });
-  const owed = new Set(rows.map(([alertId]) => alertId));
-  return traces.map(({ root }) => typeof root?.alertId === "string" && owed.has(root.alertId));
+  const results = new Map<string, boolean | typeof rowIsLocked>();
+  for (const [accountId, id, owed, isLocked] of rows) results.set(accountId + id, isLocked ? rowIsLocked : owed);
+  return traces.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? false);
 }
