@@ -185,9 +185,13 @@ describe("POST /api/event", () => {
 
     it("takes what lies just within the bounds", async () => {
       const { id, domain } = await test.makeSite();
-      const p = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i}`.padEnd(200, "x"), "x".repeat(1_500)]));
+      const p = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i}`.padEnd(200, "x"), "x".repeat(60)]));
       const u = `https://${domain}/`.padEnd(8_192, "x");
       await test.post({ n: "x".repeat(200), u, d: domain, p }).expect(202);
+      const tooMuch = { ...p, [`0`.padEnd(200, "x")]: "x".repeat(1_500) };
+      await test
+        .post({ n: "x".repeat(200), u, d: domain, p: tooMuch })
+        .expect(400, { error: "Validation failed", fields: { props: "Must be at most 8192 bytes of JSON in all" } });
       const [event] = await test.readEvents(id);
       expect(Object.keys(event?.["props"] as object)).toHaveLength(30);
       expect(String(event?.["path"])).toHaveLength(2_000);
