@@ -142,6 +142,22 @@ describe("eraseAccount", () => {
     expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
   });
 
+  it("removes events of all months in pieces", async () => {
+    const { accountId, siteId } = await makeFullAccount();
+    await pool.query("SELECT ensure_event_partition('2026-01-01'), ensure_event_partition('2026-02-01')");
+    await pool.query(
+      `INSERT INTO event (site_id, id, at, type, channel)
+       SELECT $1, overlay(gen_random_uuid()::text PLACING left(uuid_floor(at)::text, 13) FROM 1)::uuid, at, 'pageview', 'Direct'
+       FROM generate_series('2025-12-31'::timestamptz, '2026-03-01', interval '20 minutes') AS at`,
+      [siteId],
+    );
+    const pieces: number[] = [];
+    const onProgress = (table: string, rows: number) => void (table === "event" && pieces.push(rows));
+    await eraseAccount(pool, accountId, { ...goOn, onProgress });
+    expect(pieces).toEqual([2_000, 4_000, 4_322]);
+    expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
+  });
+
   it("removes what a request under way wrote while it went on", async () => {
     const { accountId, siteId } = await makeFullAccount();
     let isLate = true;

@@ -17,19 +17,22 @@ interface OwnedTable {
   name: string;
   /** Whether an index starts with the owner. */
   isIndexed: boolean;
+  /** Partitioned along `id`, the primary key's second column. */
+  isPartitioned: boolean;
 }
 
 /**
- * The tables that have the column, read from the catalog, so that none which is added later is forgotten. Partitions go
- * with their parent: by it alone the worker's role reaches them.
+ * The tables that have the column, read from the catalog, so that none which is added later is forgotten.
  * `trace` comes first: what is half removed is then not found rather than found incomplete.
  */
 const findTablesSql = `
   SELECT c.oid::regclass::text AS name,
-    EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indpred IS NULL) AS "isIndexed"
+    EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indpred IS NULL) AS "isIndexed",
+    c.relkind = 'p' AS "isPartitioned"
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = $1 AND NOT a.attisdropped
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> ALL ($2)
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND c.relname <> ALL ($2)
   ORDER BY c.relname <> 'trace', c.relname`;
 
 async function findTables(pool: pg.Pool, column: OwnerColumn): Promise<OwnedTable[]> {
@@ -49,6 +52,20 @@ function queryByIndex<Row extends pg.QueryResultRow>(
   });
 }
 
+/**
+ * Removes rows of an owner, so many at most. Rows of a table are found and removed in one statement, so that a `ctid` means
+ * what it says; those that another session changed meanwhile are found by the next piece. In a partitioned table, where a
+ * `ctid` names no partition, the piece is a range of the primary key.
+ */
+function erasePieceSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
+  if (isPartitioned) {
+    return `DELETE FROM ${name} WHERE ${column} = $1 AND id <= (
+      SELECT id FROM (SELECT id FROM ${name} WHERE ${column} = $1 ORDER BY id LIMIT $2) AS piece ORDER BY id DESC LIMIT 1)`;
+  }
+  return `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
+    AND ${column} = $1`;
+}
+
 /** Follows an erasure. */
 export interface EraseControl {
   /** Asked between pieces: what was removed stays removed, and another call goes on. */
@@ -62,24 +79,18 @@ export type Erased = Record<string, number>;
 
 /**
  * Removes rows of an owner in pieces, each a transaction of its own, by the index that starts with the owner, where there
- * is one. The rows are found and removed in one statement, so that a `ctid` means what it says; those that another session
- * changed meanwhile are found by the next piece. A piece of a partitioned table may be larger, since rows of
- * several partitions share a place.
+ * is one.
  */
 async function eraseRows(
   pool: pg.Pool,
   { column, id, erased }: { column: OwnerColumn; id: string; erased: Erased },
   control: EraseControl,
 ): Promise<void> {
-  for (const { name } of await findTables(pool, column)) {
+  for (const table of await findTables(pool, column)) {
+    const { name } = table;
     let removed = -1;
     while (removed !== 0 && !control.isStopping()) {
-      const { rowCount } = await queryByIndex(
-        pool,
-        `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
-           AND ${column} = $1`,
-        [id, pieceRows],
-      );
+      const { rowCount } = await queryByIndex(pool, erasePieceSql(table, column), [id, pieceRows]);
       removed = rowCount ?? 0;
       if (removed === 0) continue;
       erased[name] = (erased[name] ?? 0) + removed;
