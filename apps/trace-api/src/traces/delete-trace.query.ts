@@ -12,7 +12,7 @@ const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerAccount: 1, maxWaiting
  * Removes a trace with its contexts and the mails still owed for it, all or nothing; its spans are not found from then on. An
  * OpenTelemetry trace leaves its id behind, so that an exporter that repeats a batch does not bring it back. The trace's row
  * is locked, so that of concurrent deletions one finds it; the worker sends no mail for a trace that is gone. One probe of
- * `trace_pkey`, one range of `trace_context_pkey`, and `alert_owed_idx`, which holds only what is owed.
+ * `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
  */
 const deleteTraceSql = `
   WITH gone AS (
