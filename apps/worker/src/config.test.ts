@@ -14,7 +14,7 @@ describe("loadConfig", () => {
         dashboardUrl: "http://localhost:4100",
         resend: undefined,
         folder: "/data/mails",
-        limits: { perTrace: 3, perAccount: 20 },
+        limits: { perTrace: 5, perAccount: 100 },
       },
       eventRetentionMonths: undefined,
       staleAfterMs: undefined,

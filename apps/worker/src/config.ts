@@ -31,8 +31,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     // Resend sends from verified domains only, so that with its key there is no default that could work.
     ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
     DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
-    ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(3),
-    ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(20),
+    ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(5),
+    ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
     TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
