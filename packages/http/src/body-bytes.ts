@@ -110,10 +110,46 @@ function tooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", { details: { limit_bytes: limitBytes } });
 }
 
-/** What still comes is read and thrown away, so that a client that sends on gets to read the answer. */
-function discard(request: Request): void {
-  request.removeAllListeners("data").resume();
+/** How long one refused body is read before the next has its turn. */
+const discardMs = 100;
+
+/**
+ * Refused bodies that still arrive. They are read and thrown away, so that a client that sends on gets to read the answer; one
+ * at a time, since reading many at once keeps the event loop from everybody else. The server's time for a request ends those
+ * that take too long.
+ */
+class Discards {
+  private readonly waiting: Request[] = [];
+  private isReading = false;
+
+  add(request: Request): void {
+    request.removeAllListeners("data").pause();
+    this.waiting.push(request);
+    this.next();
+  }
+
+  private next(): void {
+    if (this.isReading) return;
+    const request = this.waiting.shift();
+    if (!request) return;
+    this.isReading = true;
+    const goOn = () => {
+      clearTimeout(timer);
+      request.off("end", goOn).off("close", goOn);
+      this.isReading = false;
+      setImmediate(() => this.next());
+    };
+    const timer = setTimeout(() => {
+      request.pause();
+      this.waiting.push(request);
+      goOn();
+    }, discardMs);
+    if (request.destroyed || request.readableEnded) goOn();
+    else request.once("end", goOn).once("close", goOn).resume();
+  }
 }
+
+const discards = new Discards();
 
 /** Reads a body that is not encoded, as nearly all are. */
 function readPlain(request: Request, limitBytes: number, held: HeldBytes | undefined): Promise<Buffer> {
@@ -121,7 +157,7 @@ function readPlain(request: Request, limitBytes: number, held: HeldBytes | undef
     const pieces = new Pieces(limitBytes, held);
     const declared = Number(request.headers["content-length"] ?? Number.NaN);
     const refuse = (error: AppError) => {
-      discard(request);
+      discards.add(request);
       reject(error);
     };
     if (declared > limitBytes) {
@@ -150,7 +186,7 @@ function readEncoded(
     const refuse = (error: AppError) => {
       request.unpipe(decoder);
       decoder.destroy();
-      discard(request);
+      discards.add(request);
       reject(error);
     };
     const refusal = held?.add(windowBytes);
