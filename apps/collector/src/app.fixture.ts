@@ -26,7 +26,7 @@ export interface TestAppOptions {
   trustedProxies?: string[];
   countryHeader?: string;
   maxWaiting?: number;
-  /** Without limits unless given. */
+  /** Without limits unless given; then time stands still for them. */
   eventsPerSecond?: { perAddress?: number; perSite?: number };
   log?: Logger;
 }
@@ -105,6 +105,7 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
     readClient: createClientReader(parts),
     addressOf: createAddressReader(parts.trustedProxies),
     eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },
+    clock: () => 0,
     isSpam,
     script,
     checks: { required: { database: () => pool.query("SELECT 1") } },

@@ -24,6 +24,8 @@ export interface AppDeps {
   addressOf(request: Request): string;
   /** Limits of an address and of a site; 0 for none. */
   eventsPerSecond: { perAddress: number; perSite: number };
+  /** By which limits go; see {@link createEventLimits}. */
+  clock?(): number;
   /** The tracker, as browsers get it. */
   script: string;
   checks: ReadinessChecks;
@@ -34,7 +36,7 @@ export interface AppDeps {
 /** The collector's service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const refusals = createRefusals(deps.registry);
-  const limits = createEventLimits({ ...deps.eventsPerSecond, addressOf: deps.addressOf, refusals });
+  const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });
   const routes = [collectEventRoute({ ...deps, limits, refusals }), getScriptRoute(deps)];
   const api = describeCollector(routes);
 
