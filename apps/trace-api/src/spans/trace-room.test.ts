@@ -40,7 +40,7 @@ describe("the spans of a trace", () => {
     expect(rows).toEqual([{ spans: maxSpansPerTrace }]);
   });
 
-  it("are counted in the database when a trace is first seen, and after every 1,000 that were let in", async () => {
+  it("are counted in the database when a trace is first seen, and again after 1,000 near the limit", async () => {
     const [account, trace] = [randomUUID(), randomUUID()];
     const room = makeRoom(3_000);
     await fill(account, trace, 500);

@@ -4,8 +4,12 @@ import type { Gather } from "../gather.js";
 
 /** Spans of one trace at most: what a run of an agent has a hundred times over, and what one read can still give back. */
 export const maxSpansPerTrace = 100_000;
-/** Spans that this process adds to a trace before it counts again what the database has. */
-const maxUncounted = 1_000;
+/**
+ * Spans that this process adds to a trace before it counts again what the database has: a tenth of the room that is left,
+ * since a count reads an entry for each span, but never fewer than 1,000. Ten instances together stay below the limit so.
+ */
+const minUncounted = 1_000;
+const uncountedShare = 0.1;
 /** Traces remembered at most. A trace that was forgotten is counted again. */
 const maxTraces = 20_000;
 /** Milliseconds for which a count that refused spans is believed. */
@@ -16,8 +20,8 @@ const maxTracesPerStatement = 4;
 interface Room {
   /** What the database had, and what this process has let in since. */
   spans: number;
-  /** Let in since the database was asked. */
-  uncounted: number;
+  /** Let in without a count from now on, at most. */
+  uncountedLeft: number;
   /** When it was asked, by `performance.now()`. */
   countedAt: number;
   /** The count that is under way. */
@@ -32,7 +36,7 @@ export interface TraceRoom {
    * spans of each trace of a request, part by part, and on `false` refuses the part by `partial_success`; an unknown trace
    * has room, so it may be called before the trace is looked for.
    * @param traceId our id of the trace
-   * @returns a promise only where the database has to be asked, which it is once for a trace and for every 1,000 spans
+   * @returns a promise only where the database has to be asked, which it is once for a trace and now and then again
    */
   take(accountId: string, traceId: string, spans: number): boolean | Promise<boolean>;
   /** Notes a trace that this process has just created: it has no spans, and need not be counted. */
@@ -55,8 +59,8 @@ export function traceFull(): AppError {
 }
 
 /**
- * Counts spans in memory, and in the database when a trace is first seen and after every 1,000 spans. Instances do not
- * know of each other's spans in between, so that a trace may end up with 1,000 spans for each instance above the limit,
+ * Counts spans in memory, and in the database when a trace is first seen and again after {@link minUncounted}. Instances do
+ * not know of each other's spans in between, so that a trace may end up with 1,000 spans for each instance above the limit,
  * and with those that were on their way to the database during a count.
  */
 export function createTraceRoom(deps: { pool: pg.Pool; gather: Gather }, max = maxSpansPerTrace): TraceRoom {
@@ -70,13 +74,13 @@ export function createTraceRoom(deps: { pool: pg.Pool; gather: Gather }, max = m
   }
   async function count(room: Room, accountId: string, traceId: string): Promise<void> {
     room.spans = await countSpans({ accountId, traceId });
-    room.uncounted = 0;
+    room.uncountedLeft = Math.max(minUncounted, (max - room.spans) * uncountedShare);
     room.countedAt = performance.now();
   }
   function takeKnown(room: Room, spans: number): boolean {
     if (room.spans + spans > max) return false;
     room.spans += spans;
-    room.uncounted += spans;
+    room.uncountedLeft -= spans;
     return true;
   }
   async function takeCounted(room: Room, accountId: string, traceId: string, spans: number): Promise<boolean> {
@@ -93,20 +97,20 @@ export function createTraceRoom(deps: { pool: pg.Pool; gather: Gather }, max = m
       const name = accountId + traceId;
       const room = rooms.get(name) ?? remember(name, unseenRoom());
       if (room.counting === undefined) {
-        if (room.uncounted + spans <= maxUncounted && takeKnown(room, spans)) return true;
+        if (spans <= room.uncountedLeft && takeKnown(room, spans)) return true;
         // Who goes on sending to a full trace is not worth a count for each request.
         if (room.spans + spans > max && performance.now() - room.countedAt < recountAfterMs) return false;
       }
       return takeCounted(room, accountId, traceId, spans);
     },
     created(accountId, traceId) {
-      remember(accountId + traceId, { ...unseenRoom(), uncounted: 0, countedAt: performance.now() });
+      remember(accountId + traceId, { ...unseenRoom(), uncountedLeft: minUncounted, countedAt: performance.now() });
     },
   };
 }
 
 function unseenRoom(): Room {
-  return { spans: 0, uncounted: maxUncounted, countedAt: Number.NEGATIVE_INFINITY, counting: undefined };
+  return { spans: 0, uncountedLeft: 0, countedAt: Number.NEGATIVE_INFINITY, counting: undefined };
 }
 
 function gatherCounts({ pool, gather }: { pool: pg.Pool; gather: Gather }, max: number) {
