@@ -72,8 +72,14 @@ interface Surroundings {
   scope: Context | null;
 }
 
-/** Maps a request's spans one by one; a span that is invalid or too large alone is left out and counted. */
-export function mapRequest(request: TraceRequest): MappedRequest {
+/** Spans that are mapped without a break: some milliseconds' work. */
+const spansPerPiece = 500;
+
+/**
+ * Maps a request's spans one by one; a span that is invalid or too large alone is left out and counted.
+ * @returns the result at the end, with a break after each piece of the work, in which the caller may do other things
+ */
+export function* mapRequest(request: TraceRequest): Generator<void, MappedRequest> {
   const contexts = new Contexts();
   const spans: MappedSpan[] = [];
   const refused = new Map<string, number>();
@@ -83,8 +89,13 @@ export function mapRequest(request: TraceRequest): MappedRequest {
     return sum + length * (resource.bytes + (scope?.bytes ?? 0));
   }, 0);
   const isCounted = mostBytes > maxContextBytes;
+  let sinceBreak = 0;
   for (const surroundings of all) {
     for (const span of surroundings.spans) {
+      if (++sinceBreak > spansPerPiece) {
+        sinceBreak = 0;
+        yield;
+      }
       if (spans.length === maxSpans) {
         refuse(problems.spans);
         continue;

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { principalOf } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { AppError, errorHandler, validationError } from "@waymark/errors";
@@ -48,7 +49,7 @@ export function otlpRouter(deps: OtlpDeps): Router {
   });
   mounted.post(...guards, async (request, response) => {
     const form = requireForm(request);
-    const mapped = readSpans(messages, form, await readBytes(request, response));
+    const mapped = await readSpans(messages, form, await readBytes(request, response));
     const { accountId, plan: planId } = principalOf(response);
     const plan = planOf(planId);
     const month = utcMonth(now());
@@ -64,10 +65,15 @@ export function otlpRouter(deps: OtlpDeps): Router {
   return router;
 }
 
-function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): MappedRequest {
+/** The largest request takes some tenths of a second: small ones of others come in between. */
+async function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): Promise<MappedRequest> {
   try {
     const request = form === "protobuf" ? readProtobuf(messages, body) : readJson(parseJsonBody(body, maxJsonDepth));
-    return mapRequest(request);
+    const mapping = mapRequest(request);
+    for (let piece = mapping.next(); ; piece = mapping.next()) {
+      if (piece.done) return piece.value;
+      await setImmediate();
+    }
   } catch (error) {
     throw error instanceof MalformedRequest ? validationError({ body: error.message }, error.cause) : error;
   }
