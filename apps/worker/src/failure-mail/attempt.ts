@@ -18,6 +18,9 @@ export interface Attempt {
  */
 const backoff = { firstMs: 2_000, maxMs: 2 * 3_600_000, attempts: 20 } as const;
 
+/** An attempt lasts less: a mail service gets 15 seconds to answer. Should the worker die, the mail is due again then. */
+export const leaseMs = 30_000;
+
 /** The attempt that settles what can never be sent. */
 export function neverSent(reason: string): Attempt {
   return { state: "failed", reason, counts: false, retryAfterMs: 0 };

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import type { Attempt } from "../failure-mail/attempt.js";
+import { type Attempt, leaseMs } from "../failure-mail/attempt.js";
+import { attemptValues, noteAttemptSql } from "../failure-mail/settle-alert.query.js";
 
 /** A summary that is owed. */
 export interface Summary {
@@ -26,9 +27,6 @@ export const maxListed = 20;
 
 /** Summaries that one round makes, and sends, at most. */
 export const maxPerRound = 200;
-
-/** An attempt lasts less; should the worker die, the summary is due again then. */
-const leaseMs = 30_000;
 
 /**
  * Accounts with an alert whose limit has opened again and without a summary in the last hour. All of `alert_held_idx`, which
@@ -133,12 +131,7 @@ export async function readSummary(pool: pg.Pool, summary: Summary): Promise<Summ
  */
 const settleSummarySql = `
   WITH settled AS (
-    UPDATE alert_summary SET
-      attempts = attempts + $3::integer,
-      last_error = $4,
-      sent_at = CASE WHEN $5 = 'sent' THEN now() END,
-      failed_at = CASE WHEN $5 = 'failed' THEN now() END,
-      due_at = now() + $6 * interval '1 millisecond'
+    UPDATE alert_summary SET ${noteAttemptSql}
     WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL
     RETURNING sent_at, failed_at, attempts
   )
@@ -149,13 +142,5 @@ const settleSummarySql = `
 
 /** Notes how an attempt to send the summary ended. */
 export async function settleSummary(pool: pg.Pool, summary: Summary, attempt: Attempt): Promise<void> {
-  const { counts, reason, state, retryAfterMs } = attempt;
-  await pool.query(settleSummarySql, [
-    summary.accountId,
-    summary.summaryId,
-    counts ? 1 : 0,
-    reason,
-    state,
-    retryAfterMs,
-  ]);
+  await pool.query(settleSummarySql, [summary.accountId, summary.summaryId, ...attemptValues(attempt)]);
 }

@@ -1,6 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import type { TraceFinalized } from "@waymark/queue";
 import type pg from "pg";
+import { leaseMs } from "../failure-mail/attempt.js";
 
 /** Failure mails of one hour at most; a summary tells of the runs above. */
 export interface MailLimits {
@@ -14,9 +15,6 @@ export interface Claim extends TraceFinalized {
   /** How many alerts of the account the limit keeps back now, where it does. */
   held: number;
 }
-
-/** An attempt lasts less: a mail service gets 15 seconds to answer. Should the worker die, the alert is due again then. */
-const leaseMs = 30_000;
 
 /** Alerts that one statement keeps back at most; the next claim of the account goes on. */
 const maxHeldTogether = 1_000;
