@@ -19,7 +19,7 @@ export const tableGrants = {
   account: {
     trace_api: "SELECT (id, plan), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan)",
-    worker: "SELECT (id, email, plan), UPDATE (created_at)",
+    worker: "SELECT (id, email, plan)",
   },
   agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE" },
   alert: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, INSERT, UPDATE, DELETE" },

@@ -23,10 +23,9 @@ const maxHeldTogether = 1_000;
 export const smallestId = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The oldest due alert of the first account after the given one that has any, and whether it has its place among the mails
- * of the last hour already, from an attempt that failed. One probe of `alert_turn_idx`, which holds
- * what is owed and not kept back, but for an account's alerts that are not due yet, which it passes over. An alert that
- * another worker is claiming is skipped.
+ * The oldest due alert of the first account after the given one that has any, and whether the limits count it already, from
+ * an attempt of the last hour that failed. An alert that another worker is claiming is skipped. A probe of `alert_turn_idx`,
+ * which passes over alerts that are not due yet.
  */
 const findTurnSql = `
   SELECT account_id, id, trace_id, COALESCE(allowed_at > now() - interval '1 hour', false) FROM alert
@@ -34,8 +33,11 @@ const findTurnSql = `
   ORDER BY account_id, due_at LIMIT 1
   FOR NO KEY UPDATE SKIP LOCKED`;
 
-/** Lets one worker at a time count the account's mails, so that the limits hold exactly. A probe of `account_pkey`. */
-const lockAccountSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
+/**
+ * Lets one worker at a time count the account's mails, so that the limits hold exactly. Not the lock of the account's row:
+ * whoever holds that one would keep the mails of all accounts waiting.
+ */
+const lockMailsSql = "SELECT pg_advisory_xact_lock(hashtextextended('waymark mails ' || $1, 0))";
 
 /**
  * When the limits open again, null where they are open: an hour after the mail that is as many mails ago as the limit says.
@@ -86,7 +88,7 @@ export function claimAlert(
       (await findTurn(client, after)) ?? (after === smallestId ? undefined : await findTurn(client, smallestId));
     if (!turn) return undefined;
     const [accountId, alertId, traceId, isAllowed] = turn;
-    await client.query(lockAccountSql, [accountId]);
+    await client.query(lockMailsSql, [accountId]);
     if (!isAllowed) {
       const { rows } = await client.query<[string | null, string | null]>({
         text: readLimitsSql,

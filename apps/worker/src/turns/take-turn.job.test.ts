@@ -93,6 +93,21 @@ describe("whose turn it is", () => {
     expect(mails).toHaveLength(1);
   });
 
+  it("does not wait for who locks the account's row", async () => {
+    const run = await makeFailedRun(database.pool);
+    const { take, mails } = setUp();
+    const client = await database.pool.connect();
+    try {
+      await client.query("BEGIN");
+      await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [run.accountId]);
+      expect(await take(run)).toBe("done");
+    } finally {
+      await client.query("ROLLBACK");
+      client.release();
+    }
+    expect(mails).toHaveLength(1);
+  });
+
   it("settles the alert of an account that was removed by SQL, so that nothing queues it again", async () => {
     const run = await makeFailedRun(database.pool, { ageSeconds: 600, queuedSecondsAgo: 400 });
     await database.pool.query("DELETE FROM account WHERE id = $1", [run.accountId]);

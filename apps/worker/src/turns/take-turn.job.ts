@@ -17,7 +17,7 @@ export interface TurnDeps {
 const minWaitMs = 1_000;
 
 /**
- * Does one job of the queue. A job is leave to send one mail, not necessarily its own alert's: accounts take turns, so that
+ * Does one job of the queue. A job permits one mail, not necessarily its own alert's: accounts take turns, so that
  * the thousand mails of one never delay the single mail of another. As many jobs as alerts are queued, so each alert gets its
  * turn; the sweep makes up for a job that was lost.
  */
