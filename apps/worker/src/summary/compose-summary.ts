@@ -17,7 +17,7 @@ export interface SummaryMailContent {
 export function composeSummary(content: SummaryMailContent): { subject: string; text: string; html: string } {
   const { runs } = content.summary;
   return {
-    subject: `${countOf(runs, "more failed run")}`,
+    subject: countOf(runs, "more failed run"),
     text: asText(content),
     html: asHtml(content),
   };

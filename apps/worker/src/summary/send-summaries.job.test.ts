@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import type { Delivery, Mail } from "../failure-mail/mailer.js";
 import { createTestLog, makeFailedRun, makeMoreAlerts } from "../worker.fixture.js";
 import { createSendSummaries } from "./send-summaries.job.js";
+import { makeSummary } from "./summary.query.js";
 
 const database = useDatabase();
 beforeEach(() => database.pool.query("TRUNCATE alert, alert_summary"));
@@ -99,6 +101,47 @@ describe("the summary of failed runs", () => {
     await round();
     expect(mails.map(({ subject }) => subject)).toEqual(["2 more failed runs", "3 more failed runs"]);
     expect(await statesOf(accountId)).toEqual({ alerts: 5, sent: 5, failed: 0, told: 5, summaries: 2 });
+  });
+
+  it("is made once an hour also where another worker found the account ready before", async () => {
+    const { accountId } = await makeHeld(2);
+    await makeSummary(database.pool, { accountId, summaryId: randomUUID() });
+    await makeMoreAlerts(database.pool, { accountId, count: 1 });
+    await hold(accountId, "-1 second");
+    await makeSummary(database.pool, { accountId, summaryId: randomUUID() });
+    expect(await statesOf(accountId)).toMatchObject({ alerts: 3, told: 2, summaries: 1 });
+  });
+
+  it("tells of 20,000 alerts at most, those held first; the next one tells of the others", async () => {
+    const { accountId, alertId } = await makeHeld(1);
+    await makeMoreAlerts(database.pool, { accountId, count: 20_000 });
+    await hold(accountId, "-1 minute");
+    await database.pool.query("UPDATE alert SET held_until = now() WHERE id = $1", [alertId]);
+    const { round, mails } = setUp();
+    await round();
+    const { rows } = await database.pool.query("SELECT id FROM alert WHERE sent_at IS NULL");
+    expect(rows).toEqual([{ id: alertId }]);
+    await database.pool.query("UPDATE alert_summary SET created_at = now() - interval '61 minutes'");
+    await round();
+    expect(mails.map(({ subject }) => subject)).toEqual(["20,000 more failed runs", "1 more failed run"]);
+  });
+
+  it("that cannot be made holds up no other account's", async () => {
+    const broken = await makeHeld(2);
+    const others = [await makeHeld(2), await makeHeld(2)];
+    await database.pool.query(
+      `ALTER TABLE alert_summary ADD CONSTRAINT broken CHECK (account_id <> '${broken.accountId}')`,
+    );
+    const { round, mails, lines } = setUp();
+    try {
+      expect(await round()).toEqual({ sent: 2 });
+    } finally {
+      await database.pool.query("ALTER TABLE alert_summary DROP CONSTRAINT broken");
+    }
+    expect(mails.map(({ to }) => to).sort()).toEqual(others.map(({ email }) => email).sort());
+    expect(lines).toContainEqual(expect.objectContaining({ level: 50, accountId: broken.accountId }));
+    await round();
+    expect(await statesOf(broken.accountId)).toMatchObject({ sent: 2 });
   });
 
   it("is tried again with one idempotency key, and its alerts are sent only when it is", async () => {

@@ -34,12 +34,16 @@ export interface SummaryDeps {
  * never becomes a second mail.
  */
 export function createSendSummaries(deps: SummaryDeps): () => Promise<{ sent: number }> {
-  const { pool, isStopping } = deps;
+  const { pool, log, isStopping } = deps;
   const uuid = createUuidV7();
   return async () => {
     for (const accountId of await findReadyAccounts(pool)) {
       if (isStopping()) return { sent: 0 };
-      await makeSummary(pool, { accountId, summaryId: uuid() });
+      try {
+        await makeSummary(pool, { accountId, summaryId: uuid() });
+      } catch (err) {
+        log.error({ err, accountId }, "a summary could not be made; the others go on, and the next round tries again");
+      }
     }
     let sent = 0;
     for (let i = 0; i < maxPerRound && !isStopping(); i++) {

@@ -28,6 +28,9 @@ export const maxListed = 20;
 /** Summaries that one round makes, and sends, at most. */
 export const maxPerRound = 200;
 
+/** Alerts that a summary tells of at most, so that each of its statements takes a second; the account's next one goes on. */
+const maxTold = 20_000;
+
 /**
  * Accounts with an alert whose limit has opened again and without a summary in the last hour. All of `alert_held_idx`, which
  * holds what waits for a summary, and a range of `alert_summary_pkey` for an account.
@@ -50,15 +53,17 @@ export async function findReadyAccounts(pool: pg.Pool): Promise<string[]> {
 }
 
 /**
- * Makes a summary of all that waits for one; of two workers at once one finds nothing left, since what the other has locked
- * is skipped. From now on failures are counted in new alerts, so that the summary's text stays what it is. A range of
- * `alert_held_idx`.
+ * Makes a summary of what waits for one, what was held first and $3 alerts at most. Of two workers at once one finds nothing
+ * left: it skips what the other has locked, and makes no second summary within the hour. From now on failures are counted in
+ * new alerts, so that the summary's text stays what it is. A range of `alert_held_idx` and one of `alert_summary_pkey`.
  */
 const makeSummarySql = `
   WITH told AS (
     UPDATE alert SET summary_id = $2 FROM (
       SELECT id FROM alert
       WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NOT NULL AND summary_id IS NULL
+        AND NOT EXISTS (SELECT FROM alert_summary WHERE account_id = $1 AND created_at > now() - interval '1 hour')
+      ORDER BY held_until LIMIT $3
       FOR NO KEY UPDATE SKIP LOCKED
     ) AS waiting
     WHERE alert.account_id = $1 AND alert.id = waiting.id
@@ -68,7 +73,7 @@ const makeSummarySql = `
 
 /** Makes the account's summary, if anything waits for one. */
 export async function makeSummary(pool: pg.Pool, { accountId, summaryId }: Summary): Promise<void> {
-  await pool.query(makeSummarySql, [accountId, summaryId]);
+  await pool.query(makeSummarySql, [accountId, summaryId, maxTold]);
 }
 
 /** The summary that is due longest, kept from other workers for the time of an attempt. Along `alert_summary_owed_idx`. */
