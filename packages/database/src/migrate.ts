@@ -67,8 +67,7 @@ export interface MigrateOptions {
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
   const migrations = await readMigrations(folder);
-  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  await client.connect();
+  const client = await connect(connectionString);
   try {
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
@@ -85,6 +84,14 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   } finally {
     await client.end();
   }
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
+  // Between statements nobody hears of a connection that breaks, which would end the process; the next statement fails.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -133,11 +140,10 @@ async function applyWithin(
   migration: Migration,
   { connectionString, lockTimeoutMs }: { connectionString: string; lockTimeoutMs: number },
 ): Promise<readonly string[] | undefined> {
-  // A session that waits cannot ask for what.
-  const observer = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  await observer.connect();
-  let holders: readonly string[] = [];
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  // A session that waits cannot ask for what.
+  const observer = await connect(connectionString);
+  let holders: readonly string[] = [];
   const look = setInterval(async () => {
     const seen = await findHolders(observer, rows[0]?.pid ?? 0).catch(() => []);
     if (seen.length > 0) holders = seen;
