@@ -4,19 +4,14 @@ export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite }
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export {
-  functionGrants,
   grantRoles,
   queueSchema,
-  queueUsers,
   RolePasswordError,
   type RolePasswords,
   readRolePasswords,
   rolePasswordVariables,
   roleUrl,
-  type ServiceRole,
-  scramVerifier,
   serviceRoles,
-  tableGrants,
 } from "./roles.js";
 export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";

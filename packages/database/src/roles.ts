@@ -54,7 +54,7 @@ export const functionGrants = {
 } as const satisfies Record<string, readonly ServiceRole[]>;
 
 /** Who uses BullMQ's tables where the queue is in Postgres. Its functions make temporary tables. */
-export const queueUsers = ["trace_api", "worker"] as const satisfies readonly ServiceRole[];
+const queueUsers = ["trace_api", "worker"] as const satisfies readonly ServiceRole[];
 
 /** The schema in which BullMQ keeps its tables, apart from ours. */
 export const queueSchema = "bullmq";
@@ -188,7 +188,8 @@ async function grantQueue(client: pg.Client, database: string, to: string): Prom
 }
 
 /** A password as Postgres stores it, which it also takes in its place (RFC 5803; `SCRAM-SHA-256` of RFC 7677). */
-export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+function scramVerifier(password: string): string {
+  const salt = randomBytes(16);
   const iterations = 4_096;
   const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
   const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();

@@ -75,7 +75,7 @@ function protocolOf(text: string): string {
 }
 
 /** One of some words. */
-export function choiceVariable<const Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
+function choiceVariable<const Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
   return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
 }
 
