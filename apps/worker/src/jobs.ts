@@ -44,13 +44,13 @@ export function createJobs(deps: JobDeps) {
     },
     {
       name: "send-summaries",
-      what: "mails accounts whose failed runs were above the limits of mails",
+      what: "tells accounts of the failed runs above their mail limits",
       everyMs: deps.sweepIntervalMs,
       run: createSendSummaries({ ...mailing, count: metrics.countSummary }),
     },
     {
       name: "purge-expired",
-      what: "removes traces past their plan's retention, old salts, idempotency keys and counters",
+      what: "removes what is past its retention, and rows of deleted accounts and sites",
       everyMs: 3_600_000,
       run: createPurgeExpired({ pool, log, now, isStopping }),
     },

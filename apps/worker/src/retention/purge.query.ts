@@ -14,8 +14,7 @@ const owners = ["trace", "trace_context", "span", "alert", "alert_summary"] as c
 /**
  * One batch per table, each one range of the primary key, which starts with the account and goes on with the time of the id.
  * Traces go first: what is half removed is not found rather than found incomplete. Spans and their contexts go by their
- * trace's age. Alerts and
- * summaries stay as long as their mail is owed.
+ * trace's age. Alerts and summaries stay as long as their mail is owed.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
