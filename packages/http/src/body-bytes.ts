@@ -133,9 +133,12 @@ class Discards {
     const request = this.waiting.shift();
     if (!request) return;
     this.isReading = true;
+    // A request that is answered already hears nothing of its connection's end.
+    const { socket } = request;
     const goOn = () => {
       clearTimeout(timer);
       request.off("end", goOn).off("close", goOn);
+      socket.off("close", goOn);
       this.isReading = false;
       setImmediate(() => this.next());
     };
@@ -144,7 +147,8 @@ class Discards {
       this.waiting.push(request);
       goOn();
     }, discardMs);
-    if (request.destroyed || request.readableEnded) goOn();
+    socket.once("close", goOn);
+    if (request.destroyed || request.readableEnded || socket.destroyed) goOn();
     else request.once("end", goOn).once("close", goOn).resume();
   }
 }
