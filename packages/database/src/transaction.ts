@@ -23,12 +23,18 @@ export async function withTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
+  // The driver also tells of a broken connection by an event, which ends the process where nobody listens.
+  const onError = (error: Error) => {
+    failure = error;
+  };
+  client.on("error", onError);
   try {
     return await inTransaction(client, () => work(client));
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
+    client.off("error", onError);
     client.release(failure);
   }
 }
