@@ -88,31 +88,27 @@ describe("a call", () => {
     await expect(limited).rejects.toBeInstanceOf(WaymarkConnectionError);
     expect(asked).toHaveLength(3);
 
-    const startedAt = performance.now();
-    const timed = connect({ timeoutMs: 300, retry: { retries: 1_000, maxMs: 20 } }).createTrace(trace);
+    // Its time alone can end this one.
+    const timed = connect({ timeoutMs: 300, retry: { retries: 1_000_000, maxMs: 20 } }).createTrace(trace);
     await expect(timed).rejects.toBeInstanceOf(WaymarkConnectionError);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-    expect(asked.length).toBeGreaterThan(5);
   });
 
   it("gives up an attempt without an answer, and makes another one", async () => {
-    steps = [{ status: 201, body: { trace_id: "late" }, afterMs: 400 }, created];
-    expect(await connect({ attemptTimeoutMs: 100 }).createTrace(trace)).toEqual({ trace_id: "id-1" });
-    steps = [{ status: 201, body: { trace_id: "late" }, afterMs: 400 }];
+    steps = [{ status: 201, body: { trace_id: "late" }, afterMs: 60_000 }, created];
+    expect(await connect({ attemptTimeoutMs: 1_000 }).createTrace(trace)).toEqual({ trace_id: "id-1" });
+    steps = [{ status: 201, body: { trace_id: "late" }, afterMs: 60_000 }];
     await expect(connect().createTrace(trace, { timeoutMs: 100 })).rejects.toThrow(/no whole answer within 0\.1 s/);
   });
 
   it("ends with the reason of its signal, in flight and between attempts", async () => {
     for (const step of [
-      { ...created, afterMs: 5_000 },
-      { status: 503, headers: { "Retry-After": "5" } },
+      { ...created, afterMs: 60_000 },
+      { status: 503, headers: { "Retry-After": "30" } },
     ]) {
       steps = [step];
-      const startedAt = performance.now();
       const stop = new AbortController();
       setTimeout(() => stop.abort(new Error("enough")), 50);
       await expect(connect().createTrace(trace, { signal: stop.signal })).rejects.toThrow("enough");
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
     }
     const before = asked.length;
     await expect(connect().usage({ signal: AbortSignal.abort(new Error("no")) })).rejects.toThrow("no");

@@ -42,7 +42,7 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
   const { budget, sent } = deps;
   let hasLosses = false;
   let creationFailure: unknown;
-  let isFull: unknown;
+  let fullError: unknown;
 
   function request(method: "POST" | "PATCH", path: string, body: string): Promise<unknown> {
     const call = { method, path, body };
@@ -74,14 +74,14 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
 
   async function sendBatch(path: string, records: readonly SpanRecord[]): Promise<void> {
     if (records.length === 0) return;
-    if (isFull) return loseSpans(records, isFull);
+    if (fullError) return loseSpans(records, fullError);
     for (const record of records) record.state = "sending";
     try {
       const answer = (await request("POST", `${path}/spans/batch`, toBatchText(records))) as { span_ids: string[] };
       for (const [place, record] of records.entries()) settle(budget, record, answer.span_ids[place]);
       sent.spans += records.length;
     } catch (error) {
-      if (saysTraceIsFull(error)) isFull = error;
+      if (saysTraceIsFull(error)) fullError = error;
       const { refused, again } = sortOut(records, error);
       loseSpans(refused, error);
       for (const part of again) await sendBatch(path, part);

@@ -98,7 +98,7 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
   const budget = createBudget({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
   const lanes = new Set<Lane>();
-  // Before the exit `finish` sees to what is tried again: until then a service that is down does not hold the process.
+  // `finish` retries before the exit; until then a service that is down does not keep the process alive.
   const { transport, stop, resume } = createStoppable(inner, options.flushOnExit);
   const isTooLate = new WaymarkError(`it was not stored within ${endTimeoutMs} ms of the trace's end`);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -134,7 +134,7 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
     );
     await flush();
     isInTime.abort();
-    // An exit that did not come to pass: somebody waited for what was given up, and goes on.
+    // The process did not exit: a caller waited for the lost records, and goes on.
     if (isOpen) resume();
   }
   const work = { isNeeded: () => lanes.size > 0 || losses.areUnreported, run: finish };
