@@ -24,11 +24,11 @@ export const eventBounds = {
 
 /**
  * The range's custom events, the most frequent first, and in each the total before its properties by name and their values by
- * frequency, as far as the bounds go. Sums are exact: what has no room is in the row `(other)` at the end of its list. Each
+ * frequency, as far as the bounds go. Sums are exact: the row `(other)` at the end of a list counts the rest. Each
  * event gets its first property, and each property its first value, before any gets its second.
  * Reads one range of `daily_event_pkey` once. Long values are grouped by their start and MD5, since sorting hundreds of
- * megabytes would take the statement's time; those that are answered are fetched by the place of one of their rows, which stays
- * theirs within one statement. Each FULL JOIN finds a partner for every row: unlike an inner one it is never planned as a loop
+ * megabytes would take the statement's time; the answer fetches its values by the ctid of one of their rows, which stays
+ * the same within one statement. Each FULL JOIN finds a partner for every row: unlike an inner one it is never planned as a loop
  * over a loop, which wrong guesses about groups would make it; coalesce keeps the planner from making an inner one of it.
  */
 const readEventsSql = `

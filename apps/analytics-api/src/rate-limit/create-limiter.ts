@@ -82,7 +82,7 @@ function createRedisLimiter(url: string, log: Logger, now: () => number): Limite
   return {
     async spend(keyId) {
       if (now() < pausedUntil) return own.spend(keyId);
-      // While it is not up, one request alone tries it; those that come meanwhile do not wait for it.
+      // While Redis is down, one request at a time tries it; the others do not wait.
       if (!isUp) pausedUntil = now() + redisPauseMs;
       try {
         const allowance = await spend(shared, keyId);

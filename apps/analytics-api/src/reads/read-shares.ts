@@ -6,7 +6,7 @@ const maxReadingPerAccount = 2;
 /** Reads of one account that wait for their turn, and of all accounts together. */
 const maxWaitingPerAccount = 8;
 const maxWaiting = 200;
-/** A read takes milliseconds; who waited this long waits behind statements that run into their timeout. */
+/** A read takes milliseconds: after this long, the statements before it are on the way to their timeout. */
 const maxWaitMs = 3_000;
 
 /** Shares out the connections that statistics are read over, so that one account's slow reads leave room for all others. */
@@ -30,7 +30,7 @@ interface Account {
   readonly waiting: Waiting[];
 }
 
-/** Somebody whose turn has not come. */
+/** A read whose turn has not come. */
 interface Waiting {
   start(): void;
 }
@@ -60,7 +60,7 @@ export function createReadShares({ refusals, maxReading }: ReadSharesOptions): R
     accounts.set(id, account);
   }
 
-  /** Who has nothing under way is before who has, and then who was served longest ago. */
+  /** Accounts with nothing under way come first, and among equals the one that was served longest ago. */
   function startNext(): void {
     for (let level = 0; level < maxReadingPerAccount; level++) {
       for (const [id, account] of accounts) {
