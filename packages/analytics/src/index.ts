@@ -17,7 +17,7 @@ export { type RebuildOptions, type RebuildResult, RebuildRunningError, rebuildRo
 export type { Difference } from "./rebuild-rollups.query.js";
 export { recordEvents } from "./record-events.js";
 export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
-export { SiteDirectoryFullError } from "./site-directory.js";
+export { maxSitesPerDomain, SiteDirectoryFullError } from "./site-directory.js";
 export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./site-event.js";
 export { type Classification, createSourceClassifier } from "./source.js";
 export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";

@@ -12,14 +12,14 @@ const lifeMs = 10_000;
 /** Domains with sites that are remembered at most, and domains without: beacons may name any, and push out only their kind. */
 const maxRemembered = 10_000;
 
-/** Domains of one look-up; those that are asked for meanwhile wait for the next one. */
+/** Domains of one look-up; further ones wait for the next. */
 const maxPerStatement = 500;
 
 /** Domains that wait for their look-up at most. */
 const maxWaiting = 5_000;
 
 /** Sites that may share a domain; `site create` refuses an eleventh. */
-const maxSitesPerDomain = 10;
+export const maxSitesPerDomain = 10;
 
 /** Names in DNS have no other characters and are no longer (RFC 1035, 2.3.4): whatever is none of them has no site. */
 const domainPattern = /^[a-z0-9._-]{1,253}$/;

@@ -32,6 +32,9 @@ export interface Outcome {
   exitCode?: number;
 }
 
+/** As a shell counts a program that Ctrl-C ended: 128 and the signal's number. */
+export const interruptedExitCode = 130;
+
 /** Takes what a command ended with. */
 export type Finish = (outcome: Outcome, isJson: boolean) => void;
 

@@ -12,8 +12,8 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Runs command lines in an environment of their own. */
-export function createCommandLine(env: NodeJS.ProcessEnv) {
+/** Runs command lines in an environment, and where one is given at a time, of their own. */
+export function createCommandLine(env: NodeJS.ProcessEnv, now = () => new Date()) {
   /** In this process, which spares the half second that a new one takes to load. */
   async function run(args: readonly string[], input: string | Buffer = ""): Promise<CommandResult> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
@@ -24,7 +24,7 @@ export function createCommandLine(env: NodeJS.ProcessEnv) {
       stdout,
       stderr,
       catchInterrupts: () => new AbortController().signal,
-      now: () => new Date(),
+      now,
     };
     const code = await runCommandLine(context, args, "1.2.3");
     stdout.end();

@@ -238,19 +238,18 @@ describe("site", () => {
 describe("usage", () => {
   it("counts what the account used of its plan in this month", async () => {
     const account = await newAccount("free");
-    const month = new Date().toISOString().slice(0, 7);
-    await database.pool.query("INSERT INTO trace_usage VALUES ($1, $2, 17), ($1, '2020-01-01', 900)", [
+    const lastSecond = createCommandLine({ DATABASE_URL: database.url }, () => new Date("2026-05-31T23:59:59Z"));
+    await database.pool.query("INSERT INTO trace_usage VALUES ($1, '2026-05-01', 17), ($1, '2026-04-01', 900)", [
       account.id,
-      `${month}-01`,
     ]);
     await database.pool.query("INSERT INTO agent (account_id, id) VALUES ($1, 'a')", [account.id]);
-    expect(await json("usage", "--account", account.id)).toMatchObject({
-      month,
+    expect(await lastSecond.json("usage", "--account", account.id)).toMatchObject({
+      month: "2026-05",
       plan: "free",
       traces: { current: 17, limit: 1000 },
       agents: { current: 1, limit: 1 },
-      resets_at: expect.stringMatching(/^\d{4}-\d{2}-01T00:00:00\.000Z$/),
-      resets_in_seconds: expect.any(Number),
+      resets_at: "2026-06-01T00:00:00.000Z",
+      resets_in_seconds: 1,
     });
   });
 

@@ -1,13 +1,11 @@
+import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
-
-/** Sites of a domain that get its events; the collector looks for no more. */
-export const maxSitesPerDomain = 10;
 
 /** What holds of a domain while the transaction lasts. */
 export interface DomainClaim {
   /** The account that the domain belongs to. */
   holder: string;
-  /** Sites that the domain has, of all accounts. */
+  /** Sites that the domain has, of all accounts, besides the given one. */
   sites: number;
 }
 
@@ -15,10 +13,11 @@ export interface DomainClaim {
  * Claims a domain for an account, unless another has it, and locks the claim until the transaction ends: two that create
  * sites for one domain go one after the other, so both rules hold exactly. Proof that a domain is the account's own, where
  * that is to be asked for, belongs before this call.
+ * @param input with `siteId`, a site that is to get the domain and may have it already, such as with `www.`
  */
 export async function claimDomain(
   transaction: Prisma.TransactionClient,
-  { accountId, domain }: { accountId: string; domain: string },
+  { accountId, domain, siteId }: { accountId: string; domain: string; siteId?: string | undefined },
 ): Promise<DomainClaim> {
   const bare = bareDomain(domain);
   // One row by site_domain_pkey, locked either way; an update that changes nothing returns whose it is.
@@ -27,7 +26,9 @@ export async function claimDomain(
     ON CONFLICT (domain) DO UPDATE SET account_id = claim.account_id RETURNING account_id`;
   if (!claim) throw new Error(`The domain ${domain} was not claimed`);
   // A statement of its own sees what was committed while the one before waited. By the index on `domain`.
-  const sites = await transaction.site.count({ where: { domain: { in: [bare, `www.${bare}`] } } });
+  const sites = await transaction.site.count({
+    where: { domain: { in: [bare, `www.${bare}`] }, ...(siteId && { id: { not: siteId } }) },
+  });
   return { holder: claim.account_id, sites };
 }
 

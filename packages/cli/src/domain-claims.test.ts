@@ -44,6 +44,9 @@ describe("a domain", () => {
     expect(results.filter(({ code }) => code === 0)).toHaveLength(10);
     const refused = await create(account, domain);
     expect(refused.stderr).toBe(`The domain ${domain} has 10 sites, and at most 10 get its events.\n`);
+    const { id } = JSON.parse(results.find(({ code }) => code === 0)?.stdout ?? "");
+    const renamed = await json("site", "rename", "--site", id, "--name", "x", "--domain", `www.${domain}`);
+    expect(renamed).toEqual({ id, domain: `www.${domain}`, name: "x" });
   });
 
   it("is shared where the operator says so, and both accounts' lists say it", async () => {

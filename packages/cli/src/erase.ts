@@ -1,12 +1,10 @@
 import { findAccount } from "@waymark/auth";
 import { type EraseControl, type Erased, eraseAccount, eraseSite } from "@waymark/database";
-import type { CommandContext, CommandDatabase, Outcome } from "./command-context.js";
+import { type CommandContext, type CommandDatabase, interruptedExitCode, type Outcome } from "./command-context.js";
 import { CommandError } from "./command-error.js";
 import { countOwned } from "./owned.query.js";
 import { findSite } from "./sites.query.js";
 import { printable } from "./terminal-text.js";
-
-const interruptedExitCode = 130;
 
 /**
  * Removes an account with all that it has, or says what that would be.

@@ -1,10 +1,11 @@
+import { maxSitesPerDomain } from "@waymark/analytics";
 import { findAccount } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
 import { CommandError } from "./command-error.js";
-import { claimDomain, maxSitesPerDomain } from "./domain-claims.query.js";
+import { claimDomain } from "./domain-claims.query.js";
 import { normaliseDomain } from "./site-domain.js";
 
 /** A site as it is shown. */
@@ -57,7 +58,7 @@ export async function renameSite(
     if (domain === undefined || domain === site.domain) {
       return present(await transaction.site.update({ where: { id }, data: { name } }));
     }
-    await takeDomain(transaction, { accountId, domain, isShared });
+    await takeDomain(transaction, { accountId, domain, isShared, siteId: id });
     return present(await transaction.site.update({ where: { id }, data: { name, domain } }));
   });
 }
@@ -67,12 +68,13 @@ function readName(name: string): string {
   throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
 }
 
-/** Claims the domain for one more site of the account; how many sites it had before. */
+/** Claims the domain for a site of the account; how many other sites have it. */
 async function takeDomain(
   transaction: Prisma.TransactionClient,
-  { accountId, domain, isShared }: { accountId: string; domain: string; isShared: boolean },
+  { isShared, ...claim }: { accountId: string; domain: string; isShared: boolean; siteId?: string },
 ): Promise<number> {
-  const { holder, sites } = await claimDomain(transaction, { accountId, domain });
+  const { accountId, domain } = claim;
+  const { holder, sites } = await claimDomain(transaction, claim);
   if (holder !== accountId && !isShared) {
     throw new CommandError(
       `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,

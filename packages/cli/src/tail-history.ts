@@ -1,7 +1,7 @@
 import type { ListedTrace, TraceStatus } from "@waymark/client";
 import { toMicros } from "./time-text.js";
 
-/** More than can be read at once, so that what is deleted does not let older ones look new. */
+/** More than one read can hold, so that deletions do not let older traces look new. */
 const maxKnown = 5_000;
 
 /** A place in the list of traces: newest first, by start and then by id. */
@@ -12,18 +12,17 @@ interface Place {
 
 /** What a tail has read so far. */
 export interface TailHistory {
-  /** What is to be told of a trace that was just read; undefined for nothing. */
+  /** Whether a trace that was just read is new or changed; undefined for neither. */
   changeOf(trace: ListedTrace): "new" | "changed" | undefined;
   /**
-   * Takes what was read from the list's beginning on, newest first.
+   * Takes the traces that were read from the list's beginning on, newest first.
    * @param isAll whether there is nothing older
    */
   learn(traces: readonly ListedTrace[], isAll: boolean): void;
 }
 
 /**
- * Remembers traces. A trace that is not known is new only where all that the list held was read before: what is older than
- * that is history, which was there already.
+ * Remembers traces. An unknown trace is new only within the part of the list that was read before; older ones are history.
  */
 export function createTailHistory(): TailHistory {
   const known = new Map<string, { status: TraceStatus; place: Place }>();

@@ -60,7 +60,11 @@ function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string
 }
 
 function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle, isFull: boolean): string[] {
-  const longest = Math.max(...rows.map(({ span, branch }) => branch.length + stringWidth(labelOf(span))), 4);
+  // Not a call with all of them: there may be more spans than a call takes arguments.
+  const longest = rows.reduce(
+    (most, { span, branch }) => Math.max(most, branch.length + stringWidth(labelOf(span))),
+    4,
+  );
   const room = style.width - 2 * (timeWidth + gap.length);
   const nameWidth = Math.min(longest, Math.max(16, Math.floor(room / 2)));
   const barWidth = room - nameWidth - gap.length;

@@ -3,7 +3,14 @@ import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { exportEvents } from "@waymark/analytics";
 import type { Command } from "commander";
-import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import {
+  type Act,
+  type CommandContext,
+  type CommandDatabase,
+  interruptedExitCode,
+  type Outcome,
+  onDatabase,
+} from "../command-context.js";
 import { CommandError } from "../command-error.js";
 import { showProgress } from "../import-progress.js";
 import { findSite } from "../sites.query.js";
@@ -12,8 +19,6 @@ interface ExportCommandOptions {
   site: string;
   file: string;
 }
-
-const interruptedExitCode = 130;
 
 const help = `
 A line is a JSON object as 'waymark import' takes it. Imported into another site it gives the same figures; into the same

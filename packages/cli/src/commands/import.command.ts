@@ -1,6 +1,13 @@
 import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
-import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import {
+  type Act,
+  type CommandContext,
+  type CommandDatabase,
+  interruptedExitCode,
+  type Outcome,
+  onDatabase,
+} from "../command-context.js";
 import { CommandError } from "../command-error.js";
 import { openImportInput } from "../import-input.js";
 import { showProgress } from "../import-progress.js";
@@ -13,9 +20,6 @@ interface ImportCommandOptions {
   dropBots?: true;
   rejects?: string;
 }
-
-/** As a shell counts a program that Ctrl-C ended: 128 and the signal's number. */
-const interruptedExitCode = 130;
 
 /** A file without one good line is of another kind. */
 const failedExitCode = 1;

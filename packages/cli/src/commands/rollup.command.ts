@@ -1,6 +1,13 @@
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Act, type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../command-context.js";
+import {
+  type Act,
+  type CommandContext,
+  type CommandDatabase,
+  interruptedExitCode,
+  type Outcome,
+  onDatabase,
+} from "../command-context.js";
 import { CommandError } from "../command-error.js";
 import { findSite } from "../sites.query.js";
 
@@ -13,8 +20,6 @@ interface RebuildCommandOptions {
 
 /** Differences that the result lists; there may be millions, and the first tell what is wrong. */
 const maxListed = 100;
-
-const interruptedExitCode = 130;
 
 const help = `
 Each UTC day is counted anew over the raw events, and what the rollups say differently is shown and mended. Days whose events

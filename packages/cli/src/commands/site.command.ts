@@ -1,6 +1,7 @@
+import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
-import { type DomainConflict, findDomainConflicts, maxSitesPerDomain } from "../domain-claims.query.js";
+import { type DomainConflict, findDomainConflicts } from "../domain-claims.query.js";
 import { deleteSite } from "../erase.js";
 import { createSite, listSites, renameSite } from "../sites.query.js";
 import { formatFields, formatTable } from "../table.js";

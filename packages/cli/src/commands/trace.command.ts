@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, TraceQuery, TraceStatus } from "@waymark/client";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Act, CommandContext, Outcome } from "../command-context.js";
+import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../command-context.js";
 import { styleOf, toJsonLine } from "../terminal-text.js";
 import { drawEvent, drawList } from "../trace-list-view.js";
 import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../trace-service.js";
@@ -9,7 +9,6 @@ import { tailTraces } from "../trace-tail.js";
 import { drawTrace } from "../trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
-const interruptedExitCode = 130;
 
 /** What narrows a list; each is the query parameter of the same name. */
 interface FilterOptions extends ServiceOptions {
