@@ -9,7 +9,7 @@ events by \`waymark('signup', {props: {plan: 'pro'}})\`.
 
 Any origin may post. Every answer has an \`X-Request-Id\`. Every error is JSON with an \`error\` string. Beside those listed with each
 call: 404 for an unknown path, 405 with \`Allow\`, 413 for a body over 64 KiB, 429 with \`Retry-After\` above a limit, 500 for a fault of ours and 503 with \`Retry-After\` while
-events cannot be written. 500 and 503 are safe to retry.
+events cannot be written. After 429 and 503 the event may be sent again: no site has it, unless the database went away during the commit.
 `;
 
 /** The description of the collector for `/openapi.json` and `/docs`. */

@@ -13,13 +13,12 @@ import {
 import type { Logger } from "pino";
 import { createApp } from "./app.js";
 import { type Config, loadConfig } from "./config.js";
-
 import { createAddressReader, createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers } from "./event/spam-referrers.js";
 
 /** Requests in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 10_000;
-/** An import or a rebuild of the same site may hold its lock for a while. */
+/** A month's new partition, or a migration, may hold a table for a while. */
 const lockTimeoutMs = 5_000;
 
 async function start(config: Config, log: Logger) {

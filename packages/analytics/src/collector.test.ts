@@ -2,7 +2,6 @@ import { describe, expect, it } from "@jest/globals";
 import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { type Beacon, createCollector } from "./collector.js";
-
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import { makeSite } from "./site.fixture.js";
 import { WriterFullError } from "./waiting-events.js";

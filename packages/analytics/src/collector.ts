@@ -31,20 +31,17 @@ export interface Beacon {
   readonly country: string | null;
 }
 
-/** Why a beacon was not recorded. */
-export type DropReason = "unknown-domain" | "bot";
+/** Why a beacon was not recorded; `site-refused` of one for several sites, of which some have it. */
+export type DropReason = "unknown-domain" | "bot" | "site-refused";
 
 /** Takes events in as they happen. */
 export interface Collector {
   /**
    * Resolves once the event is committed, or with the reason why it is none.
    * @param admit told of the sites that the event is for; what it throws refuses the event
-   * @throws WriterFullError or SiteDirectoryFullError when too many wait, or what the database threw
+   * @throws WriterFullError or SiteDirectoryFullError when too many wait, or what the database threw: no site has the event then
    */
-  collect(
-    beacon: Beacon,
-    admit?: (siteIds: readonly string[]) => void,
-  ): Promise<{ dropped: DropReason } | { dropped: null }>;
+  collect(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
   /** Resolves when all that waits is written; what comes later is refused. */
   drain(): Promise<void>;
 }
@@ -103,8 +100,8 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
       const day = at.slice(0, 10);
       const salt = (await salts.saltsOf([day])).get(day);
       if (!salt) throw new Error(`There is no salt for ${day}`);
-      await writer.write([...unique.values()].map((site) => toEvent(beacon, site, at, salt)));
-      return { dropped: null };
+      const written = await writer.write([...unique.values()].map((site) => toEvent(beacon, site, at, salt)));
+      return { dropped: written === "whole" ? null : "site-refused" };
     },
     drain: () => writer.drain(),
   };

@@ -1,5 +1,5 @@
-import { withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { tryTransaction } from "./try-transaction.js";
 
 /** The lock that imports share, each for a batch, and that the worker has alone while it raises the horizon. */
 const key = "hashtextextended('waymark event horizon', 0)";
@@ -29,17 +29,9 @@ export async function holdHorizon(client: pg.ClientBase): Promise<string | null>
  * Raises the horizon to a day, once no batch of an import is under way that has read the one before.
  * @returns false where imports were in the way for longer than two seconds
  */
-export async function raiseHorizon(pool: pg.Pool, day: string): Promise<boolean> {
-  try {
-    await withTransaction(pool, async (client) => {
-      await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-      await client.query(`SELECT pg_advisory_xact_lock(${key})`);
-      await client.query(raiseSql, [day]);
-    });
-    return true;
-  } catch (error) {
-    // SQLSTATE 55P03, lock_not_available.
-    if ((error as { code?: unknown }).code === "55P03") return false;
-    throw error;
-  }
+export function raiseHorizon(pool: pg.Pool, day: string): Promise<boolean> {
+  return tryTransaction(pool, lockTimeoutMs, async (client) => {
+    await client.query(`SELECT pg_advisory_xact_lock(${key})`);
+    await client.query(raiseSql, [day]);
+  });
 }

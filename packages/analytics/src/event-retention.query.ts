@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { raiseHorizon } from "./event-horizon.query.js";
+import { tryTransaction } from "./try-transaction.js";
 
 /**
  * How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. All events
@@ -53,30 +54,13 @@ export async function purgeEvents(
   const partitions: string[] = [];
   for (const { name } of rows) {
     if (isStopping()) break;
-    if (await dropPartition(pool, name)) partitions.push(name);
+    const drop = (client: pg.PoolClient) => client.query(dropPartitionSql, [name]);
+    if (await tryTransaction(pool, lockTimeoutMs, drop)) partitions.push(name);
   }
   let removed = await deleteAll(pool, purgeDefaultSql, [firstMonth], isStopping);
   const sites = await pool.query<{ id: string }>("SELECT id FROM site");
   for (const { id } of sites.rows) removed += await deleteAll(pool, purgeVisitorsSql, [id, firstMonth], isStopping);
   return { partitions, rows: removed };
-}
-
-async function dropPartition(pool: pg.Pool, name: string): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
-    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-    await client.query(dropPartitionSql, [name]);
-    await client.query("COMMIT");
-    return true;
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    // SQLSTATE 55P03, lock_not_available.
-    if ((error as { code?: string }).code === "55P03") return false;
-    throw error;
-  } finally {
-    client.release();
-  }
 }
 
 async function deleteAll(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { readHorizon } from "./event-horizon.query.js";
+import { holdHorizon, readHorizon } from "./event-horizon.query.js";
 import { purgeEvents } from "./event-retention.query.js";
 import { type ImportOptions, importEvents } from "./import-events.js";
 import { rebuildRollups } from "./rebuild-rollups.js";
@@ -20,13 +20,11 @@ describe("the retention of raw events", () => {
   it("drops whole months, keeps later ones, and leaves the rollups", async () => {
     const site = await makeSite(database.pool);
     const { id } = site;
-    const lines = ["1980-05-01", "2026-02-28", "2026-03-01", "2026-04-30"].map(
-      (day) => `${JSON.stringify({ ts: `${day}T23:00:00Z`, path: "/", visitor: "1" })}\n`,
+    const days = ["1980-05-01", "2026-02-28", "2026-03-01", "2026-04-30"];
+    await load(
+      site,
+      days.map((day) => ({ ts: `${day}T23:00:00Z`, path: "/", visitor: "1" })),
     );
-    const input = async function* () {
-      yield Buffer.from(lines.join(""));
-    };
-    await importEvents({ pool: database.pool, site, input: input() });
     const before = await readRollups(database.pool, id);
     const purged = await purgeEvents(database.pool, { firstMonth: "2026-03-01" });
     expect(purged).toEqual({ partitions: ["event_202602"], rows: 3 });
@@ -85,7 +83,6 @@ describe("the retention of raw events", () => {
   it("removes nothing while a batch of an import is under way that knows the horizon before", async () => {
     const other = await database.pool.connect();
     await other.query("BEGIN");
-    const { holdHorizon } = await import("./event-horizon.query.js");
     const held = await holdHorizon(other);
     await database.pool.query("SELECT ensure_event_partition('2026-06-01')");
     expect(await purgeEvents(database.pool, { firstMonth: "2026-07-01" })).toEqual({ partitions: [], rows: 0 });

@@ -7,30 +7,12 @@ import { createPartitions } from "./partitions.query.js";
 import { lockSites } from "./record-events.query.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
+import { view } from "./view.fixture.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();
 
-const view = (siteId: string): SiteEvent => ({
-  siteId,
-  id: uuid(),
-  at: "2026-05-01T12:00:00.000000Z",
-  type: "pageview",
-  visitor: "1",
-  path: "/",
-  referrer: null,
-  source: null,
-  channel: "Direct",
-  country: null,
-  browser: null,
-  os: null,
-  device: null,
-  utmSource: null,
-  utmMedium: null,
-  utmCampaign: null,
-  name: null,
-  props: null,
-});
+const viewOf = (siteId: string): SiteEvent => ({ ...view, siteId, id: uuid() });
 
 const open = (options: Partial<EventWriterOptions> = {}) =>
   createEventWriter({ pool: database.pool, partitions: createPartitions(database.pool), ...options });
@@ -55,10 +37,10 @@ describe("a writer, while another transaction has locked a site", () => {
     const unlock = await lock(locked);
     const writer = open();
     let isWritten = false;
-    const late = writer.write([view(locked)]).then(() => {
+    const late = writer.write([viewOf(locked)]).then(() => {
       isWritten = true;
     });
-    for (let n = 0; n < 20; n++) await writer.write([view(other)]);
+    for (let n = 0; n < 20; n++) await writer.write([viewOf(other)]);
     expect([await countOf(other), isWritten]).toEqual([20, false]);
     await unlock();
     await late;
@@ -70,14 +52,27 @@ describe("a writer, while another transaction has locked a site", () => {
     const [locked, other] = [uuid(), uuid()];
     const unlock = await lock(locked);
     const writer = open({ maxLockWaitMs: 100 });
-    await expect(writer.write([view(locked), view(other)])).rejects.toMatchObject({
-      name: "WriterFullError",
-      limit: "site-lock",
-    });
+    const [refused, written] = await Promise.allSettled([
+      writer.write([viewOf(locked)]),
+      writer.write([viewOf(other)]),
+    ]);
+    expect(refused).toMatchObject({ reason: { name: "WriterFullError", limit: "site-lock" } });
+    expect(written).toMatchObject({ value: "whole" });
     expect([await countOf(locked), await countOf(other)]).toEqual([0, 1]);
     await unlock();
-    await writer.write([view(locked)]);
+    await writer.write([viewOf(locked)]);
     expect(await countOf(locked)).toBe(1);
+  });
+
+  it("does not refuse what another site has already, and says that it is partial", async () => {
+    const [locked, other] = [uuid(), uuid()];
+    const unlock = await lock(locked);
+    const writer = open({ maxLockWaitMs: 100 });
+    expect(await writer.write([viewOf(locked), viewOf(other)])).toBe("partial");
+    expect([await countOf(locked), await countOf(other)]).toEqual([0, 1]);
+    await unlock();
+    expect(await writer.write([viewOf(locked), viewOf(other)])).toBe("whole");
+    expect([await countOf(locked), await countOf(other)]).toEqual([1, 2]);
   });
 
   it("serves others though more sites are locked than it has lanes", async () => {
@@ -90,9 +85,9 @@ describe("a writer, while another transaction has locked a site", () => {
     });
     const unlocks = await Promise.all(sites.map((site) => lock(site, own)));
     const writer = open();
-    const late = sites.map((site) => writer.write([view(site)]));
+    const late = sites.map((site) => writer.write([viewOf(site)]));
     const other = uuid();
-    for (let n = 0; n < 10; n++) await writer.write([view(other)]);
+    for (let n = 0; n < 10; n++) await writer.write([viewOf(other)]);
     expect(await countOf(other)).toBe(10);
     for (const unlock of unlocks) await unlock();
     await Promise.all(late);
@@ -104,7 +99,7 @@ describe("a writer, while another transaction has locked a site", () => {
     const site = uuid();
     const unlock = await lock(site);
     const writer = open();
-    const written = writer.write([view(site)]);
+    const written = writer.write([viewOf(site)]);
     const drained = writer.drain();
     await unlock();
     await drained;
@@ -118,18 +113,30 @@ describe("what waits", () => {
     const [busy, other] = [uuid(), uuid()];
     const unlock = await lock(busy);
     const writer = open({ maxWaiting: 40 });
-    const waiting = Array.from({ length: 10 }, () => writer.write([view(busy)]));
-    await expect(writer.write([view(busy)])).rejects.toMatchObject({ name: "WriterFullError", limit: "site" });
-    await writer.write([view(other)]);
+    const waiting = Array.from({ length: 10 }, () => writer.write([viewOf(busy)]));
+    await expect(writer.write([viewOf(busy)])).rejects.toMatchObject({ name: "WriterFullError", limit: "site" });
+    await writer.write([viewOf(other)]);
     await unlock();
     await Promise.all(waiting);
     expect([await countOf(busy), await countOf(other)]).toEqual([10, 1]);
   });
 
+  it("is taken of all sites of a beacon or of none", async () => {
+    const [busy, other] = [uuid(), uuid()];
+    const unlock = await lock(busy);
+    const writer = open({ maxWaiting: 40 });
+    const waiting = Array.from({ length: 10 }, () => writer.write([viewOf(busy)]));
+    const refused = writer.write([viewOf(other), viewOf(busy)]);
+    await expect(refused).rejects.toMatchObject({ name: "WriterFullError", limit: "site" });
+    await unlock();
+    await Promise.all(waiting);
+    expect([await countOf(busy), await countOf(other)]).toEqual([10, 0]);
+  });
+
   it("is bounded for all sites together", async () => {
     const sites = Array.from({ length: 5 }, () => uuid());
     const writer = open({ maxWaiting: 4 });
-    const results = await Promise.allSettled(sites.map((site) => writer.write([view(site)])));
+    const results = await Promise.allSettled(sites.map((site) => writer.write([viewOf(site)])));
     expect(results.map(({ status }) => status)).toEqual([...Array(4).fill("fulfilled"), "rejected"]);
     expect(results[4]).toMatchObject({ reason: { limit: "total" } });
   });
@@ -139,7 +146,7 @@ describe("what waits", () => {
     const writer = open();
     const order: string[] = [];
     const write = (site: string, count = 1) =>
-      writer.write(Array.from({ length: count }, () => view(site))).then(() => order.push(site));
+      writer.write(Array.from({ length: count }, () => viewOf(site))).then(() => order.push(site));
     const all = [write(first), ...Array.from({ length: 24 }, () => write(busy, 100)), write(other)];
     await Promise.all(all);
     expect(order.indexOf(other)).toBeLessThan(order.lastIndexOf(busy) - 10);

@@ -1,10 +1,11 @@
 import { performance } from "node:perf_hooks";
-import { inTransaction, isDatabaseUnavailable } from "@waymark/database";
+import { isDatabaseUnavailable, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import type { Partitions } from "./partitions.query.js";
-import { recordLockedEvents } from "./record-events.js";
-import { lockSites, tryLockSites } from "./record-events.query.js";
+import { recordEvents, recordLockedEvents } from "./record-events.js";
+import { tryLockSites } from "./record-events.query.js";
 import type { SiteEvent } from "./site-event.js";
+import { tryTransaction } from "./try-transaction.js";
 import { groupBySite, type Part, WaitingEvents, WriterFullError } from "./waiting-events.js";
 
 /** Events that wait at most; more are refused rather than held in memory. */
@@ -32,11 +33,11 @@ export interface EventWriterOptions {
 /** Writes events that come one by one. */
 export interface EventWriter {
   /**
-   * Resolves once the events are committed. Events of several sites are committed apart: where those of one site are
-   * refused, those of the others are written all the same.
-   * @throws WriterFullError when too many wait or a site stays locked, or what the database threw
+   * Resolves once the events are committed, or refused. A site that is refused does not hold back the others.
+   * @returns whether all sites have their events, or only some; whoever writes again would count those twice
+   * @throws WriterFullError when too many wait or a site stays locked, or what the database threw: no site has an event then
    */
-  write(events: readonly SiteEvent[]): Promise<void>;
+  write(events: readonly SiteEvent[]): Promise<"whole" | "partial">;
   /** Resolves when all that waits is written; what comes later is refused. */
   drain(): Promise<void>;
 }
@@ -128,10 +129,11 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   return {
     async write(events) {
       if (isClosed) throw new WriterFullError("total");
-      const parts = [...groupBySite(events)].map(([siteId, own]) => enqueue(siteId, own));
+      const groups = groupBySite(events);
+      waiting.requireRoom(groups);
+      const parts = [...groups].map(([siteId, own]) => enqueue(siteId, own));
       wake();
-      const refused = (await Promise.allSettled(parts)).find((result) => result.status === "rejected");
-      if (refused) throw refused.reason;
+      return sumUp(await Promise.allSettled(parts));
     },
     async drain() {
       isClosed = true;
@@ -140,9 +142,18 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   };
 }
 
+/** @throws what the first part was refused with, where all were */
+function sumUp(parts: readonly PromiseSettledResult<void>[]): "whole" | "partial" {
+  const refused = parts.find((part) => part.status === "rejected");
+  if (!refused) return "whole";
+  if (parts.some(({ status }) => status === "fulfilled")) return "partial";
+  throw refused.reason;
+}
+
 /** Waits for no lock. */
-function commitFree(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
-  return commit(pool, partitions, events, async (client) => {
+async function commitFree(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
+  await partitions.ensure(daysOf(events));
+  return withTransaction(pool, async (client) => {
     const siteIds = sitesOf(events);
     const free = await tryLockSites(client, siteIds);
     await recordLockedEvents(
@@ -154,40 +165,16 @@ function commitFree(pool: pg.Pool, partitions: Partitions, events: readonly Site
 }
 
 /** Waits for the lock of the events' one site, for a turn. */
-function commitWaiting(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
-  return commit(pool, partitions, events, async (client) => {
-    await client.query(`SET LOCAL lock_timeout = ${laneTurnMs}`);
-    await lockSites(client, sitesOf(events));
-    await recordLockedEvents(client, events);
-    return new Set<string>();
-  }).catch((error: unknown) => {
-    // SQLSTATE 55P03, lock_not_available.
-    if ((error as { code?: unknown }).code === "55P03") return new Set(sitesOf(events));
-    throw error;
-  });
+async function commitWaiting(pool: pg.Pool, partitions: Partitions, events: readonly SiteEvent[]) {
+  await partitions.ensure(daysOf(events));
+  const isWritten = await tryTransaction(pool, laneTurnMs, (client) => recordEvents(client, events));
+  return new Set(isWritten ? [] : sitesOf(events));
 }
 
 function sitesOf(events: readonly SiteEvent[]): string[] {
   return [...new Set(events.map(({ siteId }) => siteId))];
 }
 
-async function commit(
-  pool: pg.Pool,
-  partitions: Partitions,
-  events: readonly SiteEvent[],
-  work: (client: pg.PoolClient) => Promise<ReadonlySet<string>>,
-): Promise<ReadonlySet<string>> {
-  await partitions.ensure(new Set(events.map(({ at }) => at.slice(0, 10))));
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  const onError = (error: Error) => {
-    broken = error;
-  };
-  client.on("error", onError);
-  try {
-    return await inTransaction(client, () => work(client));
-  } finally {
-    client.off("error", onError);
-    client.release(broken);
-  }
+function daysOf(events: readonly SiteEvent[]): Set<string> {
+  return new Set(events.map(({ at }) => at.slice(0, 10)));
 }

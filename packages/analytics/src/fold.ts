@@ -9,7 +9,7 @@ import { cutToBytes } from "./utf8.js";
 export const maxValuesPerDay = 10_000;
 
 /**
- * Bytes of `daily_event` of a site and day at most, as `eventRowCost` counts them; what comes on top counts as `(other)`. The rows that
+ * Bytes of `daily_event` of a site and day at most, as `eventRowCost` counts them; the rest counts as `(other)`. The rows that
  * count it, one for each known property, take at most about as much again.
  */
 export const maxEventBytesPerDay = 512 * 1_024;

@@ -13,6 +13,7 @@ import { lockSites } from "./record-events.query.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import { makeSite } from "./site.fixture.js";
 import type { SiteEvent } from "./site-event.js";
+import { view } from "./view.fixture.js";
 
 const database = useDatabase();
 const day = "2026-05-01";
@@ -53,24 +54,11 @@ async function exportText(siteId: string): Promise<string> {
 
 /** A page view of noon. */
 const eventOf = (siteId: string): SiteEvent => ({
+  ...view,
   siteId,
   id: createUuidV7(() => Date.parse(`${day}T12:00:00Z`))(),
-  at: `${day}T12:00:00.000000Z`,
-  type: "pageview",
   visitor: "77",
   path: "/a",
-  referrer: null,
-  source: null,
-  channel: "Direct",
-  country: null,
-  browser: null,
-  os: null,
-  device: null,
-  utmSource: null,
-  utmMedium: null,
-  utmCampaign: null,
-  name: null,
-  props: null,
 });
 
 const waitingLocks = `SELECT count(*)::int AS n FROM pg_locks JOIN pg_database AS own ON own.oid = database

@@ -1,5 +1,5 @@
-import { withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { tryTransaction } from "./try-transaction.js";
 
 /** Months before and after this range stay in the default partition: a wrong clock must not make partitions without end. */
 const firstMonth = "1995-01";
@@ -31,23 +31,10 @@ export function createPartitions(pool: pg.Pool, now: () => number = Date.now): P
       const months = new Set([...days].map((day) => day.slice(0, 7)));
       const missing = [...months].filter((month) => !known.has(month) && month >= firstMonth && month <= last);
       if (missing.length === 0 || now() < pausedUntil) return;
-      if (await tryEnsure(pool, missing)) for (const month of missing) known.add(month);
+      // Where another transaction is in the way, its events may be in the default partition.
+      const make = (client: pg.PoolClient) => client.query(ensureSql, [missing]);
+      if (await tryTransaction(pool, lockTimeoutMs, make)) for (const month of missing) known.add(month);
       else pausedUntil = now() + retryMs;
     },
   };
-}
-
-/** @returns false where another transaction is in the way: its events may be in the default partition */
-async function tryEnsure(pool: pg.Pool, months: readonly string[]): Promise<boolean> {
-  try {
-    await withTransaction(pool, async (client) => {
-      await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-      await client.query(ensureSql, [months]);
-    });
-    return true;
-  } catch (error) {
-    // SQLSTATE 55P03, lock_not_available.
-    if ((error as { code?: unknown }).code === "55P03") return false;
-    throw error;
-  }
 }

@@ -187,8 +187,8 @@ export async function dropMends(client: pg.ClientBase): Promise<void> {
 
 /**
  * Whether something was recorded since the count that stands against adding its differences. A new event adds to rows, and so do
- * differences, in any order. But what a new page view adds depends on what is remembered of its visitor, so that none may
- * have come where that is changed; and no list may have become full that gets a row. By primary keys.
+ * differences, in any order. But a new page view counts by its visitor's row, so none may have come where such a row is
+ * mended, and no list that gets a row may have become full. By primary keys.
  */
 const isOutdatedSql = `
   SELECT (EXISTS (SELECT FROM mend_visitor) AND $3 <> (${readTotalSql}))
@@ -242,8 +242,8 @@ export async function mendDay(client: pg.ClientBase, { siteId, day }: SiteDay): 
 }
 
 /**
- * Makes all statements of the transaction see what is committed now, and keeps partitions from being dropped until it ends. A
- * lock takes no snapshot, so that whoever drops one afterwards has raised the horizon before.
+ * Makes all statements of the transaction see one snapshot, and keeps partitions from being dropped until it ends. A lock
+ * takes no snapshot, so the snapshot sees the horizon of every partition that was dropped before.
  */
 export async function beginSnapshot(client: pg.ClientBase): Promise<void> {
   await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");

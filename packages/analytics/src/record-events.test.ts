@@ -5,29 +5,10 @@ import fc from "fast-check";
 import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
+import { view } from "./view.fixture.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();
-
-const view: Omit<SiteEvent, "siteId"> = {
-  id: "",
-  at: "2026-05-01T12:00:00.000000Z",
-  type: "pageview",
-  visitor: "1",
-  path: "/",
-  referrer: null,
-  source: null,
-  channel: "Direct",
-  country: null,
-  browser: null,
-  os: null,
-  device: null,
-  utmSource: null,
-  utmMedium: null,
-  utmCampaign: null,
-  name: null,
-  props: null,
-};
 
 async function record(siteId: string, events: readonly Omit<SiteEvent, "siteId">[]): Promise<number> {
   const client = await database.pool.connect();

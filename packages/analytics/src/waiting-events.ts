@@ -28,7 +28,7 @@ export interface Part {
   reject(error: unknown): void;
 }
 
-/** `locked` is a site whose lock somebody else had, `busy` one of these that a lane writes just now. */
+/** Another writer had the lock of a `locked` site; a `busy` site is a locked one that a lane is writing. */
 type SiteState = "free" | "locked" | "busy";
 
 interface Site {
@@ -41,7 +41,7 @@ const sitesShare = 4;
 
 /** The events that are not written yet, by site: a site has no more than its share, and all sites take turns. */
 export class WaitingEvents {
-  /** Those that nobody writes just now. */
+  /** Sites with parts that no batch has taken, and busy ones. */
   private readonly sites = new Map<string, Site>();
   /** Events of each site, and of all, from their coming until they are done. */
   private readonly held = new Map<string, number>();
@@ -49,13 +49,24 @@ export class WaitingEvents {
 
   constructor(private readonly max: number) {}
 
-  /** @throws WriterFullError where there is no room */
+  /**
+   * Checks that there is room for all parts of what came together, so that none is taken where one is refused.
+   * @throws WriterFullError where there is not
+   */
+  requireRoom(parts: ReadonlyMap<string, readonly SiteEvent[]>): void {
+    let total = this.total;
+    for (const events of parts.values()) total += events.length;
+    if (total > this.max) throw new WriterFullError("total");
+    const share = Math.max(1, Math.floor(this.max / sitesShare));
+    for (const [siteId, events] of parts) {
+      if ((this.held.get(siteId) ?? 0) + events.length > share) throw new WriterFullError("site");
+    }
+  }
+
+  /** Takes a part that there is room for. */
   add(part: Part): void {
     const { siteId, events } = part;
-    const held = (this.held.get(siteId) ?? 0) + events.length;
-    if (this.total + events.length > this.max) throw new WriterFullError("total");
-    if (held > Math.max(1, Math.floor(this.max / sitesShare))) throw new WriterFullError("site");
-    this.held.set(siteId, held);
+    this.held.set(siteId, (this.held.get(siteId) ?? 0) + events.length);
     this.total += events.length;
     this.put(siteId, [part], "free");
   }
@@ -68,7 +79,7 @@ export class WaitingEvents {
     this.total -= events.length;
   }
 
-  /** Takes what is written next, of all sites that are free, a part of each in turn. */
+  /** Takes the next batch: a part of each free site in turn. */
   takeFree(maxEvents: number): Part[] {
     const batch: Part[] = [];
     let events = 0;
@@ -83,17 +94,17 @@ export class WaitingEvents {
         isMore = true;
       }
     }
-    // Whoever was served goes behind the others.
+    // Served sites go behind the others.
     for (const siteId of new Set(batch.map((part) => part.siteId))) this.moveToEnd(siteId);
     return batch;
   }
 
-  /** Puts back what could not be written because somebody else has the site's lock. */
+  /** Puts back parts of sites that another writer has locked. */
   giveBack(parts: readonly Part[]): void {
     for (const [siteId, own] of groupBySite(parts)) this.put(siteId, own, "locked");
   }
 
-  /** Takes what waits of the locked site whose turn it is; the site is then busy until it is freed or given back. */
+  /** Takes the parts of the next locked site; the site is busy until `endTurn`. */
   takeLocked(maxEvents: number): { siteId: string; parts: Part[] } | undefined {
     for (const [siteId, site] of this.sites) {
       if (site.state !== "locked") continue;
@@ -119,7 +130,7 @@ export class WaitingEvents {
     else site.state = state;
   }
 
-  /** Takes out what waits for locked sites since that time or longer. */
+  /** Takes out the parts of locked sites that came at that time or before. */
   takeExpired(since: number): Part[] {
     const expired: Part[] = [];
     for (const [siteId, site] of this.sites) {

@@ -124,6 +124,21 @@ describe("POST /api/event", () => {
       expect(metrics).toMatch(/waymark_events_dropped_total\{reason="referrer-spam",service="collector"\} 2\n/);
     });
 
+    it("does not refuse an event that one of several sites has, and names and counts what another did not get", async () => {
+      const [locked, other] = [await test.makeSite(), await test.makeSite()];
+      const writer = await test.pool.connect();
+      await writer.query("BEGIN");
+      await writer.query("SELECT pg_advisory_xact_lock(hashtextextended('waymark events ' || $1, 0))", [locked.id]);
+      const beacon = { n: "pageview", u: `https://${other.domain}/`, d: `${locked.domain},${other.domain}` };
+      const answer = await test.post(beacon).expect(202);
+      await writer.query("ROLLBACK");
+      writer.release();
+      expect(answer.headers[droppedHeader]).toBe("site-refused");
+      expect([(await test.readEvents(locked.id)).length, (await test.readEvents(other.id)).length]).toEqual([0, 1]);
+      const metrics = await test.registry.metrics();
+      expect(metrics).toMatch(/waymark_events_dropped_total\{reason="site-refused",service="collector"\} 1\n/);
+    });
+
     it("records a referrer that only ends like a spammer's", async () => {
       const { id, domain } = await test.makeSite();
       await test.post({ n: "pageview", u: `https://${domain}/`, d: domain, r: "https://notspam.example/" }).expect(202);

@@ -17,7 +17,7 @@ export interface CollectEventDeps {
   registry: Registry;
 }
 
-const dropReasons = ["unknown-domain", "bot", "referrer-spam", "engagement"] as const;
+const dropReasons = ["unknown-domain", "bot", "referrer-spam", "engagement", "site-refused"] as const;
 
 /** Why an event was taken in and not recorded. */
 type Reason = DropReason | (typeof dropReasons)[number];
@@ -27,7 +27,8 @@ const accepted: Answer = { status: 202, contentType: "text/plain", body: "ok" };
 
 const description = `
 202 means that the event is committed, or that it was left out for a reason that \`X-Waymark-Dropped\` names: \`unknown-domain\`, \`bot\` (by its
-\`User-Agent\`), \`referrer-spam\`, or \`engagement\` (Plausible's own measure of time and scrolling, which has no place in our statistics).
+\`User-Agent\`), \`referrer-spam\`, \`engagement\` (Plausible's own measure of time and scrolling, which has no place in our statistics), or
+\`site-refused\` (of several sites some could not take the event, and the others have it). Where a limit refuses the event, no site has it.
 
 The content type does not count: the body is read as JSON. Every key has a short form. A page view's properties are not kept.
 `;
@@ -119,7 +120,7 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
   });
 }
 
-/** The refusal for what was not taken in because too much of it waits; undefined for anything else. */
+/** The refusal of an event because too much waits; undefined for other errors. */
 function toRefusal(refusals: Refusals, error: unknown): AppError | undefined {
   if (error instanceof SiteDirectoryFullError) return refusals.service("domain_lookups", error.message);
   if (!(error instanceof WriterFullError)) return undefined;

@@ -6,7 +6,7 @@ import { createTokenBuckets } from "./token-buckets.js";
 /** An event counts once for every 4 KiB of its body that it has or begins: nearly all fit into the first. */
 const bytesPerToken = 4_096;
 
-/** Addresses and sites remembered at most, at some 200 bytes each; who uses more addresses meets the limit of the site. */
+/** Addresses and sites remembered at most, at some 200 bytes each; a client with more addresses meets the limit of the site. */
 const maxAddresses = 50_000;
 const maxSites = 10_000;
 

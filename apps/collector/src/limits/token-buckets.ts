@@ -1,4 +1,4 @@
-/** Seconds for which a bucket saves up what is not used. */
+/** Seconds for which a bucket saves up unused tokens. */
 const burstSeconds = 10;
 
 interface Bucket {
@@ -22,7 +22,7 @@ export interface TokenBuckets {
   readonly size: number;
   /** Takes tokens, or nothing where there are too few: then the seconds until there are enough, at least 1. */
   take(key: string, tokens: number): { retryAfterSeconds: number } | undefined;
-  /** Takes tokens for what has been done already: a bucket may owe some. */
+  /** Takes tokens for work that is done already; the bucket may go below zero. */
   charge(key: string, tokens: number): void;
 }
 
@@ -52,7 +52,7 @@ export function createTokenBuckets({ perSecond, maxKeys, clock }: TokenBucketsOp
     take(key, tokens) {
       if (perSecond === 0) return undefined;
       const bucket = use(key);
-      // What is dearer than a full bucket is to be had from a full one, which then owes the rest.
+      // A full bucket pays for more than it holds, and is then below zero.
       const missing = Math.min(tokens, burst) - bucket.tokens;
       if (missing > 0) return { retryAfterSeconds: Math.max(1, Math.ceil(missing / perSecond)) };
       bucket.tokens -= tokens;

@@ -1,0 +1,24 @@
+import { withTransaction } from "@waymark/database";
+import type pg from "pg";
+
+/**
+ * Runs work in a transaction in which no statement waits longer for a lock.
+ * @returns false where a lock was not to be had in that time: then nothing is done
+ */
+export async function tryTransaction(
+  pool: pg.Pool,
+  lockTimeoutMs: number,
+  work: (client: pg.PoolClient) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await withTransaction(pool, async (client) => {
+      await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+      await work(client);
+    });
+    return true;
+  } catch (error) {
+    // SQLSTATE 55P03, lock_not_available.
+    if ((error as { code?: unknown }).code === "55P03") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+import type { SiteEvent } from "./site-event.js";
+
+/** A page view with nothing but a visitor and a path; its site and its id are a test's own. */
+export const view: Omit<SiteEvent, "siteId"> = {
+  id: "",
+  at: "2026-05-01T12:00:00.000000Z",
+  type: "pageview",
+  visitor: "1",
+  path: "/",
+  referrer: null,
+  source: null,
+  channel: "Direct",
+  country: null,
+  browser: null,
+  os: null,
+  device: null,
+  utmSource: null,
+  utmMedium: null,
+  utmCampaign: null,
+  name: null,
+  props: null,
+};
