@@ -91,13 +91,17 @@ class Pieces {
     private readonly held: HeldBytes | undefined,
   ) {}
 
-  /** Takes a piece, or gives the refusal. */
+  /** Takes a piece, or gives the refusal; then the pieces before are let go, since the request may still arrive for long. */
   add(piece: Buffer, isWhole: boolean): AppError | undefined {
     this.length += piece.length;
-    if (this.length > this.limitBytes) return tooLarge(this.limitBytes);
-    const refusal = isWhole ? undefined : this.held?.add(piece.length + bytesPerPiece);
-    if (!refusal) this.pieces.push(piece);
+    const refusal = this.length > this.limitBytes ? tooLarge(this.limitBytes) : this.hold(piece, isWhole);
+    if (refusal) this.pieces.length = 0;
+    else this.pieces.push(piece);
     return refusal;
+  }
+
+  private hold(piece: Buffer, isWhole: boolean): AppError | undefined {
+    return isWhole ? undefined : this.held?.add(piece.length + bytesPerPiece);
   }
 
   join(): Buffer {
