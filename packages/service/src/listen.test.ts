@@ -51,6 +51,31 @@ describe("listen", () => {
     await stopped;
   });
 
+  it("hands over a request that was sent before the last answer once that is out, and never where the client left", async () => {
+    const begun: string[] = [];
+    let answer = () => {};
+    const server = await open(0, false, (request, response) => {
+      begun.push(request.url ?? "");
+      answer = () => response.end(request.url);
+    });
+    const requests = ["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join("");
+    const socket = connect(server.port, "127.0.0.1");
+    const nextAnswer = () => new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
+    socket.write(requests);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(begun).toEqual(["/1"]);
+    const first = nextAnswer();
+    answer();
+    expect(await first).toContain("/1");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(begun).toEqual(["/1", "/2"]);
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    answer();
+    expect(begun).toEqual(["/1", "/2"]);
+    await server.stop(0);
+  });
+
   it("cuts what still runs after the time", async () => {
     const server = await open(0, false, () => undefined);
     const stuck = get(server).catch((error: NodeJS.ErrnoException) => error.code);

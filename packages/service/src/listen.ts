@@ -51,7 +51,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
   const server = createServer(settings, (request, response) => {
     connections.begin(request.socket, response);
-    handler(request, response);
+    // Of requests that a client sends without waiting for answers, one is in hand at a time: a response that waits for the
+    // connection is not told when that closes, so whatever its request holds would never be given back.
+    if (response.socket) handler(request, response);
+    else response.once("socket", () => handler(request, response));
   });
   const connections = new Connections(server, limits, options.registry);
   server.on("clientError", (error, socket) => refuseClient(error, socket, connections));
