@@ -107,6 +107,39 @@ describe("what one account has in hand", () => {
   });
 });
 
+describe("a key that is looked up", () => {
+  const test = useApp({ lockTimeoutMs: 8_000 });
+
+  it("has nothing in hand of requests whose clients left meanwhile", async () => {
+    const account = await test.makeAccount("pro");
+    let closed = 0;
+    const server = createServer((given, response) => {
+      response.once("close", () => closed++);
+      test.app(given, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const held = await test.hold("LOCK TABLE api_key");
+    const head = [
+      "POST /api/v1/traces HTTP/1.1",
+      "Host: x",
+      `Authorization: Bearer ${account.key}`,
+      "Content-Length: 9",
+    ];
+    const sockets = Array.from({ length: 256 }, () =>
+      connect((server.address() as AddressInfo).port, "127.0.0.1").on("error", () => undefined),
+    );
+    let arrived = 0;
+    server.on("request", () => arrived++);
+    for (const socket of sockets) socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    while (arrived < sockets.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const socket of sockets) socket.destroy();
+    while (closed < sockets.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    await held.commit();
+    await account.post("/api/v1/traces", traceBody()).expect(201);
+    server.close();
+  });
+});
+
 describe("the rate of one key", () => {
   let now = 0;
   const guard = (ratePerSecond: number) => {

@@ -8,7 +8,7 @@ const maxInHandPerKey = 256;
 const maxInHand = 2_048;
 /** A key may save up so many seconds' worth of requests. */
 const burstSeconds = 2;
-/** Keys that are remembered before those that are at rest are forgotten. */
+/** Keys remembered; beyond them, keys at rest are forgotten. */
 const maxKeys = 10_000;
 
 interface KeyState {
@@ -58,6 +58,8 @@ export function admit({ ratePerSecond, refusals, clock = () => performance.now()
   }
 
   return (_request, response, next) => {
+    // The client left while its key was looked up: a closed response would never give back what it takes here.
+    if (response.closed) return;
     const now = clock();
     const state = stateOf(principalOf(response).keyId, now);
     if (ratePerSecond > 0) spend(state, now);

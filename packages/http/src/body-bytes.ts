@@ -5,7 +5,7 @@ import type { Request, Response } from "express";
 import type { Shares } from "./shares.js";
 import type { Turn } from "./turns.js";
 
-/** What a piece of a body costs beside its bytes: a body that comes byte by byte is mostly this. */
+/** The cost of a piece of a body beside its bytes; most of the cost of a body that comes byte by byte. */
 const bytesPerPiece = 256;
 
 /** How bodies are inflated, and what the decoder's window may take beside what comes out. */
@@ -38,6 +38,8 @@ export interface BodyBudget {
  */
 export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
   const read: ReadBytes = (request, response) => {
+    // Where the client left while its key was looked up, no event tells of it any more.
+    if (response.closed) return Promise.reject(cutOff());
     const held = budget ? new HeldBytes(budget, response) : undefined;
     const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
     if (encoding === "identity") return readPlain(request, limitBytes, held);
@@ -49,12 +51,19 @@ export function createBytesReader(limitBytes: number, budget?: BodyBudget): Read
   if (!budget) return read;
   return async (request, response) => {
     const bytes = await read(request, response);
-    if (bytes.length >= minTurnBytes) await budget.turn(budget.ownerOf(response));
+    if (bytes.length >= minTurnBytes) await waitForTurn(budget, response);
     return bytes;
   };
 }
 
-/** What one request holds of a budget; it is given back when the response is closed. */
+/** A body whose client leaves meanwhile is let go: nothing counts it any more, and nobody takes the answer. */
+async function waitForTurn({ turn, ownerOf }: BodyBudget, response: Response): Promise<void> {
+  const closed = new Promise<void>((resolve) => response.once("close", resolve));
+  if (!response.closed) await Promise.race([turn(ownerOf(response)), closed]);
+  if (response.closed) throw cutOff();
+}
+
+/** One request's part of a budget; the response's close gives it back. */
 class HeldBytes {
   private bytes = 0;
   private isReleased = false;
@@ -81,9 +90,9 @@ class HeldBytes {
   }
 }
 
-/** Collects pieces up to a size. */
+/** Collects pieces up to a size; of a body that is refused it keeps none. */
 class Pieces {
-  private readonly pieces: Buffer[] = [];
+  private pieces: Buffer[] = [];
   private length = 0;
 
   constructor(
@@ -177,8 +186,12 @@ function readPlain(request: Request, limitBytes: number, held: HeldBytes | undef
       if (refusal) refuse(refusal);
     });
     request.once("end", () => resolve(pieces.join()));
-    request.once("error", (error) => reject(validationError({ body: "The body was cut off" }, error)));
+    request.once("error", (error) => reject(cutOff(error)));
   });
+}
+
+function cutOff(cause?: unknown): AppError {
+  return validationError({ body: "The body was cut off" }, cause);
 }
 
 /** Inflates a body; no more of it is read than the decoder takes. */
