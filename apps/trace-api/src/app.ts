@@ -17,6 +17,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { admit } from "./admission.js";
 import { listAgentsRoute } from "./agents/list-agents.route.js";
+import { createAnswerBudget } from "./answer-budget.js";
 import { describeTraceApi } from "./api.js";
 import { createBodyBudget } from "./body-budget.js";
 import { createGather } from "./gather.js";
@@ -81,7 +82,7 @@ export function createApp(deps: AppDeps): Express {
   app.set("etag", false);
   app.use(requestContext(deps));
   const readBody = createBodyReader(deps.bodyLimitBytes, { budget });
-  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody });
+  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody, answers: createAnswerBudget(refusals) });
   app.use(api.basePath, ...guards);
   app.use(otlpRouter({ ...storing, guards, readBytes: createBytesReader(deps.bodyLimitBytes, budget) }));
   app.use(publicRoutes({ api, checks: deps.checks }));

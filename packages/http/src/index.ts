@@ -8,6 +8,7 @@ export { createRefusals, type Refusals } from "./refusals.js";
 export { markRoute, requestContext, requestLog } from "./request-context.js";
 export {
   type Answer,
+  type AnswerBudget,
   type DocumentedAnswer,
   errorSchema,
   mountRoutes,
@@ -16,7 +17,7 @@ export {
   route,
   validationErrorSchema,
 } from "./route.js";
-export { createShares, type ShareLimits, type Shares } from "./shares.js";
+export { createShares, type Shares } from "./shares.js";
 export { dashboardSignposts } from "./signposts.js";
 export { createTurns, type Turn } from "./turns.js";
 export { validate } from "./validate.js";

@@ -6,6 +6,7 @@ import type { JsonBody, OpaqueMembers } from "./json-body.js";
 import { named } from "./json-schema.js";
 import { createQueryReader } from "./read-query.js";
 import { markRoute } from "./request-context.js";
+import type { Shares } from "./shares.js";
 import { validate } from "./validate.js";
 
 /** What a handler answers: JSON to write, or text that is already written, whole or in pieces, as JSON or in another media type. */
@@ -84,12 +85,20 @@ type ReadBody = (
   onBytes?: (bytes: Buffer) => void,
 ) => Promise<JsonBody>;
 
+/** Whose answers count against which budget. */
+export interface AnswerBudget {
+  shares: Shares;
+  ownerOf(response: Response): string;
+}
+
 export interface MountOptions {
   basePath: string;
   /** Run before every route's handler, such as the check of a key. */
   guards?: readonly RequestHandler[];
   /** Reads JSON bodies; a service without it has no route that takes one. */
   readBody?: ReadBody;
+  /** Counts answers to GET above 64 KiB until their clients have taken them: a client that never reads holds its answer. */
+  answers?: AnswerBudget;
 }
 
 /**
@@ -98,12 +107,12 @@ export interface MountOptions {
  * several microseconds.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
-  const { basePath, guards = [], readBody } = options;
+  const { basePath, guards = [] } = options;
   for (const path of new Set(routes.map((each) => each.path))) {
     const atPath = routes.filter((each) => each.path === path);
     const label = `${basePath}${path}`;
     const mounted = router.route(label);
-    for (const each of atPath) mounted[each.method](...guards, createHandler(each, label, readBody));
+    for (const each of atPath) mounted[each.method](...guards, createHandler(each, label, options));
     const allowed = atPath.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
     mounted.all(...guards, refuseMethod(allowed, label));
   }
@@ -117,9 +126,11 @@ export function refuseMethod(allowed: readonly string[], label: string): Request
   };
 }
 
-function createHandler(spec: Route, label: string, readBody: ReadBody | undefined): RequestHandler {
+function createHandler(spec: Route, label: string, { readBody, answers }: MountOptions): RequestHandler {
   if (spec.body && !readBody) throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
   const readQuery = createQueryReader(spec);
+  // Other methods have changed something by now: their answers, which are short, are not refused.
+  const budget = spec.method === "get" ? answers : undefined;
   return async (request, response) => {
     markRoute(response, label);
     const query = readQuery(request);
@@ -128,25 +139,43 @@ function createHandler(spec: Route, label: string, readBody: ReadBody | undefine
     const body = spec.body ? validate(spec.body, json) : undefined;
     const params = request.params as Record<string, string>;
     const answer = await spec.handle({ params, query, body, idempotency: claim?.take(), request, response });
-    return send(response, answer);
+    return send(response, answer, budget);
   };
 }
 
 /** Written by Node's own means: Express's `json` and `send` do the same at several times the cost. */
-function send(response: Response, { status, headers, body, contentType }: Answer): Promise<void> | undefined {
+function send(
+  response: Response,
+  { status, headers, body, contentType }: Answer,
+  budget: AnswerBudget | undefined,
+): Promise<void> | undefined {
+  // After JSON a terminal's next prompt begins on a line of its own.
+  const lineEnd = contentType === undefined ? "\n" : "";
+  const isText = typeof body === "string" || !(Symbol.asyncIterator in body);
+  const text = isText ? (typeof body === "string" ? body : JSON.stringify(body)) + lineEnd : "";
+  const bytes = Buffer.byteLength(text);
+  if (budget && bytes > maxUncountedBytes) hold(response, bytes, budget);
   response.statusCode = status;
   response.setHeader("Cache-Control", "no-store");
   response.setHeader("Content-Type", withCharset(contentType ?? "application/json"));
   if (headers) for (const name in headers) response.setHeader(name, headers[name] ?? "");
-  // After JSON a terminal's next prompt begins on a line of its own.
-  const lineEnd = contentType === undefined ? "\n" : "";
-  if (typeof body !== "string" && Symbol.asyncIterator in body)
-    return sendPieces(response, lineEnd ? endLine(body) : body);
-  const text = (typeof body === "string" ? body : JSON.stringify(body)) + lineEnd;
+  if (!isText) return sendPieces(response, lineEnd ? endLine(body) : body);
   // The length in a 304 would be that of the text that it spares.
-  if (status !== 304) response.setHeader("Content-Length", Buffer.byteLength(text));
+  if (status !== 304) response.setHeader("Content-Length", bytes);
   response.end(text);
   return undefined;
+}
+
+/** Answers of up to so many bytes are bounded by the number of requests in hand. */
+const maxUncountedBytes = 65_536;
+
+/** Takes an answer's bytes of the budget until the response is closed, or throws the refusal. */
+function hold(response: Response, bytes: number, { shares, ownerOf }: AnswerBudget): void {
+  if (response.closed) return;
+  const owner = ownerOf(response);
+  const refusal = shares.take(owner, bytes);
+  if (refusal) throw refusal;
+  response.once("close", () => shares.give(owner, bytes));
 }
 
 function withCharset(contentType: string): string {

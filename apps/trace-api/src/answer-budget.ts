@@ -1,0 +1,13 @@
+import { principalOf } from "@waymark/auth";
+import { type AnswerBudget, createShares, type Refusals } from "@waymark/http";
+
+const mebibyte = 1_048_576;
+/** Bytes of answers above 64 KiB whose clients have not taken them. Large traces go out in pieces and do not count. */
+const limits = { total: 64 * mebibyte, perAccount: 16 * mebibyte } as const;
+
+/** The bytes of answers under way. */
+export function createAnswerBudget(refusals: Refusals): AnswerBudget {
+  const reason = (most: number) => `At most ${most / mebibyte} MiB of answers may be under way`;
+  const shares = createShares({ name: "answer_bytes", ...limits, reason }, refusals);
+  return { shares, ownerOf: (response) => principalOf(response).accountId };
+}
