@@ -3,6 +3,7 @@ import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
 import type { Gather } from "../gather.js";
 import { maxSpansPerStatement } from "../spans/add-span.query.js";
+import { ownBytes } from "./trace-group.js";
 
 /** Spans of one request and one trace, which are stored all or none. */
 export interface OtlpSpansToAdd {
@@ -11,7 +12,7 @@ export interface OtlpSpansToAdd {
   spans: readonly MappedSpan[];
 }
 
-/** What became of them. */
+/** Whether they were stored, or why not. */
 export type OtlpSpansResult = "stored" | "trace_not_found" | "context_limit";
 
 /** Resources and scopes that a trace may have. Requests that come at the same moment may each add theirs. */
@@ -73,7 +74,7 @@ export function createOtlpSpanStore({ pool, gather }: { pool: pg.Pool; gather: G
     bytesOf: ({ spans, contexts }) =>
       contexts.reduce(
         (sum, { bytes }) => sum + bytes,
-        spans.reduce((sum, span) => sum + bytesOf(span), 0),
+        spans.reduce((sum, span) => sum + ownBytes(span), 0),
       ),
   });
   return async (request: OtlpSpansToAdd): Promise<OtlpSpansResult> => {
@@ -99,10 +100,6 @@ function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
     if (scope) contexts.set(scope.id, scope);
   }
   return [...contexts.values()];
-}
-
-function bytesOf({ input, output, error, extra }: MappedSpan): number {
-  return (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0) + extra.length;
 }
 
 async function insertSpans(pool: pg.Pool, requests: readonly RowToAdd[]): Promise<OtlpSpansResult[]> {

@@ -221,3 +221,18 @@ describe("what the spans of an OpenTelemetry request share", () => {
     60_000,
   );
 });
+
+describe("a request that is larger than its account's share of what may wait", () => {
+  const test = useApp({ bodyLimitBytes: 16 * kib * kib });
+
+  it("is stored, in portions that fit", async () => {
+    const account = await test.makeAccount("pro");
+    const text = "x".repeat(5 * kib);
+    const ofOneTrace = Array.from({ length: 2_000 }, () => spanOf({ attributes: [attribute("a", text)] }));
+    await sendJson(account, requestOf(resourceOf(1), ofOneTrace)).expect(200, "{}");
+    const { rows } = await test.pool.query("SELECT count(*)::int AS spans FROM span WHERE account_id = $1", [
+      account.id,
+    ]);
+    expect(rows).toEqual([{ spans: 2_000 }]);
+  });
+});

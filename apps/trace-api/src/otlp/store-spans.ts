@@ -10,7 +10,7 @@ import { decisionOf, isNewsTo } from "./decision.js";
 import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./ensure-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
 import { createTraceSettler } from "./settle-trace.query.js";
-import { groupByTrace, inPortions, isRoot, type TraceGroup } from "./trace-group.js";
+import { groupByTrace, inPortions, isRoot, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
 
 export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces" | "knownAgents"> {
   alerts: AlertQueue;
@@ -32,12 +32,11 @@ export interface StoreSpansResult {
   used: number | undefined;
 }
 
-/** What of one request is stored at a time, so that the largest does not crowd out the others. */
-const portion = { traces: 200, spans: 2_000, bytes: 4 * 1_048_576 };
+/** What of one request is stored at a time: the largest crowds out no others, and stays within its account's share. */
+const portion = { spans: 2_000, bytes: 4 * 1_048_576 };
+const maxTracesAtOnce = 200;
 /** Spans of one trace that go into one statement, with those of others. */
 const maxSpansTogether = 500;
-/** Of one trace, so many of these at a time. */
-const maxTogetherAtOnce = 4;
 /** How often spans are stored anew whose trace was deleted while they came. */
 const maxAttempts = 2;
 
@@ -98,7 +97,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
     const work = groups.map((group, n) => ({ group, trace: found[n] })).filter(({ trace }) => trace !== "deleted");
     const alone = request.agents ? await storeDeciding(request, request.agents, work, refused) : new Set<Work>();
     const others = work.filter((each) => !alone.has(each));
-    for (const part of inPortions(others, portion)) {
+    for (const part of inPortions(others, { ...portion, items: maxTracesAtOnce }, ({ group }) => sizeOfGroup(group))) {
       await Promise.all(part.map((each) => storeGroup(request, each, refused)));
     }
   }
@@ -135,10 +134,13 @@ function createGroupAdder(deps: StoreSpansDeps) {
     spans: readonly MappedSpan[],
     refused: Refused,
   ): Promise<boolean> => {
-    for (let i = 0; i < spans.length; i += maxSpansTogether * maxTogetherAtOnce) {
-      const parts = Array.from({ length: maxTogetherAtOnce }, (_, n) =>
-        spans.slice(i + n * maxSpansTogether, i + (n + 1) * maxSpansTogether),
-      ).filter((part) => part.length > 0);
+    const sizeOf = (span: MappedSpan) => ({ spans: 1, bytes: ownBytes(span) });
+    for (const together of inPortions(spans, { ...portion, items: portion.spans }, sizeOf)) {
+      const starts = Array.from(
+        { length: Math.ceil(together.length / maxSpansTogether) },
+        (_, n) => n * maxSpansTogether,
+      );
+      const parts = starts.map((start) => together.slice(start, start + maxSpansTogether));
       const results = await Promise.all(parts.map((part) => addPart(accountId, traceId, part, refused)));
       if (results.includes("trace_not_found")) return false;
     }

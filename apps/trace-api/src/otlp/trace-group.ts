@@ -48,32 +48,45 @@ export function isBefore(a: readonly string[], b: readonly string[]): boolean {
   return false;
 }
 
+/** How many spans an item has, and what it takes in statements. */
+export interface PortionSize {
+  spans: number;
+  bytes: number;
+}
+
 /**
- * Cuts groups into portions of so many traces, spans and bytes, so that a large request does not fill the queues of
- * statements that all requests share. A group stays whole.
+ * Cuts items into portions of so many items, spans and bytes, so that a large request does not fill the queues of
+ * statements that all requests share. An item that is larger alone is a portion of its own.
  */
-export function* inPortions<Item extends { group: TraceGroup }>(
+export function* inPortions<Item>(
   items: readonly Item[],
-  max: { traces: number; spans: number; bytes: number },
+  max: PortionSize & { items: number },
+  sizeOf: (item: Item) => PortionSize,
 ): Generator<Item[]> {
   let portion: Item[] = [];
   let [spans, bytes] = [0, 0];
   for (const item of items) {
+    const size = sizeOf(item);
+    const isFull = portion.length === max.items || spans + size.spans > max.spans || bytes + size.bytes > max.bytes;
+    if (isFull && portion.length > 0) {
+      yield portion;
+      portion = [];
+      [spans, bytes] = [0, 0];
+    }
     portion.push(item);
-    spans += item.group.spans.length;
-    bytes += bytesOf(item.group);
-    if (portion.length < max.traces && spans < max.spans && bytes < max.bytes) continue;
-    yield portion;
-    portion = [];
-    [spans, bytes] = [0, 0];
+    spans += size.spans;
+    bytes += size.bytes;
   }
   if (portion.length > 0) yield portion;
 }
 
-/** What a group takes in statements, with what its spans share counted once. */
-function bytesOf({ spans, decisive: { resource, scope } }: TraceGroup): number {
-  return spans.reduce(
-    (sum, { input, output, extra }) => sum + (input?.length ?? 0) + (output?.length ?? 0) + extra.length,
-    resource.bytes + (scope?.bytes ?? 0),
-  );
+/** The size of a group, with what its spans share counted once. */
+export function sizeOfGroup({ spans, decisive: { resource, scope } }: TraceGroup): PortionSize {
+  const shared = resource.bytes + (scope?.bytes ?? 0);
+  return { spans: spans.length, bytes: spans.reduce((sum, span) => sum + ownBytes(span), shared) };
+}
+
+/** What a span takes in a statement beside what it shares with others. */
+export function ownBytes({ input, output, error, extra }: MappedSpan): number {
+  return (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0) + extra.length;
 }
