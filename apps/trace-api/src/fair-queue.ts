@@ -12,7 +12,7 @@ export interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-/** What one account has waiting, in the order it came. */
+/** The rows of one account that wait, in the order they came. */
 export interface Account<Item, Result> {
   readonly id: string;
   entries: Waiting<Item, Result>[];
@@ -62,7 +62,7 @@ export class FairQueue<Item, Result> {
   count = 0;
   bytes = 0;
   private readonly accounts = new Map<string, Account<Item, Result>>();
-  /** What the least served account with rows was given. */
+  /** The share of the least served account with rows. */
   private served = 0;
 
   constructor(private readonly limits: StatementLimits) {}

@@ -8,7 +8,7 @@ import { type Account, FairQueue, type Waiting } from "./fair-queue.js";
 const maxRowsPerStatement = 256;
 /** Bytes of opaque JSON in one statement at most, but for a row that is larger alone. */
 const maxBytesPerStatement = 1_048_576;
-/** What may wait for one sort of statement. Beyond it, failing fast beats waiting. */
+/** Limits of the rows that wait for one sort of statement. Beyond them, failing fast beats waiting. */
 const maxWaiting = {
   /** A few tenths of a second's work. */
   rows: 2_000,
@@ -25,7 +25,7 @@ const maxLockWaits = 2;
 /** The result of a row that {@link GatherOptions.run} left alone, because another transaction has a lock on it. */
 export const rowIsLocked = Symbol("the row is locked");
 
-/** What one request wants to have written or read. */
+/** A request's row, to be written or read. */
 export interface Row {
   readonly accountId: string;
 }
@@ -66,8 +66,8 @@ export type Gather = <Item extends Row, Result>(options: GatherOptions<Item, Res
 
 /**
  * Gathers concurrent requests: rows that come while a statement is in flight go out together in the next one, in turns
- * between accounts ({@link FairQueue}). Nothing waits for company, so that a lone row goes out at once. Each row gets its
- * own result. When a statement fails, its rows are tried again apart, first by account and then one by one, so that a row
+ * between accounts ({@link FairQueue}). No timer: a single row is sent immediately. Each row gets its own
+ * result. When a statement fails, its rows are tried again apart, first by account and then one by one, so that a row
  * that cannot be stored fails alone.
  * @returns a factory; its functions reject with AppError 429 where an account's share of what may wait is used up, and with
  * 503 where all of it is

@@ -4,7 +4,7 @@ import type { IdempotencyKey } from "@waymark/http";
 /** Seconds after which a client may ask what became of the request in progress: statements take milliseconds. */
 const retryAfterSeconds = 1;
 
-/** What became of a request whose key keeps it from being stored. */
+/** Why a request with an idempotency key was not stored. */
 export type KeyRefusal = { outcome: "key_reused" | "key_in_use" };
 
 /**

@@ -11,7 +11,7 @@ export interface PublicRoutesOptions {
   checks: ReadinessChecks;
 }
 
-/** What the first page of a service names. */
+/** The links on the first page of a service. */
 const places = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
 
 /**

@@ -9,7 +9,7 @@ const maxNamed = 10;
 /** Longer names are no misspelling, and comparing them costs their length. */
 const maxNameLength = 64;
 
-/** What decides about the query parameters of a route. */
+/** The rules for the query parameters of a route. */
 export interface QueryRules<Query extends z.ZodType> {
   query?: Query;
   /** See `RouteSpec`. */

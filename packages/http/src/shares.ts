@@ -1,7 +1,7 @@
 import type { AppError } from "@waymark/errors";
 import type { Refusals } from "./refusals.js";
 
-/** What may be held of one thing, such as the bytes of bodies. */
+/** How much of one thing may be held, such as bytes of bodies. */
 export interface ShareLimits {
   /** Names the limit in metrics. */
   name: string;

@@ -5,11 +5,11 @@ import { refuseMethod } from "./route.js";
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What stands at an address of the dashboard until there is one. */
+/** The answer at an address of the dashboard until there is one. */
 interface Signpost {
   title: string;
   message: string;
-  /** What to call instead. */
+  /** Commands or requests that do the same. */
   instead: readonly string[];
 }
 

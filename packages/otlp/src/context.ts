@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What spans have in common, a resource or a scope: stored once for each trace, which its spans refer to. */
+/** A resource or scope that spans share: stored once for each trace, and its spans refer to it. */
 export interface Context {
   /** The first 64 bits of the text's SHA-256, as a signed number in decimal digits. */
   readonly id: string;

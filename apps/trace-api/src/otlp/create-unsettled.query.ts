@@ -7,9 +7,10 @@ import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 /** An agent of the account, rather one that counts than the provisional one; the account's range of `agent_pkey`. */
 const findAnyAgentSql = "SELECT id FROM agent WHERE account_id = $1 ORDER BY is_provisional, id LIMIT 1";
 
+/** Stores the provisional agent of an account that has no agent, which the lock on the account makes sure of. */
 const insertProvisionalSql = "INSERT INTO agent (account_id, id, is_provisional) VALUES ($1, $2, true)";
 
-/** What became of it, and the agent that it counts for. */
+/** The trace's outcome, and the agent that it counts for. */
 export interface UnsettledTrace {
   result: CreateTraceResult;
   agentId: string;

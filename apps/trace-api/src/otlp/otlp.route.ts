@@ -80,7 +80,7 @@ async function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): 
 }
 
 /**
- * What a success has to say of spans that were refused.
+ * The part of a success that tells of refused spans.
  * @throws AppError where nothing was stored: 400 if all spans are invalid or too large, else for the limit that refused the others
  */
 function judge(

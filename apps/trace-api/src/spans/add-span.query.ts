@@ -17,7 +17,7 @@ export interface SpansToAdd {
   idempotency: IdempotencyKey | undefined;
 }
 
-/** What became of them; `ids` are those of the spans, where they were replayed those of then. */
+/** Whether they were stored; `ids` are the ids of the spans, and of a replay the ids of the first request. */
 export type AddSpansResult =
   | { outcome: "stored" | "replayed"; ids: readonly string[] }
   | { outcome: "trace_not_found" }
@@ -68,7 +68,7 @@ const insertSpansOnceSql = `
     ids
   FROM asked ORDER BY place`;
 
-/** What was stored with a key; one probe of `idempotency_key_pkey`. */
+/** The ids that were stored with a key; one probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
 /** Adds the spans of requests to traces that have room for them. */
@@ -77,7 +77,7 @@ export function createSpanStore({ pool, gather, room }: { pool: pg.Pool; gather:
   return async function addWithinRoom(request: SpansToAdd): Promise<AddSpansResult> {
     const taken = room.take(request.accountId, request.traceId, request.spans.length);
     if (taken === true || (await taken)) return addSpans(request);
-    // A request that was stored before is no news to a trace that is full by now.
+    // A repeated request gets its first answer, though the trace has become full.
     return (
       (request.idempotency && (await findEarlier(pool, request, request.idempotency))) ?? { outcome: "trace_full" }
     );
@@ -144,7 +144,7 @@ async function insertSpansOnce(pool: pg.Pool, requests: readonly SpansToAdd[]): 
   });
 }
 
-/** The values that both statements begin with: the requests, and their spans with the places of these. */
+/** The values that both statements begin with: the requests, and their spans with the requests' places. */
 function valuesOf(requests: readonly SpansToAdd[]): unknown[] {
   const spans = requests.flatMap((request) => request.spans);
   return [

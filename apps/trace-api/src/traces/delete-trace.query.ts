@@ -31,8 +31,8 @@ const deleteTraceSql = `
 
 /**
  * Removes the spans of a trace that is gone, after a given one ($3) and $4 at most, and tells the last of them. One range of
- * `span_pkey`; no lock is held from one piece to the next. What a killed process or a concurrent write leaves, a later
- * DELETE of the same trace or retention removes.
+ * `span_pkey`; no lock is held from one piece to the next. A later DELETE of the same trace,
+ * or retention, removes the spans that a killed process or a concurrent write leaves.
  */
 const deleteSpansSql = `
   WITH piece AS MATERIALIZED (

@@ -9,9 +9,9 @@ import { firstId, ofContext, spanJson, type TraceToRead, traceJson } from "./tra
 const maxPieceSpans = 1_000;
 /** Bytes of a piece at most, but for a lone span's. */
 const maxPieceBytes = 262_144;
-/** What a span takes in JSON beside its texts: names of members, id, status and times. */
+/** Bytes of a span in JSON beside its texts: names of members, id, status and times. */
 const spanOverhead = 320;
-/** What of a piece's spans may be stored, compressed or not: it bounds what is uncompressed to measure them. */
+/** Stored bytes of a piece's spans at most, compressed or not: measuring a piece uncompresses them. */
 const maxStoredBytes = 262_144;
 
 /** Pieces that are read at a time. */

@@ -1,5 +1,5 @@
 /** Pending alerts of one trace at most; further failures are counted in the newest of them. */
-export const maxPendingAlerts = 10;
+const maxPendingAlerts = 10;
 
 /**
  * The common table expressions that note the mails which a statement owes: `owed_mails`, a row for each alert that was

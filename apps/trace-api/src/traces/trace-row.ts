@@ -24,14 +24,14 @@ export interface OtlpOrigin {
   claimsAgent: boolean;
 }
 
-/** What became of it; `used` is the month's count after it, `traceId` where it was replayed the id of then. */
+/** Its outcome; `used` is the month's count after it, `traceId` of a replay the id of the first request. */
 export type CreateTraceResult =
   | { outcome: "created" | "replayed"; traceId: string; used: number }
   | { outcome: "agent_limit"; used: number }
   | { outcome: "trace_limit"; used: number }
   | KeyRefusal;
 
-/** What a statement made of a trace; undefined where the account has room left but not for all its traces there. */
+/** A statement's result for a trace; undefined where the account has room left but not for all its traces there. */
 export type InsertResult = CreateTraceResult | typeof rowIsLocked | undefined;
 
 /** A trace whose agent the plan allows. */
