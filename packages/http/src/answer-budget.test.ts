@@ -22,7 +22,7 @@ const answersOf = (path: string, bytes: number) =>
     operationId: path,
     summary: path,
     answers: { 200: { description: "", schema: z.string() } },
-    handle: async () => ({ status: 200, body: "x".repeat(bytes) }),
+    handle: async () => ({ status: 200, contentType: "text/plain", body: "x".repeat(bytes) }),
   });
 
 describe("an answer that its client does not take", () => {
@@ -48,6 +48,7 @@ describe("an answer that its client does not take", () => {
     for (let attempt = 1; (await request(server).get("/large")).status === 429; attempt++) {
       if (attempt === 100) throw new Error("what was held is not given back");
     }
+    server.closeAllConnections();
     server.close();
   });
 });

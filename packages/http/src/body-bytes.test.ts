@@ -37,6 +37,7 @@ describe("a reader of bodies", () => {
   });
   afterAll(() => {
     for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
     server.close();
   });
 

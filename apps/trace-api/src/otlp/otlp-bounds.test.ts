@@ -229,7 +229,7 @@ describe("a request that is larger than its account's share of what may wait", (
     const account = await test.makeAccount("pro");
     const text = "x".repeat(5 * kib);
     const ofOneTrace = Array.from({ length: 2_000 }, () => spanOf({ attributes: [attribute("a", text)] }));
-    await sendJson(account, requestOf(resourceOf(1), ofOneTrace)).expect(200, "{}");
+    expect(jsonOf(await sendJson(account, requestOf(resourceOf(1), ofOneTrace)).expect(200))).toEqual({});
     const { rows } = await test.pool.query("SELECT count(*)::int AS spans FROM span WHERE account_id = $1", [
       account.id,
     ]);
