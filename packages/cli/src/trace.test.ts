@@ -212,7 +212,8 @@ describe("trace tail", () => {
     expect(tail.lines()[1]).toMatch(
       /^2026-06-01T12:00:02.000Z {2}success +1 s {2}[0-9a-f-]{36} {2}[0-9a-f-]{15}… {2}before$/,
     );
-    expect(tail.errors()).toMatch(/Asking again\.\nThe trace API answers again\.\n$/);
+    // Another pipe than that of the lines.
+    await tail.until(() => /Asking again\.\nThe trace API answers again\.\n$/.test(tail.errors()));
     tail.child.stdout.destroy();
     for (let n = 0; n < 3; n++) await api.createTrace(newTrace(`after ${n}`, 3 + n, { agent_id }));
     expect(await tail.ended).toBe(0);
