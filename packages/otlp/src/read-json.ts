@@ -178,9 +178,10 @@ function id(json: JsonObject, name: string): Buffer {
 }
 
 function count(json: JsonObject, name: string): number {
-  const value = Number(json[name] ?? 0);
-  if (!Number.isInteger(value)) throw wrongType(name, "a whole number");
-  return value;
+  const value = json[name] ?? 0;
+  const isWhole = typeof value === "number" || typeof value === "string" ? Number.isInteger(Number(value)) : false;
+  if (!isWhole) throw wrongType(name, "a whole number");
+  return Number(value);
 }
 
 function enumeration(json: JsonObject, name: string, prefix: string, names: readonly string[]): number {

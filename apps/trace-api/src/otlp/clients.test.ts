@@ -461,14 +461,16 @@ describe.each([
         input: [user(city), called(city), told(output)],
         output: `It is 18 degrees in ${city}.`,
       });
+    // Since Node 24 the context follows a stream to whoever reads it: the SDK's tools then run within the model's span.
+    const isNested = generate === "streamText" && Number.parseInt(process.versions.node, 10) >= 24;
+    const withTool = (call: Step, tool: Step) => (isNested ? [{ ...call, steps: [tool] }] : [call, tool]);
     const failed = { status: "error", error: "The model is overloaded" };
     expect(await readRuns(account)).toEqual([
       generated({
         input: { prompt: ask("Paris") },
         output: answered,
         steps: [
-          calls("Paris"),
-          step("ai.toolCall", { input: { city: "Paris" }, output: weather }),
+          ...withTool(calls("Paris"), step("ai.toolCall", { input: { city: "Paris" }, output: weather })),
           answers("Paris", { type: "json", value: weather }),
         ],
       }),
@@ -477,8 +479,10 @@ describe.each([
         input: { prompt: ask("Atlantis") },
         output: "It is 18 degrees in Atlantis.",
         steps: [
-          calls("Atlantis"),
-          step("ai.toolCall", { status: "error", input: { city: "Atlantis" }, error: noStation }),
+          ...withTool(
+            calls("Atlantis"),
+            step("ai.toolCall", { status: "error", input: { city: "Atlantis" }, error: noStation }),
+          ),
           answers("Atlantis", { type: "error-text", value: noStation }),
         ],
       }),
