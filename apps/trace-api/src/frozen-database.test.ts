@@ -16,6 +16,7 @@ function processesOf(postmaster: number): number[] {
   return [postmaster, ...children.split(" ").filter(Boolean).map(Number)];
 }
 
+// Skipped elsewhere: the children of a process are found in /proc, which Linux alone has.
 const describeOnLinux = process.platform === "linux" ? describe : describe.skip;
 
 describeOnLinux("while Postgres is frozen", () => {
