@@ -1,21 +1,22 @@
-/** Agents remembered at most; they are never deleted, so what is remembered stays true. */
+import { LRUCache } from "lru-cache";
+
+/** Nothing deletes a single agent, so that a remembered one stays true. At some 150 bytes each. */
 const maxKnownAgents = 20_000;
 
-/** Remembers which agents are stored, so that they need not be asked for again. */
+/** Remembers which agents are stored, so that requests need not ask for them again. */
 export interface KnownAgents {
   has(accountId: string, agentId: string): boolean;
   add(accountId: string, agentId: string): void;
 }
 
-/** Makes a memory of agents that knows none; when it is full it forgets all. */
+/** Makes an empty cache of the agents used last. */
 export function createKnownAgents(): KnownAgents {
-  const known = new Set<string>();
+  const known = new LRUCache<string, true>({ max: maxKnownAgents });
   const nameOf = (accountId: string, agentId: string) => `${accountId} ${agentId}`;
   return {
-    has: (accountId, agentId) => known.has(nameOf(accountId, agentId)),
+    has: (accountId, agentId) => known.get(nameOf(accountId, agentId)) === true,
     add(accountId, agentId) {
-      if (known.size >= maxKnownAgents) known.clear();
-      known.add(nameOf(accountId, agentId));
+      known.set(nameOf(accountId, agentId), true);
     },
   };
 }
