@@ -1,11 +1,13 @@
-export { type BodyBudget, createBytesReader, type ReadBytes } from "./body-bytes.js";
-export type { IdempotencyKey } from "./idempotency-key.js";
-export { createBodyReader, type JsonBody, parseJsonBody } from "./json-body.js";
-export { asParameter, named } from "./json-schema.js";
-export type { ApiDescription, OpenApiOperation } from "./openapi.js";
-export { publicRoutes } from "./public-routes.js";
-export { createRefusals, type Refusals } from "./refusals.js";
-export { markRoute, requestContext, requestLog } from "./request-context.js";
+export { type BodyBudget, createBytesReader, type ReadBytes } from "./body/body-bytes.js";
+export { createBodyReader, type JsonBody, parseJsonBody } from "./body/json-body.js";
+export { createRefusals, type Refusals } from "./limits/refusals.js";
+export { createShares, type Shares } from "./limits/shares.js";
+export { createTurns, type Turn } from "./limits/turns.js";
+export type { ApiDescription, OpenApiOperation } from "./openapi/openapi.js";
+export { dashboardSignposts } from "./pages/dashboard-placeholders.js";
+export { publicRoutes } from "./pages/public-routes.js";
+export type { IdempotencyKey } from "./route/idempotency-key.js";
+export { markRoute, requestContext, requestLog } from "./route/request-context.js";
 export {
   type Answer,
   type AnswerBudget,
@@ -16,8 +18,6 @@ export {
   refuseMethod,
   route,
   validationErrorSchema,
-} from "./route.js";
-export { createShares, type Shares } from "./shares.js";
-export { dashboardSignposts } from "./signposts.js";
-export { createTurns, type Turn } from "./turns.js";
-export { validate } from "./validate.js";
+} from "./route/route.js";
+export { asParameter, named } from "./schema/json-schema.js";
+export { validate } from "./schema/validate.js";

@@ -1,10 +1,10 @@
 import { type ReadinessChecks, readiness } from "@waymark/service";
 import { type RequestHandler, Router } from "express";
+import { type ApiDescription, describeApi } from "../openapi/openapi.js";
+import { markRoute } from "../route/request-context.js";
+import { refuseMethod } from "../route/route.js";
 import { docsPage } from "./docs-page.js";
 import { htmlPage, prefersHtml, sendHtml, sendJson } from "./html-page.js";
-import { type ApiDescription, describeApi } from "./openapi.js";
-import { markRoute } from "./request-context.js";
-import { refuseMethod } from "./route.js";
 
 export interface PublicRoutesOptions {
   api: ApiDescription;

@@ -1,13 +1,13 @@
 import { AppError } from "@waymark/errors";
 import type { IRouter, Request, RequestHandler, Response } from "express";
 import { z } from "zod";
+import type { JsonBody, OpaqueMembers } from "../body/json-body.js";
+import type { Shares } from "../limits/shares.js";
+import { named } from "../schema/json-schema.js";
+import { validate } from "../schema/validate.js";
 import { type IdempotencyKey, readIdempotencyKey } from "./idempotency-key.js";
-import type { JsonBody, OpaqueMembers } from "./json-body.js";
-import { named } from "./json-schema.js";
 import { createQueryReader } from "./read-query.js";
 import { markRoute } from "./request-context.js";
-import type { Shares } from "./shares.js";
-import { validate } from "./validate.js";
 
 /** What a handler answers: JSON to write, or text that is already written, whole or in pieces, as JSON or in another media type. */
 export interface Answer {

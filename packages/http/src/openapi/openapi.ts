@@ -1,7 +1,7 @@
-import { idempotencyKeyParameter } from "./idempotency-key.js";
-import { type JsonSchema, type NamedSchemas, toJsonSchema } from "./json-schema.js";
+import { idempotencyKeyParameter } from "../route/idempotency-key.js";
+import type { DocumentedAnswer, Route } from "../route/route.js";
+import { type JsonSchema, type NamedSchemas, toJsonSchema } from "../schema/json-schema.js";
 import type { OpenApiParameter } from "./openapi-parameter.js";
-import type { DocumentedAnswer, Route } from "./route.js";
 
 export interface ApiDescription {
   title: string;

@@ -2,8 +2,8 @@ import type { Duplex } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
-import type { Shares } from "./shares.js";
-import type { Turn } from "./turns.js";
+import type { Shares } from "../limits/shares.js";
+import type { Turn } from "../limits/turns.js";
 
 /** The cost of a piece of a body beside its bytes; most of the cost of a body that comes byte by byte. */
 const bytesPerPiece = 256;

@@ -1,7 +1,7 @@
 import { validationError } from "@waymark/errors";
 import type { Request } from "express";
 import { z } from "zod";
-import { check } from "./validate.js";
+import { check } from "../schema/validate.js";
 
 /** An answer names this many unknown parameters at most: a request line has room for thousands. */
 const maxNamed = 10;

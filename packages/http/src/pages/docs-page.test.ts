@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { z } from "zod";
+import { describeApi } from "../openapi/openapi.js";
+import { route } from "../route/route.js";
 import { docsPage } from "./docs-page.js";
-import { describeApi } from "./openapi.js";
-import { route } from "./route.js";
 
 const api = describeApi({
   title: "An API <b>",

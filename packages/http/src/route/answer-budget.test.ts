@@ -7,9 +7,9 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import request from "supertest";
 import { z } from "zod";
-import { createRefusals } from "./refusals.js";
+import { createRefusals } from "../limits/refusals.js";
+import { createShares } from "../limits/shares.js";
 import { mountRoutes, route } from "./route.js";
-import { createShares } from "./shares.js";
 
 const mebibyte = 1_048_576;
 /** More than the sockets of both sides buffer. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./json-schema.js";
+import type { JsonSchema } from "../schema/json-schema.js";
 
 /** A parameter of an operation, as OpenAPI 3.1 writes it. */
 export interface OpenApiParameter {

@@ -1,6 +1,6 @@
+import type { OpenApiDocument, OpenApiOperation } from "../openapi/openapi.js";
+import { type JsonSchema, type NamedSchemas, resolveSchema } from "../schema/json-schema.js";
 import { escapeHtml, htmlPage, inline } from "./html-page.js";
-import { type JsonSchema, type NamedSchemas, resolveSchema } from "./json-schema.js";
-import type { OpenApiDocument, OpenApiOperation } from "./openapi.js";
 
 /** Where the page sends a reader's first request: the address that the page itself was read at. */
 interface PageAddress {

@@ -1,7 +1,7 @@
 import { Router } from "express";
+import { markRoute } from "../route/request-context.js";
+import { refuseMethod } from "../route/route.js";
 import { htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./html-page.js";
-import { markRoute } from "./request-context.js";
-import { refuseMethod } from "./route.js";
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
