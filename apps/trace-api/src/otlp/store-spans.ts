@@ -6,11 +6,11 @@ import type { AlertQueue } from "../traces/alert-queue.js";
 import { readUsage } from "../traces/create-trace.query.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import { AgentBook } from "./agent-book.js";
-import { decisionOf, isNewsTo } from "./decision.js";
-import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./ensure-trace.js";
+import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
-import { createTraceSettler } from "./settle-trace.query.js";
+import { decisionOf, isNewsTo } from "./root-span.js";
 import { groupByTrace, inPortions, isRoot, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
+import { createTraceSettler } from "./update-trace.query.js";
 
 export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces" | "knownAgents"> {
   alerts: AlertQueue;

@@ -6,9 +6,9 @@ import type { Gather, Gathered } from "../gather.js";
 import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 import type { AgentBook } from "./agent-book.js";
 import { createAgentClaim } from "./claim-agent.query.js";
-import { createUnsettledStore } from "./create-unsettled.query.js";
-import { isNewsTo } from "./decision.js";
+import { createUnsettledStore } from "./create-provisional-trace.query.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
+import { isNewsTo } from "./root-span.js";
 import { isRoot, type TraceGroup } from "./trace-group.js";
 
 export interface EnsureTraceDeps {

@@ -1,7 +1,7 @@
 import { type MappedSpan, spanUuid } from "@waymark/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
-import type { TraceToSettle } from "./settle-trace.query.js";
 import { isBefore, isRoot } from "./trace-group.js";
+import type { TraceToSettle } from "./update-trace.query.js";
 
 /** Whether a span decides about a trace what is not stored yet. The statement that stores it asks once more. */
 export function isNewsTo(stored: StoredTrace, span: MappedSpan): boolean {
