@@ -1,8 +1,8 @@
-export { type Channel, channels } from "./channels.js";
-export { type Beacon, type Collector, type CollectorOptions, createCollector, type DropReason } from "./collector.js";
-export { type CountryDirectory, openCountryDirectory } from "./country/country-directory.js";
-export { type PurgedEvents, purgeEvents } from "./event-retention.query.js";
-export { exportEvents } from "./export-events.query.js";
+export { type Channel, channels } from "./attribution/channels.js";
+export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
+export { loadReferrers, type ReferrerDirectory } from "./attribution/referrer-directory.js";
+export { type Classification, createSourceClassifier } from "./attribution/source.js";
+export { exportEvents } from "./import/export-events.query.js";
 export {
   type ImportOptions,
   type ImportProgress,
@@ -10,15 +10,26 @@ export {
   ImportSuspendedError,
   importEvents,
   maxLineBytes,
-} from "./import-events.js";
-export { type PropertiesResult, readProperties } from "./import-line.schema.js";
-export { createPartitions, type Partitions } from "./partitions.query.js";
-export { type RebuildOptions, type RebuildResult, RebuildRunningError, rebuildRollups } from "./rebuild-rollups.js";
-export type { Difference } from "./rebuild-rollups.query.js";
-export { recordEvents } from "./record-events.js";
-export { loadReferrers, type ReferrerDirectory } from "./referrer-directory.js";
-export { maxSitesPerDomain, SiteDirectoryFullError } from "./site-directory.js";
-export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./site-event.js";
-export { type Classification, createSourceClassifier } from "./source.js";
-export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors.js";
-export { WriterFullError, type WriterLimit } from "./waiting-events.js";
+} from "./import/import-events.js";
+export { type PropertiesResult, readProperties } from "./import/import-line.schema.js";
+export {
+  type Beacon,
+  type Collector,
+  type CollectorOptions,
+  createCollector,
+  type DropReason,
+} from "./live/collector.js";
+export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";
+export { WriterFullError, type WriterLimit } from "./live/waiting-events.js";
+export { type PurgedEvents, purgeEvents } from "./maintenance/event-retention.query.js";
+export {
+  type RebuildOptions,
+  type RebuildResult,
+  RebuildRunningError,
+  rebuildRollups,
+} from "./maintenance/rebuild-rollups.js";
+export type { Difference } from "./maintenance/rebuild-rollups.query.js";
+export { createPartitions, type Partitions } from "./recording/partitions.query.js";
+export { recordEvents } from "./recording/record-events.js";
+export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./recording/site-event.js";
+export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors/visitors.js";

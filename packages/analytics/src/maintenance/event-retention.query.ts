@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { tryTransaction } from "../recording/try-transaction.js";
 import { raiseHorizon } from "./event-horizon.query.js";
-import { tryTransaction } from "./try-transaction.js";
 
 /**
  * How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. All events

@@ -1,15 +1,15 @@
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
-import { createBotCheck } from "./bots.js";
+import { createBotCheck } from "../attribution/bots.js";
+import { loadReferrers } from "../attribution/referrer-directory.js";
+import { createReferrerReader, createSourceClassifier } from "../attribution/source.js";
+import { createUserAgentReader } from "../attribution/user-agent.js";
+import { cutToBytes } from "../attribution/utf8.js";
+import { createPartitions } from "../recording/partitions.query.js";
+import { eventBounds, type PropertyValue, type SiteEvent } from "../recording/site-event.js";
+import { createSaltStore, hashVisitor } from "../visitors/visitors.js";
 import { createEventWriter, type EventWriter } from "./event-writer.js";
-import { createPartitions } from "./partitions.query.js";
-import { loadReferrers } from "./referrer-directory.js";
 import { createSiteDirectory, type KnownSite } from "./site-directory.js";
-import { eventBounds, type PropertyValue, type SiteEvent } from "./site-event.js";
-import { createReferrerReader, createSourceClassifier } from "./source.js";
-import { createUserAgentReader } from "./user-agent.js";
-import { cutToBytes } from "./utf8.js";
-import { createSaltStore, hashVisitor } from "./visitors.js";
 
 /** What a browser sent, and what the connection told of it. Texts hold no NUL and no lone surrogates. */
 export interface Beacon {

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "./fold.js";
-import type { SiteDay } from "./record-events.query.js";
-import { otherValue } from "./site-event.js";
+import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/fold.js";
+import type { SiteDay } from "../recording/record-events.query.js";
+import { otherValue } from "../recording/site-event.js";
 
 /** Ids start with the milliseconds since 1970, and there are none before. */
 const idRange = `

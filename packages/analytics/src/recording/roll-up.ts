@@ -1,5 +1,5 @@
+import { hash64 } from "../visitors/hash64.js";
 import { rolledValue } from "./fold.js";
-import { hash64 } from "./hash64.js";
 import { dimensions, type SiteEvent, valueIn } from "./site-event.js";
 
 /** What is known of a visitor of a day before a batch. */

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { isUuid } from "@waymark/database";
 import { parseTimestamp, textProblem } from "@waymark/fields";
-import { type Channel, channels } from "./channels.js";
-import { eventBounds, type PropertyValue } from "./site-event.js";
+import { type Channel, channels } from "../attribution/channels.js";
+import { eventBounds, type PropertyValue } from "../recording/site-event.js";
 
 /** A line of an import as it is understood: absent fields are null. */
 export interface ImportLine {

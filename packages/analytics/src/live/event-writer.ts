@@ -1,11 +1,11 @@
 import { performance } from "node:perf_hooks";
 import { isDatabaseUnavailable, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import type { Partitions } from "./partitions.query.js";
-import { recordEvents, recordLockedEvents } from "./record-events.js";
-import { tryLockSites } from "./record-events.query.js";
-import type { SiteEvent } from "./site-event.js";
-import { tryTransaction } from "./try-transaction.js";
+import type { Partitions } from "../recording/partitions.query.js";
+import { recordEvents, recordLockedEvents } from "../recording/record-events.js";
+import { tryLockSites } from "../recording/record-events.query.js";
+import type { SiteEvent } from "../recording/site-event.js";
+import { tryTransaction } from "../recording/try-transaction.js";
 import { groupBySite, type Part, WaitingEvents, WriterFullError } from "./waiting-events.js";
 
 /** Events that wait at most; more are refused rather than held in memory. */

@@ -58,7 +58,7 @@ function buildDirectory(): ReferrerDirectory {
 
 /** A list as name and hosts; search engines have further members per group of hosts, which we do not need. */
 function readList(file: "AIAssistants" | "Socials" | "SearchEngines"): [string, string[]][] {
-  const text = readFileSync(new URL(`../assets/referrers/${file}.yml`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`../../assets/referrers/${file}.yml`, import.meta.url), "utf8");
   const list: Record<string, (string | { urls?: string[] })[]> = parse(text);
   return Object.entries(list).map(([name, groups]) => [
     // One name in the lists is percent-encoded ("Google%2B").

@@ -1,5 +1,6 @@
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
+import { lockSites } from "../recording/record-events.query.js";
 import { holdHorizon, readHorizon } from "./event-horizon.query.js";
 import {
   beginSnapshot,
@@ -13,7 +14,6 @@ import {
   mendDay,
   unlockRebuild,
 } from "./rebuild-rollups.query.js";
-import { lockSites } from "./record-events.query.js";
 
 /** Counts of a day without the site's lock before it is counted under the lock. */
 const maxAttempts = 3;

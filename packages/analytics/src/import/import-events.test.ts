@@ -4,8 +4,8 @@ import { createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import pg from "pg";
+import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { type ImportOptions, importEvents } from "./import-events.js";
-import { readRollups, recountRollups } from "./recount.fixture.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();

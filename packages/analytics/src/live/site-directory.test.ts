@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
-import { makeSite } from "./site.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
 import { createSiteDirectory, SiteDirectoryFullError } from "./site-directory.js";
 
 const database = useDatabase();

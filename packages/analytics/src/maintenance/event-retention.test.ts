@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
+import { type ImportOptions, importEvents } from "../import/import-events.js";
+import { readRollups } from "../recording/recount.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
 import { holdHorizon, readHorizon } from "./event-horizon.query.js";
 import { purgeEvents } from "./event-retention.query.js";
-import { type ImportOptions, importEvents } from "./import-events.js";
 import { rebuildRollups } from "./rebuild-rollups.js";
-import { readRollups } from "./recount.fixture.js";
-import { makeSite } from "./site.fixture.js";
 
 const database = useDatabase();
 

@@ -1,4 +1,4 @@
-import type { Channel } from "./channels.js";
+import type { Channel } from "../attribution/channels.js";
 
 /** A value of a custom event's property. */
 export type PropertyValue = string | number | boolean;

@@ -1,4 +1,4 @@
-import type { SiteEvent } from "./site-event.js";
+import type { SiteEvent } from "../recording/site-event.js";
 
 /** Which limit was reached: of all events that wait, of one site's share of them, or of the time that one site's writers may take. */
 export type WriterLimit = "total" | "site" | "site-lock";

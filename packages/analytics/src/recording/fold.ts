@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
+import { cutToBytes } from "../attribution/utf8.js";
 import { dimensions, type ListName, otherValue, type PropertyValue, type SiteEvent, valueIn } from "./site-event.js";
-import { cutToBytes } from "./utf8.js";
 
 /**
  * Values that a day's list holds at most, per site and dimension; further ones count as `(other)`. A site with more pages than

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
+import { readRollups, recountRollups } from "../recording/recount.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
 import { type Beacon, createCollector } from "./collector.js";
-import { readRollups, recountRollups } from "./recount.fixture.js";
-import { makeSite } from "./site.fixture.js";
 import { WriterFullError } from "./waiting-events.js";
 
 const database = useDatabase();

@@ -1,19 +1,19 @@
 import { setImmediate } from "node:timers/promises";
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
-import { createBotCheck } from "./bots.js";
-import { holdHorizon, readHorizon } from "./event-horizon.query.js";
+import { createBotCheck } from "../attribution/bots.js";
+import { loadReferrers } from "../attribution/referrer-directory.js";
+import { createSourceClassifier } from "../attribution/source.js";
+import { createUserAgentReader } from "../attribution/user-agent.js";
+import { holdHorizon, readHorizon } from "../maintenance/event-horizon.query.js";
+import { createPartitions } from "../recording/partitions.query.js";
+import { recordEvents } from "../recording/record-events.js";
+import type { SiteEvent } from "../recording/site-event.js";
+import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts } from "../visitors/visitors.js";
 import { lineId } from "./event-id.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { readLines } from "./lines.js";
 import { createOccurrenceCounter } from "./occurrences.query.js";
-import { createPartitions } from "./partitions.query.js";
-import { recordEvents } from "./record-events.js";
-import { loadReferrers } from "./referrer-directory.js";
-import type { SiteEvent } from "./site-event.js";
-import { createSourceClassifier } from "./source.js";
-import { createUserAgentReader } from "./user-agent.js";
-import { createSaltStore, hashPseudonym, hashVisitor, type SaltStore, type Salts } from "./visitors.js";
 
 /** Bytes of a line at most; the longest real page views have a few thousand. */
 export const maxLineBytes = 65_536;

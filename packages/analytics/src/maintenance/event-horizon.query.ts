@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { tryTransaction } from "./try-transaction.js";
+import { tryTransaction } from "../recording/try-transaction.js";
 
 /** The lock that imports share, each for a batch, and that the worker has alone while it raises the horizon. */
 const key = "hashtextextended('waymark event horizon', 0)";
