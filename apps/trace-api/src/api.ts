@@ -9,6 +9,7 @@ import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
 import { otlpOperation, otlpPath } from "./otlp/otlp.api.js";
 import { maxSpansPerTrace } from "./spans/trace-room.js";
+import { quotaHeaderNames } from "./usage/trace-quota.js";
 
 const description = `
 Records what AI agents did: a trace is one run, its spans are the steps. Plain JSON from any language; no client library is needed.
@@ -111,14 +112,11 @@ export const idempotencyKeyReused: DocumentedAnswer = {
   example: { error: "Idempotency key was used for another request" },
 };
 
-/** The headers of answers that spend a trace of the month. */
-export const monthHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
-
 export const agentLimitReached: DocumentedAnswer = {
   description: "A Free account has its one agent, and this trace names another",
   schema: errorSchema({ upgrade_url: z.string() }),
   example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
-  headers: monthHeaders,
+  headers: quotaHeaderNames,
 };
 
 export const traceLimitReached: DocumentedAnswer = {
@@ -130,5 +128,5 @@ export const traceLimitReached: DocumentedAnswer = {
     current: 1000,
     upgrade_url: upgradePath,
   },
-  headers: [...monthHeaders, "Retry-After"],
+  headers: [...quotaHeaderNames, "Retry-After"],
 };

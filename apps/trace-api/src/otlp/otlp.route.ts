@@ -19,6 +19,7 @@ import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Logger } from "pino";
 import { maxSpansPerTrace, traceFull } from "../spans/trace-room.js";
+import { agentLimitError, quotaHeaders, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
 import { otlpPath } from "./otlp.api.js";
 import { createSpansStore, type StoreSpansDeps, type StoreSpansResult } from "./store-spans.js";
@@ -54,10 +55,9 @@ export function otlpRouter(deps: OtlpDeps): Router {
     const plan = planOf(planId);
     const month = utcMonth(now());
     const stored = await store({ accountId, plan, month: month.firstDay }, mapped.spans);
-    const limit = plan.tracesPerMonth;
-    const headers = stored.used === undefined ? {} : monthHeaders(limit, stored.used, month.secondsLeft);
-    const partial = judge(mapped, stored, { limit, headers, secondsLeft: month.secondsLeft });
-    response.set({ ...headers, "Cache-Control": "no-store" });
+    const quota = { plan, month, used: stored.used ?? 0 };
+    const partial = judge(mapped, stored, quota);
+    response.set({ ...(stored.used !== undefined && quotaHeaders(quota)), "Cache-Control": "no-store" });
     send(response, 200, form, writeSuccess(messages, form, partial));
   });
   mounted.all(refuseMethod(["POST"], otlpPath));
@@ -83,11 +83,7 @@ async function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): 
  * The part of a success that tells of refused spans.
  * @throws AppError where nothing was stored: 400 if all spans are invalid or too large, else for the limit that refused the others
  */
-function judge(
-  { spans, refused: unfit }: MappedRequest,
-  { refused, used }: StoreSpansResult,
-  month: { limit: number; headers: Readonly<Record<string, string>>; secondsLeft: number },
-) {
+function judge({ spans, refused: unfit }: MappedRequest, { refused }: StoreSpansResult, quota: TraceQuota) {
   const reasons = [...unfit].map(([problem, count]) => `${count} invalid: ${problem}`);
   const invalid = [...unfit.values()].reduce((sum, count) => sum + count, 0);
   if (invalid > 0 && spans.length === 0) {
@@ -103,41 +99,21 @@ function judge(
     reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
   }
   const overLimits = refused.agent_limit + refused.trace_limit;
-  if (overLimits > 0 && overLimits === spans.length) throw refusal(refused, used, month);
+  if (overLimits > 0 && overLimits === spans.length) {
+    throw refused.trace_limit > 0 ? traceLimitError(quota) : agentLimitError(quota);
+  }
   if (refused.agent_limit > 0) {
     reasons.unshift(
       `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
     );
   }
   if (refused.trace_limit > 0) {
-    const limit = `the limit of ${month.limit} traces a month`;
+    const limit = `the limit of ${quota.plan.tracesPerMonth} traces a month`;
     reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
   }
   if (reasons.length === 0) return undefined;
   const errorMessage = `Spans were refused: ${reasons.join("; ")}`;
   return { rejectedSpans: overLimits + refused.span_limit + refused.context_limit + invalid, errorMessage };
-}
-
-function refusal(
-  refused: StoreSpansResult["refused"],
-  used: number | undefined,
-  { limit, headers, secondsLeft }: { limit: number; headers: Readonly<Record<string, string>>; secondsLeft: number },
-): AppError {
-  if (refused.trace_limit === 0) {
-    return new AppError("agent_limit", { details: { upgrade_url: upgradePath }, headers });
-  }
-  return new AppError("trace_limit", {
-    details: { limit, current: used, upgrade_url: upgradePath },
-    headers: { ...headers, "Retry-After": String(secondsLeft) },
-  });
-}
-
-function monthHeaders(limit: number, used: number, secondsLeft: number) {
-  return {
-    "RateLimit-Limit": String(limit),
-    "RateLimit-Remaining": String(Math.max(0, limit - used)),
-    "RateLimit-Reset": String(secondsLeft),
-  };
 }
 
 function formOf(request: Request): OtlpForm | undefined {

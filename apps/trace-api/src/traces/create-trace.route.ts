@@ -1,13 +1,11 @@
 import { principalOf } from "@waymark/auth";
-import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
-import { planOf, upgradePath, utcMonth } from "@waymark/plan";
+import { planOf, utcMonth } from "@waymark/plan";
 import { z } from "zod";
 import {
   agentLimitReached,
   idempotencyKeyReused,
   invalidKey,
-  monthHeaders,
   replayed,
   replayHeaders,
   requestInProgress,
@@ -15,6 +13,7 @@ import {
   validationFailed,
 } from "../api.js";
 import type { Once } from "../idempotency.js";
+import { agentLimitError, quotaHeaderNames, quotaHeaders, traceLimitError } from "../usage/trace-quota.js";
 import type { createTraceStore } from "./create-trace.query.js";
 import { newTraceSchema } from "./trace.schema.js";
 
@@ -49,7 +48,7 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
         description: "The trace is committed",
         schema: z.object({ trace_id: z.string() }),
         example: { trace_id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f" },
-        headers: [...monthHeaders, ...replayHeaders],
+        headers: [...quotaHeaderNames, ...replayHeaders],
       },
       400: validationFailed,
       401: invalidKey,
@@ -64,22 +63,14 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
       const month = utcMonth(now());
       const trace = { accountId, traceId: uuid(), month: month.firstDay, plan, trace: body, idempotency };
       const result = await once(accountId, idempotency, () => createTrace(trace));
-      const limit = plan.tracesPerMonth;
-      const headers = {
-        "RateLimit-Limit": String(limit),
-        "RateLimit-Remaining": String(Math.max(0, limit - result.used)),
-        "RateLimit-Reset": String(month.secondsLeft),
+      const quota = { plan, month, used: result.used };
+      if (result.outcome === "agent_limit") throw agentLimitError(quota);
+      if (result.outcome === "trace_limit") throw traceLimitError(quota);
+      return {
+        status: 201,
+        headers: { ...quotaHeaders(quota), ...replayed(result) },
+        body: { trace_id: result.traceId },
       };
-      if (result.outcome === "agent_limit") {
-        throw new AppError("agent_limit", { details: { upgrade_url: upgradePath }, headers });
-      }
-      if (result.outcome === "trace_limit") {
-        throw new AppError("trace_limit", {
-          details: { limit, current: result.used, upgrade_url: upgradePath },
-          headers: { ...headers, "Retry-After": String(month.secondsLeft) },
-        });
-      }
-      return { status: 201, headers: { ...headers, ...replayed(result) }, body: { trace_id: result.traceId } };
     },
   });
 }

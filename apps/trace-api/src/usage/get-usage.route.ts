@@ -6,6 +6,7 @@ import { z } from "zod";
 import { invalidKey, unknownParameter } from "../api.js";
 import type { Gather } from "../gather.js";
 import { getUsage } from "./get-usage.query.js";
+import { remainingTraces } from "./trace-quota.js";
 
 const usageSchema = named(
   "Usage",
@@ -63,7 +64,7 @@ export function getUsageRoute({ pool, gather, now }: { pool: pg.Pool; gather: Ga
         traces: {
           limit: plan.tracesPerMonth,
           current: used.traces,
-          remaining: Math.max(0, plan.tracesPerMonth - used.traces),
+          remaining: remainingTraces({ plan, used: used.traces }),
           resets_at: month.endsAt,
         },
         agents: { limit: plan.agents, current: used.agents },
