@@ -1,14 +1,21 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
+import {
+  checkRange,
+  type EventRow,
+  eventBounds,
+  foldedNote,
+  foldedValue,
+  rangeParameters,
+  readEvents,
+  readInTime,
+  requireSite,
+  resolveRange,
+} from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { foldedNote, foldedValue } from "../folded-value.js";
-import { checkRange, rangeParameters, resolveRange } from "../range.js";
 import type { ReadShares } from "../reads/read-shares.js";
-import { requireSite } from "../sites/find-site.query.js";
-import { readInTime } from "../too-much.js";
-import { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = named(

@@ -1,11 +1,10 @@
 import { principalOf } from "@waymark/auth";
 import { route } from "@waymark/http";
+import { readRealtime, requireSite } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../api.js";
 import type { ReadShares } from "../reads/read-shares.js";
-import { requireSite } from "../sites/find-site.query.js";
-import { readRealtime } from "./read-realtime.query.js";
 
 const windowMinutes = 5;
 

@@ -1,9 +1,9 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
+import { listSites } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, limitHeaders } from "../api.js";
-import { listSites } from "./find-site.query.js";
 
 const siteSchema = named("Site", z.object({ id: z.string(), domain: z.string(), name: z.string() }));
 

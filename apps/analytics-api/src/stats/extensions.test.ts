@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { otherValue } from "@waymark/analytics";
+import { foldedValue } from "@waymark/statistics";
 import { type StatEntry, type TestAccount, useApp } from "../app.fixture.js";
-import { foldedValue } from "../folded-value.js";
 
 const now = new Date("2026-03-15T10:00:00Z");
 const today = "2026-03-15";

@@ -1,33 +1,33 @@
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { asParameter, named, route } from "@waymark/http";
-import type pg from "pg";
-import { z } from "zod";
-import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { foldedNote } from "../folded-value.js";
 import {
   type AskedRange,
   checkRange,
+  contractLists,
+  csvType,
   type Days,
+  findList,
+  foldedNote,
+  furtherLists,
   listDays,
+  presentList,
   previousDays,
   rangeParameters,
+  readInTime,
+  readStats,
+  requireSite,
   resolveRange,
-} from "../range.js";
-import type { ReadShares } from "../reads/read-shares.js";
-import { requireSite } from "../sites/find-site.query.js";
-import { readInTime } from "../too-much.js";
-import { readStats, type StatRow } from "./read-stats.query.js";
-import {
-  contractLists,
-  findList,
-  furtherLists,
-  furtherListsShape,
-  listsParameter,
-  presentList,
   type StatList,
-} from "./stat-lists.js";
-import { csvType, prefersCsv, writeCsv } from "./stats-csv.js";
+  type StatRow,
+  writeCsv,
+} from "@waymark/statistics";
+import type pg from "pg";
+import { z } from "zod";
+import { commonAnswers, invalidQuery, limitHeaders, siteNotFound } from "../api.js";
+import type { ReadShares } from "../reads/read-shares.js";
+import { furtherListsShape, listsParameter } from "./lists-parameter.js";
+import { prefersCsv } from "./stats-csv.js";
 
 const count = z.number();
 

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { foldedValue } from "../folded-value.js";
-import type { Days } from "../range.js";
+import { foldedValue } from "./other-value.js";
+import type { Days } from "./range.js";
 
 /** Occurrences of a custom event (property and value empty) or of one value of one of its properties. */
 export interface EventRow {

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { foldedValue } from "../folded-value.js";
-import type { Days } from "../range.js";
+import { foldedValue } from "./other-value.js";
+import type { Days } from "./range.js";
 
 /** The dimensions of `daily_stat` whose values make lists. */
 export type Dimension =
