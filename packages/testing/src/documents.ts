@@ -1,4 +1,4 @@
-/** Settings that images and Compose set themselves: `docker/.env.example` names them and takes no value for them. */
+/** Settings of images and Compose: `docker/.env.example` lists them in its last group. */
 export const settingsOfImages = [
   "DATABASE_URL",
   "REDIS_URL",
@@ -11,10 +11,10 @@ export const settingsOfImages = [
   "WORKER_METRICS_PORT",
 ] as const;
 
-/** Settings of the command line and the client, which no container reads. */
+/** Settings of the command line and the SDK; no container reads them. */
 export const settingsOfClients = ["WAYMARK_TRACE_KEY", "WAYMARK_TRACE_URL"] as const;
 
-/** What the Compose files pin themselves; others are for builds without their registries or networks. */
+/** Values pinned by the Compose files; others serve builds without those registries or networks. */
 export const pinnedByCompose = [
   "POSTGRES_IMAGE",
   "REDIS_IMAGE",
@@ -23,7 +23,7 @@ export const pinnedByCompose = [
   "EDGE_SUBNET_V6",
 ] as const;
 
-/** What else is read from an environment and is no setting of Waymark. */
+/** Variables of other programs and of tests. */
 const otherVariables = new Set(["NO_COLOR", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
 
 /** The variables that a source reads: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
@@ -38,15 +38,9 @@ export function findVariables(text: string): string[] {
   return [...new Set(names)].filter((name) => !otherVariables.has(name));
 }
 
-/** The section of a document below a heading, up to the next one of its level. */
-export function sectionOf(text: string, heading: string): string {
-  const [, after = ""] = text.split(`\n## ${heading}\n`);
-  return after.split("\n## ")[0] ?? "";
-}
-
-/** The code spans of a table's first columns, a list per row. */
-export function readTable(section: string): string[][] {
-  const rows = section.split("\n").filter((line) => line.startsWith("|"));
+/** The cells of a document's tables, a list per row. */
+export function readTable(document: string): string[][] {
+  const rows = document.split("\n").filter((line) => line.startsWith("|"));
   return rows.slice(2).map((row) =>
     row
       .split(/(?<!\\)\|/)
