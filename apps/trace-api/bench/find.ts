@@ -3,11 +3,15 @@ import { createAccount, issueKey } from "@waymark/auth";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { utcMonth } from "@waymark/plan";
+import {
+  getUsageStatement,
+  listAgentsStatement,
+  listTracesStatement,
+  newestPlace,
+  type TracesToFind,
+} from "@waymark/traces";
 import type pg from "pg";
-import { listAgentsStatement } from "../src/agents/list-agents.query.js";
 import { deleteTraceStatement } from "../src/traces/delete-trace.query.js";
-import { listTracesStatement, newestPlace, type TracesToFind } from "../src/traces/list-traces.query.js";
-import { getUsageStatement } from "../src/usage/get-usage.query.js";
 import type { Subject } from "./measure.js";
 
 /** Traces of the account that is searched, spread evenly over so many days up to now, in the order of their starts. */

@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
+import type { TraceStatus } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
 import { createGather, rowIsLocked } from "./gather.js";
 import { createFinalizer } from "./traces/finalize-trace.query.js";
-import type { TraceStatus } from "./traces/trace.schema.js";
 
 const unknownTrace = "00000000-0000-7000-8000-000000000000";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { listAgents, maxTraces } from "@waymark/traces";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
-import { listAgents, maxTraces } from "./list-agents.query.js";
 
 const none = { running: 0, success: 0, error: 0, timeout: 0 };
 const june = { from: "2026-06-01T00:00:00.000Z", to: "2026-07-01T00:00:00.000Z" };

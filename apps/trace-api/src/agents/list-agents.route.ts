@@ -2,12 +2,12 @@ import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/fields";
 import { named, route } from "@waymark/http";
+import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, invalidQuery } from "../api.js";
 import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
-import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "./list-agents.query.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 

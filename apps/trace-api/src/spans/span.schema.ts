@@ -1,8 +1,6 @@
 import { jsonField, optionalChoice, textField, timestampField } from "@waymark/fields";
+import { spanStatuses } from "@waymark/traces";
 import { z } from "zod";
-
-/** The states of a span (trace contract, "States and transitions"). */
-export const spanStatuses = ["ok", "error"] as const;
 
 /** The body of `POST /traces/:trace_id/spans` (trace contract, "Span"). */
 export const newSpanSchema = z.object({

@@ -1,7 +1,7 @@
+import { firstId } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Gather } from "../gather.js";
-import { firstId } from "./trace-json.js";
 
 /** Spans that one statement deletes: a few tens of milliseconds, whatever the trace has. */
 const maxSpansPerStatement = 5_000;

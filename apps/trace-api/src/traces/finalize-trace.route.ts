@@ -3,13 +3,14 @@ import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
+import type { TraceStatus } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
 import type { Gather } from "../gather.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
-import { finalTraceSchema, type TraceStatus } from "./trace.schema.js";
+import { finalTraceSchema } from "./trace.schema.js";
 
 /** The states that owe a mail (trace contract, "Events"). */
 const failedStatuses: readonly (TraceStatus | undefined)[] = ["error", "timeout"];

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { createRefusals } from "@waymark/http";
+import { createRefusals, createShares } from "@waymark/http";
+import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { createGather } from "../gather.js";
-import { createTraceReader } from "./get-trace.query.js";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);
 
@@ -28,7 +28,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
     return createTraceReader({
       pool: test.pool,
       gather: createGather(registry),
-      refusals: createRefusals(registry),
+      largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
     });
   };
   /** Adds spans whose values Postgres stores in a ninetieth of what they are. */

@@ -1,12 +1,12 @@
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { named, route } from "@waymark/http";
+import { createShares, named, type Refusals, route } from "@waymark/http";
+import { createTraceReader, largeAnswerLimits, spanStatuses, traceStatuses } from "@waymark/traces";
+import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
-import { spanStatuses } from "../spans/span.schema.js";
-import { createTraceReader } from "./get-trace.query.js";
-import { traceStatuses } from "./trace.schema.js";
+import type { Gather } from "../gather.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 
@@ -54,8 +54,8 @@ const readTraceSchema = named(
 );
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
-export function getTraceRoute(deps: Parameters<typeof createTraceReader>[0]) {
-  const readTrace = createTraceReader(deps);
+export function getTraceRoute({ pool, gather, refusals }: { pool: pg.Pool; gather: Gather; refusals: Refusals }) {
+  const readTrace = createTraceReader({ pool, gather, largeAnswers: createShares(largeAnswerLimits, refusals) });
   return route({
     method: "get",
     path: "/traces/:trace_id",

@@ -1,7 +1,7 @@
 import { expect } from "@jest/globals";
+import type { ListedTrace } from "@waymark/traces";
 import type pg from "pg";
 import type { TestAccount } from "../app.fixture.js";
-import type { ListedTrace } from "./list-traces.query.js";
 
 interface Page {
   traces: ListedTrace[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { listTraces, listTracesStatement, newestPlace } from "@waymark/traces";
 import { useApp } from "../app.fixture.js";
 import { ids, insertTraces, listAll, minute } from "./list-traces.fixture.js";
-import { listTraces, listTracesStatement, newestPlace } from "./list-traces.query.js";
 
 describe("listing traces", () => {
   const test = useApp();

@@ -2,11 +2,6 @@ import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { parseTimestamp, textField } from "@waymark/fields";
 import { asParameter, named, route } from "@waymark/http";
-import type pg from "pg";
-import { z } from "zod";
-import { invalidKey, invalidQuery } from "../api.js";
-import type { Gather } from "../gather.js";
-import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 import {
   listTraces,
   maxExamineMs,
@@ -14,9 +9,15 @@ import {
   placeBefore,
   type TracePage,
   type TracePlace,
+  type TraceStatus,
   type TracesToFind,
-} from "./list-traces.query.js";
-import { type TraceStatus, traceStatuses } from "./trace.schema.js";
+  traceStatuses,
+} from "@waymark/traces";
+import type pg from "pg";
+import { z } from "zod";
+import { invalidKey, invalidQuery } from "../api.js";
+import type { Gather } from "../gather.js";
+import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 

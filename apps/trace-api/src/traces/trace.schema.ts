@@ -1,11 +1,6 @@
 import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/fields";
+import { traceStatuses } from "@waymark/traces";
 import { z } from "zod";
-
-/** The states of a trace (trace contract, "States and transitions"). */
-export const traceStatuses = ["running", "success", "error", "timeout"] as const;
-
-/** A state of a trace. */
-export type TraceStatus = (typeof traceStatuses)[number];
 
 /** The body of `POST /traces` (trace contract, "Trace"). */
 export const newTraceSchema = z.object({

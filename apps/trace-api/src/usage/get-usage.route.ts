@@ -1,11 +1,11 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
 import { planIds, planOf, utcMonth } from "@waymark/plan";
+import { getUsage } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, unknownParameter } from "../api.js";
 import type { Gather } from "../gather.js";
-import { getUsage } from "./get-usage.query.js";
 import { remainingTraces } from "./trace-quota.js";
 
 const usageSchema = named(

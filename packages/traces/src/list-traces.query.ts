@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
-import type { TraceStatus } from "./trace.schema.js";
+import { isoText } from "./iso-text.js";
+import type { TraceStatus } from "./statuses.js";
 
 /** A place in the order of lists: newest first by when they started, then by id. */
 export interface TracePlace {

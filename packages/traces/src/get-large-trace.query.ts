@@ -1,8 +1,7 @@
 import { AppError } from "@waymark/errors";
-import { createShares, type Refusals } from "@waymark/http";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
-import { createPieceBudget, maxSmallPiece } from "./piece-budget.js";
+import { createPieceBudget, maxSmallPiece } from "./chunk-budget.js";
+import type { Gather } from "./gather.js";
 import { firstId, ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
 /** Spans of one piece at most. */
@@ -20,7 +19,19 @@ const maxPiecesInFlight = 3;
 const maxPiecesPerAccount = 1;
 
 /** Answers with large traces that may be under way, so that readers who never read hold little. */
-const maxAnswers = { total: 128, perAccount: 32 } as const;
+export const largeAnswerLimits = {
+  name: "large_answers",
+  total: 128,
+  perAccount: 32,
+  reason: (most: number) => `At most ${most} answers with large traces may be under way`,
+} as const;
+
+/** Counts the answers with large traces that are under way, within {@link largeAnswerLimits}. */
+export interface LargeAnswers {
+  /** Counts further ones; gives the refusal where they are too many, and then counts nothing. */
+  take(accountId: string, count: number): Error | undefined;
+  give(accountId: string, count: number): void;
+}
 
 /** The bytes of a span `s` in JSON, uncompressed. */
 function realBytes(withAttributes: boolean): string {
@@ -98,10 +109,8 @@ interface Piece {
  * @returns a function whose pieces throw AppError 429 or 503 before the first where too many answers are under way, and 404
  * where the trace is gone
  */
-export function createLargeTraceReader(deps: { pool: pg.Pool; gather: Gather; refusals: Refusals }) {
-  const { pool, gather, refusals } = deps;
-  const reason = (most: number) => `At most ${most} answers with large traces may be under way`;
-  const answers = createShares({ name: "large_answers", ...maxAnswers, reason }, refusals);
+export function createLargeTraceReader(deps: { pool: pg.Pool; gather: Gather; largeAnswers: LargeAnswers }) {
+  const { pool, gather, largeAnswers } = deps;
   const budget = createPieceBudget();
   const readPiece = gather<PieceToRead, Piece | undefined>({
     name: "read-large-trace",
@@ -134,12 +143,12 @@ export function createLargeTraceReader(deps: { pool: pg.Pool; gather: Gather; re
   }
 
   return async function* readLargeTrace(trace: TraceToRead): AsyncGenerator<string, void, void> {
-    const refusal = answers.take(trace.accountId, 1);
+    const refusal = largeAnswers.take(trace.accountId, 1);
     if (refusal) throw refusal;
     try {
       yield* readPieces(trace);
     } finally {
-      answers.give(trace.accountId, 1);
+      largeAnswers.give(trace.accountId, 1);
     }
   };
 }

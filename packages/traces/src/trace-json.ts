@@ -1,4 +1,4 @@
-import { isoText } from "../iso-text.js";
+import { isoText } from "./iso-text.js";
 
 /** Which trace is to be read. */
 export interface TraceToRead {

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
-import type { TraceStatus } from "../traces/trace.schema.js";
+import { isoText } from "./iso-text.js";
+import type { TraceStatus } from "./statuses.js";
 
 /** Which of an account's agents are asked for, and of which traces their figures are. */
 export interface AgentsToList {
