@@ -6,7 +6,7 @@ import { exportEvents } from "../import/export-events.query.js";
 import { importEvents } from "../import/import-events.js";
 import { RebuildRunningError, rebuildRollups } from "../maintenance/rebuild-rollups.js";
 import { type Difference, lockRebuild, unlockRebuild } from "../maintenance/rebuild-rollups.query.js";
-import { eventRowCost, maxEventBytesPerDay, maxValuesPerDay } from "../recording/fold.js";
+import { eventRowCost, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import { recordEvents, recordLockedEvents } from "../recording/record-events.js";
 import { lockSites } from "../recording/record-events.query.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/fold.js";
+import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import type { SiteDay } from "../recording/record-events.query.js";
 import { otherValue } from "../recording/site-event.js";
 
@@ -19,7 +19,7 @@ const createDaySql = (isWholeSite: boolean) => `
 
 /**
  * The page views of a day, a row per view and list. A value that the day has no row for counts as `(other)` where the day's list
- * has one: what was folded stays folded. From the day's events alone.
+ * has one: `(other)` stays `(other)`. From the day's events alone.
  */
 const createViewsSql = `
   CREATE TEMP TABLE day_view ON COMMIT DROP AS
@@ -52,7 +52,7 @@ const createStatsSql = `
     CASE WHEN dimension = 'entry' THEN 0 ELSE count(*)::int END AS pageviews
   FROM day_view GROUP BY dimension, value`;
 
-/** What `daily_event` should say of the day, folded as it is. From the day's events alone. */
+/** What `daily_event` should say of the day, with its `(other)` as it is. From the day's events alone. */
 const createEventsSql = `
   CREATE TEMP TABLE expected_event ON COMMIT DROP AS
   WITH occurrence AS (
@@ -64,7 +64,7 @@ const createEventsSql = `
     UNION ALL
     SELECT name, key, rolled_value(each.value) FROM occurrence CROSS JOIN LATERAL json_each_text(props) AS each (key, value)
     WHERE props IS NOT NULL
-  ), folded AS (
+  ), kept AS (
     SELECT CASE
       WHEN NOT EXISTS (SELECT FROM listed WHERE '${otherValue}' IN (name, property, value)) THEN ARRAY[name, property, value]
       WHEN EXISTS (SELECT FROM listed WHERE (listed.name, listed.property, listed.value) = (counted.name, counted.property, counted.value))
@@ -77,7 +77,7 @@ const createEventsSql = `
     FROM counted
   )
   SELECT key[1] AS name, key[2] AS property, key[3] AS value, count(*)::int AS count
-  FROM folded WHERE key IS NOT NULL GROUP BY key`;
+  FROM kept WHERE key IS NOT NULL GROUP BY key`;
 
 /** A figure of a rollup that differs from a count over the events. */
 export interface Difference extends SiteDay {
@@ -223,7 +223,7 @@ const mendSql = [
   `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
    SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
   "DELETE FROM daily_size WHERE site_id = $1 AND day = $2",
-  // A list that folds stays full, so that no folded value gets a row of its own later.
+  // A list with `(other)` stays full, so that none of the values in `(other)` gets its own row later.
   `INSERT INTO daily_size (site_id, day, dimension, "values")
    SELECT $1::uuid, $2::date, dimension, GREATEST(count(*), max(${maxValuesPerDay}) FILTER (WHERE value = '${otherValue}'))
    FROM daily_stat WHERE site_id = $1 AND day = $2 GROUP BY dimension

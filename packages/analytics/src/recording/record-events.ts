@@ -1,6 +1,7 @@
 import type pg from "pg";
-import { createFold, eventRowCost, findTightLists, maxEventBytesPerDay, type TightList } from "./fold.js";
-import { foldEvents } from "./fold-events.js";
+import { eventRowCost, maxEventBytesPerDay } from "./day-bounds.js";
+import { overflowEvents } from "./event-overflow.js";
+import { createListOverflow, findNearlyFullLists, type NearlyFullList } from "./list-overflow.js";
 import { countEventBytes, readListedEvents } from "./listed-events.query.js";
 import {
   insertEvents,
@@ -48,9 +49,9 @@ export async function recordLockedEvents(client: pg.ClientBase, events: readonly
   for (const day of days) {
     const key = keyOf(day);
     const daySizes = sizes.get(key) ?? new Map<string, number>();
-    const tight = findTightLists(day.events, daySizes);
-    const fold = tight.length === 0 ? undefined : createFold(tight, await readTight(client, day, tight));
-    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), fold);
+    const lists = findNearlyFullLists(day.events, daySizes);
+    const countedAs = lists.length === 0 ? undefined : createListOverflow(lists, await readLists(client, day, lists));
+    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), countedAs);
     changes.push(await boundEvents(client, change, daySizes));
   }
   await writeRollups(client, changes);
@@ -93,15 +94,15 @@ function visitorsOf(days: readonly Day[]) {
   return wanted;
 }
 
-async function readTight(client: pg.ClientBase, day: SiteDay, tight: readonly TightList[]) {
+async function readLists(client: pg.ClientBase, day: SiteDay, lists: readonly NearlyFullList[]) {
   const listed = new Map<string, ReadonlySet<string>>();
-  for (const { dimension, wanted } of tight) {
+  for (const { dimension, wanted } of lists) {
     listed.set(dimension, await readListed(client, day, dimension, [...wanted]));
   }
   return listed;
 }
 
-/** Folds a day's custom events where the day may not have room for all of them. */
+/** Counts a day's custom events beyond its bytes as `(other)`. */
 async function boundEvents(
   client: pg.ClientBase,
   change: DayChange,
@@ -117,8 +118,8 @@ async function boundEvents(
       for (const value of values.keys()) bytes += eventRowCost(name, property, value);
     }
   }
-  const room = Math.max(0, maxEventBytesPerDay - size);
-  if (bytes <= room) return change;
+  const capacityBytes = Math.max(0, maxEventBytesPerDay - size);
+  if (bytes <= capacityBytes) return change;
   const listed = await readListedEvents(client, change);
-  return { ...change, events: foldEvents(change.events, { room, ...listed }) };
+  return { ...change, events: overflowEvents(change.events, { capacityBytes, ...listed }) };
 }

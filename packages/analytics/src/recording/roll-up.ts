@@ -1,5 +1,6 @@
 import { hash64 } from "../visitors/hash64.js";
-import { rolledValue } from "./fold.js";
+import { rolledValue } from "./day-bounds.js";
+import type { CountedAs } from "./list-overflow.js";
 import { dimensions, type SiteEvent, valueIn } from "./site-event.js";
 
 /** What is known of a visitor of a day before a batch. */
@@ -45,9 +46,6 @@ export interface DayChange {
   readonly events: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
 }
 
-/** The value under which a value counts: itself, or `(other)` where the day's list is full. */
-export type Fold = (dimension: string, value: string) => string;
-
 /**
  * Works out what new events change in the rollups of one site and day. Visitors are counted by page views alone, each once
  * per day and value; a custom event makes none.
@@ -58,9 +56,9 @@ export function rollUp(
   { siteId, day }: { siteId: string; day: string },
   events: readonly SiteEvent[],
   known: ReadonlyMap<string, KnownVisitor>,
-  fold: Fold = (_dimension, value) => value,
+  countedAs: CountedAs = (_dimension, value) => value,
 ): DayChange {
-  const stats = new StatTable(fold);
+  const stats = new StatTable(countedAs);
   const visitors = new Map<string, OpenVisitor>();
   const occurrences = new Map<string, Map<string, Map<string, number>>>();
   for (const event of events) {
@@ -107,17 +105,13 @@ interface OpenVisitor {
 class StatTable {
   readonly tables = new Map<string, Map<string, OpenStat>>();
 
-  constructor(private readonly fold: Fold) {}
+  constructor(readonly countedAs: CountedAs) {}
 
   row(dimension: string, value: string): OpenStat {
-    return this.at(dimension, this.fold(dimension, value));
+    return this.at(dimension, this.countedAs(dimension, value));
   }
 
-  folded(dimension: string, value: string): string {
-    return this.fold(dimension, value);
-  }
-
-  /** The row of a value that is folded already. */
+  /** The row of a value that may be `(other)` already. */
   at(dimension: string, value: string): OpenStat {
     const table = obtain(this.tables, dimension, () => new Map<string, OpenStat>());
     return obtain(table, value, () => ({ visitors: 0, pageviews: 0, hash: seenHash(dimension, value) }));
@@ -144,11 +138,11 @@ function visitOf(
   let visitor = visitors.get(key);
   if (!visitor) {
     const before = known.get(key);
-    const entry = before?.entry ?? { at, id, path: stats.folded("entry", event.path ?? "") };
+    const entry = before?.entry ?? { at, id, path: stats.countedAs("entry", event.path ?? "") };
     visitor = { isNew: !before, isFresh: true, seen: new Set(before?.seen), newlySeen: [], entry, isEntryNew: false };
     visitors.set(key, visitor);
   }
-  if (isBefore(event, visitor.entry)) visitor.entry = { at, id, path: stats.folded("entry", event.path ?? "") };
+  if (isBefore(event, visitor.entry)) visitor.entry = { at, id, path: stats.countedAs("entry", event.path ?? "") };
   return visitor;
 }
 

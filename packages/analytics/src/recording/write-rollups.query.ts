@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { eventRowBytes } from "./fold.js";
+import { eventRowBytes } from "./day-bounds.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 
