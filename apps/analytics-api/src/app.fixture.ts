@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { afterAll, beforeAll } from "@jest/globals";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { importEvents } from "@waymark/analytics";
-import { createAccount, createKeyDirectory, issueKey, type KeyDirectory } from "@waymark/auth";
+import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";

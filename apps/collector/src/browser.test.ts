@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { describeWithChromium, useDatabase } from "@waymark/testing";

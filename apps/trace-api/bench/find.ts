@@ -1,5 +1,5 @@
 import { cpus } from "node:os";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { utcMonth } from "@waymark/plan";

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
-import { createAccount, createKeyDirectory, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
+import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";

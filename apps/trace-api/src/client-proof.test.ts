@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { type ApiClient, createWaymark, type Waymark } from "@waymark/client";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { answerTimeoutMs, connectTimeoutMs, createPool, migrate, serviceTimeouts } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "@waymark/local";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";

@@ -1,7 +1,7 @@
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";

@@ -1,4 +1,4 @@
-import { findAccount } from "@waymark/auth";
+import { findAccount } from "@waymark/accounts";
 import { isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";

@@ -1,4 +1,4 @@
-import { AccountError } from "@waymark/auth";
+import { AccountError } from "@waymark/accounts";
 import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";

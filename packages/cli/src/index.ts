@@ -2,4 +2,3 @@ export { CommandError } from "./command-error.js";
 export { explainError } from "./explain-error.js";
 export { dataFolderOf, type LocalSystem, localSystemFile, readLocalSystem } from "./local-system.js";
 export { prepareDatabase } from "./prepare-database.js";
-export { createSite, findSite, listSites, type Site } from "./sites.query.js";

@@ -1,6 +1,5 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
-export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export {

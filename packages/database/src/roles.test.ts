@@ -2,8 +2,6 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import pg from "pg";
-import { eraseOrphans } from "./erase.js";
-import { createPool } from "./pool.js";
 import {
   functionGrants,
   grantRoles,
@@ -113,25 +111,6 @@ describe("the services' roles", () => {
     await expect(as("worker", "INSERT INTO event SELECT * FROM event")).rejects.toThrow("permission denied");
     await expect(as("worker", "SELECT FROM api_key")).rejects.toThrow("permission denied");
     await expect(as("worker", "SELECT FROM account FOR NO KEY UPDATE")).rejects.toThrow("permission denied");
-  });
-
-  it("let the worker remove what accounts and sites left", async () => {
-    const id = "00000000-0000-7000-8000-000000000001";
-    await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'one@example.com', 'pro')", [id]);
-    await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $1, 'one.example', 's')", [
-      id,
-    ]);
-    await database.pool.query("INSERT INTO daily_size VALUES (gen_random_uuid(), '2026-01-01', 'page', 1)");
-    await database.pool.query("INSERT INTO trace_usage VALUES (gen_random_uuid(), '2026-01-01', 1)");
-    const pool = createPool({
-      connectionString: urlOf("worker"),
-      maxConnections: 1,
-      applicationName: "test",
-      statementTimeoutMs: 10_000,
-    });
-    expect(await eraseOrphans(pool, { isStopping: () => false })).toEqual({ daily_size: 1, trace_usage: 1 });
-    await pool.end();
-    await database.pool.query("DELETE FROM account");
   });
 
   it.each(serviceRoles)("%s makes no table, and none of its tables is its own", async (role) => {

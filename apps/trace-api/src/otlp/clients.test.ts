@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { createAccount, issueKey } from "@waymark/auth";
+import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";

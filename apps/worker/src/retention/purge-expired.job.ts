@@ -1,5 +1,6 @@
+import { eraseOrphans } from "@waymark/accounts";
 import { purgeSalts } from "@waymark/analytics";
-import { eraseOrphans, uuidV7Floor } from "@waymark/database";
+import { uuidV7Floor } from "@waymark/database";
 import { isPlanId, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";

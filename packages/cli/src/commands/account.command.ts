@@ -1,8 +1,8 @@
-import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/auth";
+import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/accounts";
 import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
-import { deleteAccount } from "../erase.js";
+import { deleteAccount } from "../confirmed-erasure.js";
 import { formatFields, formatTable } from "../table.js";
 
 const planOption = () => new Option("--plan <plan>", "what the account may use").choices(planIds).makeOptionMandatory();

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
+import { findSite } from "@waymark/accounts";
 import { exportEvents } from "@waymark/analytics";
 import type { Command } from "commander";
 import {
@@ -13,7 +14,6 @@ import {
 } from "../command-context.js";
 import { CommandError } from "../command-error.js";
 import { showProgress } from "../import-progress.js";
-import { findSite } from "../sites.query.js";
 
 interface ExportCommandOptions {
   site: string;

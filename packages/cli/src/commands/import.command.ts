@@ -1,3 +1,4 @@
+import { findSite } from "@waymark/accounts";
 import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
 import {
@@ -12,7 +13,6 @@ import { CommandError } from "../command-error.js";
 import { openImportInput } from "../import-input.js";
 import { showProgress } from "../import-progress.js";
 import { openRejectionReport } from "../rejections.js";
-import { findSite } from "../sites.query.js";
 
 interface ImportCommandOptions {
   site: string;

@@ -1,4 +1,5 @@
-import { issueKey, type KeyService, keyServices, listKeys, revokeKey } from "@waymark/auth";
+import { issueKey, listKeys, revokeKey } from "@waymark/accounts";
+import { type KeyService, keyServices } from "@waymark/auth";
 import { type Command, Option } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
 import { formatFields, formatTable } from "../table.js";

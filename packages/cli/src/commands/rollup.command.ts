@@ -1,3 +1,4 @@
+import { findSite } from "@waymark/accounts";
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
 import { type Command, InvalidArgumentError } from "commander";
 import {
@@ -9,7 +10,6 @@ import {
   onDatabase,
 } from "../command-context.js";
 import { CommandError } from "../command-error.js";
-import { findSite } from "../sites.query.js";
 
 interface RebuildCommandOptions {
   site: string;

@@ -1,9 +1,8 @@
+import { createSite, type DomainConflict, findDomainConflicts, listSites, renameSite } from "@waymark/accounts";
 import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
-import { type DomainConflict, findDomainConflicts } from "../domain-claims.query.js";
-import { deleteSite } from "../erase.js";
-import { createSite, listSites, renameSite } from "../sites.query.js";
+import { deleteSite } from "../confirmed-erasure.js";
 import { formatFields, formatTable } from "../table.js";
 
 const deleteHelp = `

@@ -1,8 +1,8 @@
+import { readUsage, type Usage } from "@waymark/accounts";
 import { isPlanId, planOf } from "@waymark/plan";
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
 import { formatFields } from "../table.js";
-import { readUsage, type Usage } from "../usage.query.js";
 
 /** `waymark usage`. */
 export function addUsageCommand(program: Command, act: Act): void {

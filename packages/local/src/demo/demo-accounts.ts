@@ -1,14 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
-import {
-  type Account,
-  createAccount,
-  issueKey,
-  type KeyService,
-  keyServices,
-  listKeys,
-  revokeKey,
-} from "@waymark/auth";
-import { createSite, listSites } from "@waymark/cli";
+import { type Account, createAccount, createSite, issueKey, listKeys, listSites, revokeKey } from "@waymark/accounts";
+import { type KeyService, keyServices } from "@waymark/auth";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 

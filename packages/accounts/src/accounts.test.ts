@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { AccountError, changePlan, createAccount, findAccount, listAccounts } from "./accounts.js";
-import { hashApiKey } from "./api-key.js";
-import { issueKey, listKeys, revokeKey } from "./issue-key.js";
+import { issueKey, listKeys, revokeKey } from "./keys.js";
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);

@@ -1,6 +1,6 @@
-import { findAccount } from "@waymark/auth";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { planOf, utcMonth } from "@waymark/plan";
+import { findAccount } from "./accounts.js";
 
 /** What an account has used of its plan, and when it starts anew. */
 export interface Usage {

@@ -1,5 +1,5 @@
+import { withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { withTransaction } from "./transaction.js";
 
 /** Rows that one statement removes at most: small enough to hold no lock for long. */
 const pieceRows = 2_000;

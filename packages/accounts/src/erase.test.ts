@@ -1,9 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "@jest/globals";
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { createPool, grantRoles, roleUrl, serviceRoles } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
+import pg from "pg";
 import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 
-const { pool } = useDatabase();
+const database = useDatabase();
+const { pool } = database;
 const goOn = { isStopping: () => false };
 
 interface Column {
@@ -213,5 +216,40 @@ describe("eraseOrphans", () => {
     await pool.query("DELETE FROM account");
     await eraseOrphans(pool, goOn);
     expect((await countRows("account_id", accountId))["trace"]).toBe(1);
+  });
+});
+
+describe("eraseOrphans as the worker's role", () => {
+  /** Roles belong to the whole server: these are this file's own. */
+  const prefix = `test_${randomBytes(6).toString("hex")}`;
+  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w" };
+
+  // After the database is gone, and with it all that the roles hold.
+  afterAll(async () => {
+    const server = new URL(database.url);
+    server.pathname = "/postgres";
+    const client = new pg.Client({ connectionString: server.href });
+    await client.connect();
+    for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
+    await client.end();
+  });
+
+  it("removes what accounts and sites left", async () => {
+    await grantRoles(database.url, passwords, prefix);
+    await pool.query("DELETE FROM account");
+    const id = "00000000-0000-7000-8000-000000000001";
+    await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'one@example.com', 'pro')", [id]);
+    await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $1, 'one.example', 's')", [id]);
+    await eraseOrphans(pool, goOn);
+    await pool.query("INSERT INTO daily_size VALUES (gen_random_uuid(), '2026-01-01', 'page', 1)");
+    await pool.query("INSERT INTO trace_usage VALUES (gen_random_uuid(), '2026-01-01', 1)");
+    const workerPool = createPool({
+      connectionString: roleUrl(database.url, "worker", passwords.worker, prefix),
+      maxConnections: 1,
+      applicationName: "test",
+      statementTimeoutMs: 10_000,
+    });
+    expect(await eraseOrphans(workerPool, goOn)).toEqual({ daily_size: 1, trace_usage: 1 });
+    await workerPool.end();
   });
 });

@@ -1,10 +1,9 @@
 import { maxSitesPerDomain } from "@waymark/analytics";
-import { findAccount } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
-import { CommandError } from "./command-error.js";
+import { AccountError, findAccount } from "./accounts.js";
 import { claimDomain } from "./domain-claims.query.js";
 import { normaliseDomain } from "./site-domain.js";
 
@@ -22,8 +21,8 @@ const uuid = createUuidV7();
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
  * @param input with `isShared`, another account may have the domain too: the operator's word that both may read its events
  * @returns the site, and how many sites the domain had before
- * @throws CommandError when the domain is none, belongs to another account or has ten sites, or the name is empty, longer
- *   than 200 characters or not storable; AccountError when there is no such account
+ * @throws AccountError when the domain is none, belongs to another account or has ten sites, or the name is empty, longer
+ *   than 200 characters or not storable, or there is no such account
  */
 export async function createSite(
   prisma: PrismaClient,
@@ -42,7 +41,7 @@ export async function createSite(
 /**
  * Changes a site's name, and its domain where one is given, by the rules of {@link createSite}. Its events and figures stay;
  * the collector knows within ten seconds.
- * @throws CommandError as {@link createSite} does, and when there is no such site
+ * @throws AccountError as {@link createSite} does, and when there is no such site
  */
 export async function renameSite(
   prisma: PrismaClient,
@@ -53,7 +52,7 @@ export async function renameSite(
   const domain = input.domain === undefined ? undefined : normaliseDomain(input.domain);
   return prisma.$transaction(async (transaction) => {
     const site = isUuid(id) ? await transaction.site.findUnique({ where: { id } }) : null;
-    if (!site) throw new CommandError(unknownSite(id));
+    if (!site) throw new AccountError(unknownSite(id));
     const { accountId } = site;
     if (domain === undefined || domain === site.domain) {
       return present(await transaction.site.update({ where: { id }, data: { name } }));
@@ -65,7 +64,7 @@ export async function renameSite(
 
 function readName(name: string): string {
   if (name.trim() !== "" && name.length <= maxNameLength && !textProblem(name)) return name;
-  throw new CommandError(`A site's name has 1 to ${maxNameLength} characters.`);
+  throw new AccountError(`A site's name has 1 to ${maxNameLength} characters.`);
 }
 
 /** Claims the domain for a site of the account; how many other sites have it. */
@@ -76,12 +75,12 @@ async function takeDomain(
   const { accountId, domain } = claim;
   const { holder, sites } = await claimDomain(transaction, claim);
   if (holder !== accountId && !isShared) {
-    throw new CommandError(
+    throw new AccountError(
       `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,
     );
   }
   if (sites >= maxSitesPerDomain) {
-    throw new CommandError(`The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`);
+    throw new AccountError(`The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`);
   }
   return sites;
 }
@@ -103,11 +102,11 @@ export async function listSites(prisma: PrismaClient, accountId: string): Promis
 /** A probe of `site_pkey`. Without Prisma, whose query compiler would be a tenth of an import's memory. */
 const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1";
 
-/** @throws CommandError when there is no site with the id */
+/** @throws AccountError when there is no site with the id */
 export async function findSite(pool: pg.Pool, id: string): Promise<Site> {
   const { rows } = isUuid(id) ? await pool.query<Site>(findSiteSql, [id]) : { rows: [] };
   const [site] = rows;
-  if (!site) throw new CommandError(unknownSite(id));
+  if (!site) throw new AccountError(unknownSite(id));
   return site;
 }
 

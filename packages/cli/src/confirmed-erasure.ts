@@ -1,9 +1,14 @@
-import { findAccount } from "@waymark/auth";
-import { type EraseControl, type Erased, eraseAccount, eraseSite } from "@waymark/database";
+import {
+  countOwned,
+  type EraseControl,
+  type Erased,
+  eraseAccount,
+  eraseSite,
+  findAccount,
+  findSite,
+} from "@waymark/accounts";
 import { type CommandContext, type CommandDatabase, interruptedExitCode, type Outcome } from "./command-context.js";
 import { CommandError } from "./command-error.js";
-import { countOwned } from "./owned.query.js";
-import { findSite } from "./sites.query.js";
 import { printable } from "./terminal-text.js";
 
 /**

@@ -1,4 +1,4 @@
-import { CommandError } from "./command-error.js";
+import { AccountError } from "./accounts.js";
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
@@ -9,12 +9,12 @@ const maxDomainLength = 253;
 /**
  * A site's domain in the one form that is stored: the bare host in lower case and ASCII, without scheme, port and path.
  * An address like `https://Example.com/` is taken for its host; names in other scripts become punycode.
- * @throws CommandError when the text names no host
+ * @throws AccountError when the text names no host
  */
 export function normaliseDomain(text: string): string {
   const host = hostOf(text.trim());
   if (host !== undefined && isDomain(host, text)) return host;
-  throw new CommandError(`'${text}' is not a domain. Give one like example.com.`);
+  throw new AccountError(`'${text}' is not a domain. Give one like example.com.`);
 }
 
 function hostOf(text: string): string | undefined {

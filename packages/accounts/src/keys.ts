@@ -1,8 +1,8 @@
+import { createApiKey, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { textProblem } from "@waymark/fields";
 import { AccountError, findAccount } from "./accounts.js";
-import { createApiKey, type KeyService } from "./api-key.js";
 
 /** A key right after it was made: the only moment at which `key` is known. */
 export interface IssuedKey {

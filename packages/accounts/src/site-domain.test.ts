@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { CommandError } from "./command-error.js";
+import { AccountError } from "./accounts.js";
 import { normaliseDomain } from "./site-domain.js";
 
 describe("normaliseDomain", () => {
@@ -40,7 +40,7 @@ describe("normaliseDomain", () => {
     `${"a".repeat(64)}.com`,
     `${"abc.".repeat(70)}com`,
   ])("refuses %j with a sentence", (text) => {
-    expect(() => normaliseDomain(text)).toThrow(CommandError);
+    expect(() => normaliseDomain(text)).toThrow(AccountError);
     expect(() => normaliseDomain(text)).toThrow(/is not a domain\. Give one like example\.com\.$/);
   });
 });
