@@ -97,7 +97,7 @@ describe("gathered writes", () => {
         return finalize({ accountId: account.id, traceId, change: { status }, alertId });
       }),
     );
-    expect(results.map(({ owed }) => owed)).toEqual([true, false, true, false, true, false, true]);
+    expect(results.map(({ isAlertNew }) => isAlertNew)).toEqual([true, false, true, false, true, false, true]);
     expect((await account.get(`/api/v1/traces/${traceId}`)).body.status).toBe("error");
   });
 

@@ -1,6 +1,7 @@
+import { queueAlerts } from "@waymark/alerts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7, serviceTimeouts } from "@waymark/database";
-import { createTraceFinalizedQueue, queueAlerts } from "@waymark/queue";
+import { createTraceFinalizedQueue } from "@waymark/queue";
 import { createLogger, createRegistry, listen, observePool, openOperationsServer, runProcess } from "@waymark/service";
 import type { Logger } from "pino";
 import { createApp } from "./app.js";

@@ -1,6 +1,5 @@
 export type { QueueOptions } from "./choose-backend.js";
 export { migrateQueue } from "./migrate-queue.js";
-export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export type { TraceFinalized } from "./trace-finalized.schema.js";
 export { createTraceFinalizedQueue, QueueUnavailableError, type TraceFinalizedQueue } from "./trace-finalized-queue.js";
 export {

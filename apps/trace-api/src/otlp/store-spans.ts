@@ -1,3 +1,4 @@
+import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
 import { createKnownAgents } from "../agents/known-agents.js";
@@ -63,11 +64,11 @@ export function createSpansStore(deps: StoreSpansDeps) {
       }
       if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
       if (!isNewsTo(trace.stored, group.decisive)) return;
-      const owesMail = sender.plan.failureMails && isRoot(group.decisive) && group.decisive.status === "error";
-      const alertId = owesMail ? deps.uuid() : null;
+      const mayAlert = isRoot(group.decisive) && canAlert(sender.plan, group.decisive.status);
+      const alertId = mayAlert ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;
-      const owed = await settle(decisionOf(accountId, trace.stored, group.decisive, { alertId, keepsAgent }));
-      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
+      const isAlertNew = await settle(decisionOf(accountId, trace.stored, group.decisive, { alertId, keepsAgent }));
+      if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
       return;
     }
     const cause = new Error("a trace was deleted again and again while its spans came");

@@ -1,6 +1,6 @@
+import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import type pg from "pg";
 import { type Gather, rowIsLocked } from "../gather.js";
-import { oweMailsSql } from "../traces/owe-mails.js";
 
 /** What a span decides about its trace: a root everything, another span a name, an agent and a start until a root comes. */
 export interface TraceToSettle {
@@ -20,15 +20,15 @@ export interface RootDecision {
   endedAt: string | null;
   /** The text of an object. */
   metadata: string;
-  /** The id of the alert to owe, where status and plan call for a mail; otherwise null. */
+  /** The id of its alert, where status and plan allow one; otherwise null. */
   alertId: string | null;
 }
 
 /**
  * Gives traces what their spans decide, so that the outcome does not hang on the order in which they came: of several roots
  * the one with the smallest start and id counts, before a root comes the span with the smallest start, name and agent. A
- * span that decided already changes nothing. The mail that a failed root owes is noted in the same transaction, by the
- * rules of a finalization. Rows are locked first: those that another transaction has are told with `SKIP LOCKED`, and waited
+ * span that decided already changes nothing. The statement inserts the alerts of failed
+ * roots by the rule that a finalization follows. Rows are locked first: those that another transaction has are told with `SKIP LOCKED`, and waited
  * for without. Two probes of `trace_pkey` for a trace.
  */
 const settleTracesSql = (wait: "" | "SKIP LOCKED") => `
@@ -46,32 +46,29 @@ const settleTracesSql = (wait: "" | "SKIP LOCKED") => `
       ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
       metadata = COALESCE(c.metadata, t.metadata),
       root_span_id = COALESCE(c.root_span_id, t.root_span_id),
-      alert_id = CASE
-        WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
-        ELSE c.alert_id
-      END
+      ${setAlertIdSql}
     FROM asked c JOIN locked USING (account_id, id)
     WHERE t.account_id = c.account_id AND t.id = c.id AND CASE
       WHEN c.root_span_id IS NULL
         THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
       ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
     END
-    RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
-  ), ${oweMailsSql("settled")}
-  SELECT c.account_id, c.id, m.id IS NOT NULL AS owed,
+    RETURNING ${returnAlertIdSql}
+  ), ${insertAlertsSql("settled")}
+  SELECT c.account_id, c.id, a.id IS NOT NULL AS is_alert_new,
     locked.id IS NULL AND EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) AS is_locked
   FROM asked c LEFT JOIN locked USING (account_id, id)
-  LEFT JOIN owed_mails m ON m.account_id = c.account_id AND m.id = c.alert_id`;
+  LEFT JOIN new_alerts a ON a.account_id = c.account_id AND a.id = c.alert_id`;
 
 const settleUnlocked = { name: "settle-otlp-traces", text: settleTracesSql("SKIP LOCKED") };
 const settleLocked = { name: "settle-locked-otlp-traces", text: settleTracesSql("") };
 
-/** Settles traces; the result tells whether the given alert is owed now. */
+/** Settles traces; each result says whether the alert with the given id is new. */
 export function createTraceSettler({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
   return gather<TraceToSettle, boolean>({
     name: "settle-otlp-trace",
     run: (traces) => settleTraces(pool, settleUnlocked, traces),
-    // A trace that was deleted while its lock was waited for owes nothing.
+    // A trace that was deleted while the statement waited for its lock gets no alert.
     runLocked: async (traces) =>
       (await settleTraces(pool, settleLocked, traces)).map((result) => result !== rowIsLocked && result),
     bytesOf: ({ root }) => root?.metadata.length ?? 0,
@@ -103,6 +100,7 @@ async function settleTraces(
     ],
   });
   const results = new Map<string, boolean | typeof rowIsLocked>();
-  for (const [accountId, id, owed, isLocked] of rows) results.set(accountId + id, isLocked ? rowIsLocked : owed);
+  for (const [accountId, id, isAlertNew, isLocked] of rows)
+    results.set(accountId + id, isLocked ? rowIsLocked : isAlertNew);
   return traces.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? false);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { createTraceFinalizedQueue, QueueUnavailableError, queueAlerts, type TraceFinalized } from "@waymark/queue";
+import { createTraceFinalizedQueue, QueueUnavailableError, type TraceFinalized } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
 import { pino } from "pino";
 import { useApp } from "../app.fixture.js";

@@ -1,12 +1,13 @@
 import { setTimeout } from "node:timers/promises";
-import { maxAlertsTogether, QueueUnavailableError, type TraceFinalized } from "@waymark/queue";
+import { type AlertKey, maxAlertsTogether } from "@waymark/alerts";
+import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Tells the worker that a mail is owed. The debt itself is in the database: what gets lost here is swept up there. */
+/** Queues new alerts for the worker. Their rows are committed before, so its sweep finds whatever is lost here. */
 export interface AlertQueue {
   /** Never waits and never fails: a queue that is down must not keep a client waiting. */
-  add(alert: TraceFinalized): void;
+  add(alert: AlertKey): void;
 }
 
 /** Alerts that wait to be queued at most; the worker's sweep finds those beyond. */
@@ -17,7 +18,7 @@ const maxIdleMs = 2_000;
 
 export interface AlertQueueDeps {
   /** Queues alerts by one addition; rejects where the queue does not take them. */
-  queueAlerts(alerts: readonly TraceFinalized[]): Promise<void>;
+  queueAlerts(alerts: readonly AlertKey[]): Promise<void>;
   registry: Registry;
   log: Logger;
 }
@@ -27,7 +28,7 @@ export interface AlertQueueDeps {
  * of failures costs a few additions, not one each.
  */
 export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps) {
-  const waiting: TraceFinalized[] = [];
+  const waiting: AlertKey[] = [];
   let flushing: Promise<void> | undefined;
   const left = new Counter({
     name: "waymark_alerts_left_to_sweep_total",
@@ -57,7 +58,7 @@ export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps)
     flushing = undefined;
   };
   return {
-    add(alert: TraceFinalized): void {
+    add(alert: AlertKey): void {
       if (waiting.length >= maxWaiting) {
         left.inc();
         return;

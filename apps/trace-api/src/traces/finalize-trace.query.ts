@@ -1,30 +1,28 @@
+import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import type pg from "pg";
 import { type Gather, rowIsLocked } from "../gather.js";
-import { oweMailsSql } from "./owe-mails.js";
 import type { FinalTrace } from "./trace.schema.js";
 
-/** A change of a trace, and the mail it may owe. */
+/** A change of a trace, and the alert that it may bring. */
 export interface TraceToFinalize {
   accountId: string;
   /** In lower case, as Postgres writes it. */
   traceId: string;
   change: FinalTrace;
-  /** The id of the alert to owe, where the new status and the plan call for a mail; otherwise null. */
+  /** The id of its alert, where the new status and the plan allow one; otherwise null. */
   alertId: string | null;
 }
 
-/** Whether the account has the trace, and whether the alert with the given id was made and is owed now. */
+/** Whether the account has the trace, and whether the change inserted the alert with the given id. */
 export interface FinalizeResult {
   found: boolean;
-  owed: boolean;
+  isAlertNew: boolean;
 }
 
 /**
- * Sets what each body gave and, in the same transaction, notes the mail that this owes. `trace.alert_id` is the alert of
- * the trace's present status: the same status again keeps it, so that a retry owes nothing; another status replaces or
- * clears it, so that a later failure owes anew. No trace comes twice in a statement. Rows are locked first: of those that
- * another transaction has, `SKIP LOCKED` changes nothing and tells so, without it they are waited for. Each change sees the
- * one before. Two probes of `trace_pkey` for a trace.
+ * Sets the fields that each body gave and inserts the alerts of the changed traces, all or nothing. Each trace comes once in a
+ * statement and sees the change before. The statement locks the rows first: with `SKIP LOCKED` it reports rows that another
+ * transaction has locked, without it waits for them. Two probes of `trace_pkey` for a trace.
  */
 const finalizeTracesSql = (wait: "" | "SKIP LOCKED") => `
   WITH asked AS MATERIALIZED (
@@ -37,20 +35,17 @@ const finalizeTracesSql = (wait: "" | "SKIP LOCKED") => `
     UPDATE trace t SET
       status = COALESCE(c.status, t.status),
       ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE t.ended_at END,
-      alert_id = CASE
-        WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
-        ELSE c.alert_id
-      END,
+      ${setAlertIdSql},
       written_at = now()
     FROM asked c JOIN locked USING (account_id, id)
     WHERE t.account_id = c.account_id AND t.id = c.id
-    RETURNING t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS owed
-  ), ${oweMailsSql("finalized")}
-  SELECT c.account_id, c.id, CASE WHEN f.id IS NOT NULL THEN m.id IS NOT NULL END AS owed,
+    RETURNING ${returnAlertIdSql}
+  ), ${insertAlertsSql("finalized")}
+  SELECT c.account_id, c.id, CASE WHEN f.id IS NOT NULL THEN a.id IS NOT NULL END AS is_alert_new,
     CASE WHEN f.id IS NULL THEN
       EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) END AS is_locked
   FROM asked c LEFT JOIN finalized f USING (account_id, id)
-  LEFT JOIN owed_mails m ON m.account_id = f.account_id AND m.id = f.alert_id`;
+  LEFT JOIN new_alerts a ON a.account_id = f.account_id AND a.id = f.alert_id`;
 
 const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("SKIP LOCKED") };
 const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("") };
@@ -69,7 +64,7 @@ export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gathe
   });
 }
 
-const notFound: FinalizeResult = { found: false, owed: false };
+const notFound: FinalizeResult = { found: false, isAlertNew: false };
 
 async function finalizeTraces(
   pool: pg.Pool,
@@ -91,8 +86,11 @@ async function finalizeTraces(
     ],
   });
   const results = new Map<string, FinalizeResult | typeof rowIsLocked>();
-  for (const [accountId, traceId, owed, isLocked] of rows) {
-    results.set(accountId + traceId, owed === null ? (isLocked ? rowIsLocked : notFound) : { found: true, owed });
+  for (const [accountId, traceId, isAlertNew, isLocked] of rows) {
+    results.set(
+      accountId + traceId,
+      isAlertNew === null ? (isLocked ? rowIsLocked : notFound) : { found: true, isAlertNew },
+    );
   }
   return changes.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? notFound);
 }

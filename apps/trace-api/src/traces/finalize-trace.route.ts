@@ -1,9 +1,9 @@
+import { canAlert } from "@waymark/alerts";
 import { principalOf } from "@waymark/auth";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
-import type { TraceStatus } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidKey, traceNotFound, validationFailed } from "../api.js";
@@ -11,9 +11,6 @@ import type { Gather } from "../gather.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
 import { finalTraceSchema } from "./trace.schema.js";
-
-/** The states that owe a mail (trace contract, "Events"). */
-const failedStatuses: readonly (TraceStatus | undefined)[] = ["error", "timeout"];
 
 interface FinalizeTraceDeps {
   pool: pg.Pool;
@@ -46,11 +43,10 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
       const { accountId, plan } = principalOf(response);
       const traceId = (params["trace_id"] ?? "").toLowerCase();
       if (!isUuid(traceId)) throw new AppError("trace_not_found");
-      const owesMail = planOf(plan).failureMails && failedStatuses.includes(body.status);
-      const alertId = owesMail ? deps.uuid() : null;
-      const { found, owed } = await finalizeTrace({ accountId, traceId, change: body, alertId });
+      const alertId = canAlert(planOf(plan), body.status) ? deps.uuid() : null;
+      const { found, isAlertNew } = await finalizeTrace({ accountId, traceId, change: body, alertId });
       if (!found) throw new AppError("trace_not_found");
-      if (owed && alertId !== null) deps.alerts.add({ accountId, alertId });
+      if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
       return { status: 200, body: { ok: true } };
     },
   });

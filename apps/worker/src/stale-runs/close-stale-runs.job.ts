@@ -1,5 +1,6 @@
+import { queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { QueueUnavailableError, queueAlerts, type TraceFinalized, type TraceFinalizedQueue } from "@waymark/queue";
+import { QueueUnavailableError, type TraceFinalized, type TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { closeStaleRuns, findQuietRuns, firstKey, type RunKey } from "./close-stale-runs.query.js";

@@ -1,4 +1,5 @@
-import { maxAlertsTogether, QueueUnavailableError, queueAlerts, type TraceFinalizedQueue } from "@waymark/queue";
+import { maxAlertsTogether, queueAlerts } from "@waymark/alerts";
+import { QueueUnavailableError, type TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";

@@ -1,0 +1,70 @@
+import { type Plan, planIds, planOf } from "@waymark/plan";
+
+/** Pending alerts of one trace at most. */
+const maxPendingAlerts = 10;
+
+/** Statuses of a failed trace (trace contract, "Events"). */
+const failedStatuses: readonly (string | undefined)[] = ["error", "timeout"];
+
+/** The ids of the plans whose accounts get alerts. */
+export const plansWithAlerts = planIds.filter((id) => planOf(id).failureMails);
+
+/**
+ * Whether a change of a trace's status can bring an alert, by the account's plan.
+ * @param status undefined where the change leaves the status as it is
+ */
+export function canAlert(plan: Pick<Plan, "failureMails">, status: string | undefined): boolean {
+  return plan.failureMails && failedStatuses.includes(status);
+}
+
+/**
+ * The column `alert_id` in an UPDATE of `trace t` by changes `c`: the alert of the trace's present status. The same status
+ * keeps it, so a repeated change adds no alert. Another status replaces or clears it, so a later failure adds a new one.
+ * `c.status` is null where the status stays; `c.alert_id` is a new id where {@link canAlert} holds, otherwise null.
+ */
+export const setAlertIdSql = `alert_id = CASE
+        WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
+        ELSE c.alert_id
+      END`;
+
+/** The RETURNING list of that UPDATE, as {@link insertAlertsSql} reads it. `gets_alert`: this change set the alert's id. */
+export const returnAlertIdSql =
+  "t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS gets_alert";
+
+/**
+ * Common table expressions that insert the alerts of changed traces; the last, `new_alerts`, has a row for each inserted
+ * one. A trace has ten pending alerts at most: beyond, the newest counts one failure more, so a client that toggles a status
+ * cannot fill the table. The statement waits for no locked alert: the failure then gets a row of its own. Reads the last
+ * day's range of `alert_trace_idx` for a trace that alerts, since the worker settles alerts within hours.
+ * @param changed the name of a common table expression with the columns of {@link returnAlertIdSql}
+ */
+export function insertAlertsSql(changed: string): string {
+  return `
+  full_traces AS (
+    SELECT t.account_id, t.id AS trace_id, pending.newest
+    FROM ${changed} t CROSS JOIN LATERAL (
+      SELECT (array_agg(p.id))[1] AS newest FROM (
+        SELECT a.id FROM alert a
+        WHERE a.account_id = t.account_id AND a.trace_id = t.id AND a.id >= uuid_floor(now() - interval '1 day')
+          AND a.sent_at IS NULL AND a.failed_at IS NULL AND a.summary_id IS NULL
+        ORDER BY a.id DESC LIMIT ${maxPendingAlerts}
+      ) AS p HAVING count(*) = ${maxPendingAlerts}
+    ) AS pending
+    WHERE t.gets_alert
+  ), free_alerts AS (
+    SELECT a.account_id, a.id FROM full_traces f
+    JOIN alert a ON a.account_id = f.account_id AND a.id = f.newest
+    WHERE a.sent_at IS NULL AND a.failed_at IS NULL AND a.summary_id IS NULL
+    FOR NO KEY UPDATE OF a SKIP LOCKED
+  ), counted AS (
+    UPDATE alert a SET failures = a.failures + 1 FROM free_alerts f
+    WHERE a.account_id = f.account_id AND a.id = f.id
+    RETURNING a.account_id, a.trace_id
+  ), new_alerts AS (
+    INSERT INTO alert (account_id, id, trace_id, status)
+    SELECT t.account_id, t.alert_id, t.id, t.status FROM ${changed} t
+    WHERE t.gets_alert
+      AND NOT EXISTS (SELECT FROM counted c WHERE c.account_id = t.account_id AND c.trace_id = t.id)
+    RETURNING account_id, id
+  )`;
+}
