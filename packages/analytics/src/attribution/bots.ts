@@ -1,18 +1,11 @@
 import { isbot } from "isbot";
+import { LRUCache } from "lru-cache";
 
-/** User agents whose verdict is remembered. */
-const maxRememberedAgents = 10_000;
+/** Visitors share a few thousand user agents, and a check takes long. */
+const maxCachedAgents = 10_000;
 
-/** Makes the function that says whether a `User-Agent` is a bot's; none at all is nobody's. */
-export function createBotCheck() {
-  const verdicts = new Map<string, boolean>();
-  return (userAgent: string | null): boolean => {
-    if (userAgent === null) return false;
-    const known = verdicts.get(userAgent);
-    if (known !== undefined) return known;
-    if (verdicts.size >= maxRememberedAgents) verdicts.clear();
-    const verdict = isbot(userAgent);
-    verdicts.set(userAgent, verdict);
-    return verdict;
-  };
+/** Makes the function that recognizes a bot by its `User-Agent`; a visitor without one is no bot. */
+export function createBotCheck(): (userAgent: string | null) => boolean {
+  const verdicts = new LRUCache<string, boolean>({ max: maxCachedAgents, memoMethod: (userAgent) => isbot(userAgent) });
+  return (userAgent) => userAgent !== null && verdicts.memo(userAgent);
 }

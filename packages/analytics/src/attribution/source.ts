@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Channel, channelOf } from "./channels.js";
 import { bareHost, readReferrer, siteHost } from "./referrer.js";
 import type { ReferrerDirectory } from "./referrer-directory.js";
@@ -21,8 +22,8 @@ export interface Classification {
 /** Bytes of UTF-8 that a source has at most. */
 export const sourceMaxBytes = 255;
 
-/** Referrers whose reading is remembered; sites see the same few again and again. */
-const maxRemembered = 10_000;
+/** Sites see the same few referrers again and again. */
+const maxCachedReferrers = 10_000;
 
 interface Origin {
   readonly text: string;
@@ -34,23 +35,16 @@ interface KnownReferrer {
   readonly stored: string | null;
 }
 
-/** Makes the function that reads referrers, whichever site they led to. It remembers them: one serves all sites of a process. */
+/** Makes the function that reads referrers to any site, with a cache that all sites of a process share. */
 export function createReferrerReader(referrers: ReferrerDirectory): (text: string) => KnownReferrer {
-  const remembered = new Map<string, KnownReferrer>();
   const read = (text: string): KnownReferrer => {
     const referrer = readReferrer(text);
     if (!referrer) return noReferrer;
     const { host, path, stored } = referrer;
     return { origin: { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } }, stored };
   };
-  return (text) => {
-    const known = remembered.get(text);
-    if (known) return known;
-    const fresh = read(text);
-    if (remembered.size >= maxRemembered) remembered.clear();
-    remembered.set(text, fresh);
-    return fresh;
-  };
+  const known = new LRUCache<string, KnownReferrer>({ max: maxCachedReferrers, memoMethod: read });
+  return (text) => known.memo(text);
 }
 
 export interface SourceClassifierOptions {

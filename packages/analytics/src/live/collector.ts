@@ -1,4 +1,5 @@
 import { createUuidV7 } from "@waymark/database";
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { createBotCheck } from "../attribution/bots.js";
 import { loadReferrers } from "../attribution/referrer-directory.js";
@@ -54,8 +55,7 @@ export interface CollectorOptions {
   maxWaiting?: number;
 }
 
-/** Sites whose classifier is kept. */
-const maxClassifiers = 1_000;
+const maxCachedClassifiers = 1_000;
 
 /** A collector on the one write path that imports use too. */
 export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorOptions): Collector {
@@ -110,13 +110,9 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
 function createClassifiers() {
   const referrers = loadReferrers();
   const read = createReferrerReader(referrers);
-  const bySite = new Map<string, ReturnType<typeof createSourceClassifier>>();
-  return ({ id, domain }: KnownSite) => {
-    const known = bySite.get(id);
-    if (known) return known;
-    if (bySite.size >= maxClassifiers) bySite.clear();
-    const fresh = createSourceClassifier({ referrers, siteDomain: domain, read });
-    bySite.set(id, fresh);
-    return fresh;
-  };
+  const byDomain = new LRUCache<string, ReturnType<typeof createSourceClassifier>>({
+    max: maxCachedClassifiers,
+    memoMethod: (siteDomain) => createSourceClassifier({ referrers, siteDomain, read }),
+  });
+  return ({ domain }: KnownSite) => byDomain.memo(domain);
 }

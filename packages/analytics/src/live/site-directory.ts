@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 
 /** A site as the collector knows it. */
@@ -6,11 +7,11 @@ export interface KnownSite {
   readonly domain: string;
 }
 
-/** How long an answer is remembered, also that there is no such site: a new site is known within this time. */
+/** How long an answer is cached, also that a domain has no site. The collector knows a new site within this time. */
 const lifeMs = 10_000;
 
-/** Domains with sites that are remembered at most, and domains without: beacons may name any, and push out only their kind. */
-const maxRemembered = 10_000;
+/** Domains with sites, and as many without. Two caches: domains that a client makes up push out only each other. */
+const maxCachedDomains = 10_000;
 
 /** Domains of one look-up; further ones wait for the next. */
 const maxPerStatement = 500;
@@ -46,11 +47,6 @@ export interface SiteDirectory {
   find(domain: string): Promise<readonly KnownSite[]>;
 }
 
-interface Remembered {
-  readonly sites: readonly KnownSite[];
-  readonly until: number;
-}
-
 interface Lookup {
   readonly sites: Promise<readonly KnownSite[]>;
   resolve(sites: readonly KnownSite[]): void;
@@ -62,18 +58,17 @@ interface Lookup {
  * made-up ones hold one connection, however many there are.
  */
 export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SiteDirectory {
-  const known = new Map<string, Remembered>();
-  const unknown = new Map<string, Remembered>();
+  // Without a resolution lru-cache reads the clock at each use and starts no timer.
+  const options = { max: maxCachedDomains, ttl: lifeMs, ttlResolution: 0, perf: { now } };
+  const known = new LRUCache<string, readonly KnownSite[]>(options);
+  const unknown = new LRUCache<string, readonly KnownSite[]>(options);
   const waiting = new Map<string, Lookup>();
   const running = new Map<string, Lookup>();
 
   function remember(domain: string, sites: readonly KnownSite[]): void {
     known.delete(domain);
     unknown.delete(domain);
-    const place = sites.length > 0 ? known : unknown;
-    const [oldest] = place.keys();
-    if (oldest !== undefined && place.size >= maxRemembered) place.delete(oldest);
-    place.set(domain, { sites, until: now() + lifeMs });
+    (sites.length > 0 ? known : unknown).set(domain, sites);
   }
 
   async function load(domains: readonly string[]): Promise<Map<string, KnownSite[]>> {
@@ -101,7 +96,7 @@ export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; n
           running.get(domain)?.resolve(sites);
         }
       } catch (error) {
-        // A failure is not remembered.
+        // A failure is not cached.
         for (const { reject } of running.values()) reject(error);
       }
       running.clear();
@@ -112,8 +107,8 @@ export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; n
     async find(written) {
       const domain = written.trim().toLowerCase();
       if (!domainPattern.test(domain)) return [];
-      const remembered = known.get(domain) ?? unknown.get(domain);
-      if (remembered && remembered.until > now()) return remembered.sites;
+      const cached = known.get(domain) ?? unknown.get(domain);
+      if (cached) return cached;
       const begun = running.get(domain) ?? waiting.get(domain);
       if (begun) return begun.sites;
       if (waiting.size >= maxWaiting) throw new SiteDirectoryFullError("Too many domains wait to be looked up");

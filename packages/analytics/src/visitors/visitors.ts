@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { hash64 } from "./hash64.js";
 
 /** How long a salt lives (design, "Statistics"): a day's visitors are told apart that day, and by nobody afterwards. */
 const saltLifeMs = 48 * 3_600_000;
 
-/** Salts remembered at most; an import that spans more days reads them again. */
-const maxRemembered = 2_000;
+/** An import that spans more days reads salts again. */
+const maxCachedSalts = 2_000;
 
 /** Salts by UTC day, `YYYY-MM-DD`. */
 export type Salts = ReadonlyMap<string, Buffer>;
@@ -32,36 +33,45 @@ const readSaltsSql = `
   SELECT day::text AS day, salt, extract(epoch FROM created_at) * 1000 AS "createdAt"
   FROM visitor_salt WHERE day = ANY($1::date[])`;
 
-/** A store of salts that remembers them in memory, no longer than they live. */
-export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SaltStore {
-  const remembered = new Map<string, { salt: Buffer; createdAt: number }>();
+interface SaltRow {
+  day: string;
+  salt: Buffer;
+  createdAt: string;
+}
 
-  async function load(days: readonly string[]): Promise<void> {
+/** A store of salts with a cache that keeps none longer than it lives. */
+export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SaltStore {
+  // An entry is stale when it is older than its `ttl`; a salt dies at the very end of its life.
+  const salts = new LRUCache<string, Buffer>({
+    max: maxCachedSalts,
+    ttl: saltLifeMs - 1,
+    ttlResolution: 0,
+    perf: { now },
+  });
+
+  async function load(days: readonly string[]): Promise<SaltRow[]> {
     const fresh = days.map(() => randomBytes(32));
     const deadline = new Date(now() - saltLifeMs);
     await pool.query(createSaltsSql, [days, fresh, new Date(now()), deadline]);
-    const { rows } = await pool.query<{ day: string; salt: Buffer; createdAt: string }>(readSaltsSql, [days]);
-    if (remembered.size + rows.length > maxRemembered) remembered.clear();
-    for (const { day, salt, createdAt } of rows) remembered.set(day, { salt, createdAt: Number(createdAt) });
+    const { rows } = await pool.query<SaltRow>(readSaltsSql, [days]);
+    for (const { day, salt, createdAt } of rows) salts.set(day, salt, { start: Number(createdAt) });
+    return rows;
   }
 
   return {
     async saltsOf(days) {
-      const wanted = [...new Set(days)].sort();
-      const isFresh = (day: string) => (remembered.get(day)?.createdAt ?? 0) > now() - saltLifeMs;
-      const missing = wanted.filter((day) => !isFresh(day));
-      for (const [day, { createdAt }] of remembered) if (createdAt <= now() - saltLifeMs) remembered.delete(day);
-      const kept = wanted.flatMap((day) => [...entryOf(remembered, day)]);
-      if (missing.length === 0) return new Map(kept);
-      await load(missing);
-      return new Map([...kept, ...missing.flatMap((day) => [...entryOf(remembered, day)])]);
+      salts.purgeStale();
+      const found = new Map<string, Buffer>();
+      const missing: string[] = [];
+      for (const day of new Set(days)) {
+        const salt = salts.get(day);
+        if (salt) found.set(day, salt);
+        else missing.push(day);
+      }
+      if (missing.length > 0) for (const { day, salt } of await load(missing.sort())) found.set(day, salt);
+      return found;
     },
   };
-}
-
-function entryOf(remembered: ReadonlyMap<string, { salt: Buffer }>, day: string): [string, Buffer][] {
-  const entry = remembered.get(day);
-  return entry ? [[day, entry.salt]] : [];
 }
 
 /**
