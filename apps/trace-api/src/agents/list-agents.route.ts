@@ -5,7 +5,6 @@ import { named, route } from "@waymark/http";
 import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, invalidQuery } from "../api.js";
 import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 
@@ -84,8 +83,6 @@ export function listAgentsRoute({ pool, gather, now }: { pool: pg.Pool; gather: 
           next_cursor: null,
         },
       },
-      400: invalidQuery,
-      401: invalidKey,
     },
     async handle({ query, response }) {
       const { accountId } = principalOf(response);

@@ -1,19 +1,10 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { z } from "zod";
-import {
-  idempotencyKeyReused,
-  invalidKey,
-  replayed,
-  replayHeaders,
-  requestInProgress,
-  traceHasNoRoom,
-  traceNotFound,
-  validationFailed,
-} from "../api.js";
+import { replayed, replayHeaders, traceHasNoRoom } from "../answers.js";
 import type { Once } from "../idempotency.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { createSpanStore } from "./add-span.query.js";
 import { newSpanSchema } from "./span.schema.js";
 import { traceFull } from "./trace-room.js";
@@ -31,7 +22,7 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
     path: "/traces/:trace_id/spans",
     operationId: "addSpan",
     summary: "Add a span to a trace",
-    params: { trace_id: "The id that creating the trace answered" },
+    params: traceIdParameter,
     lenientQuery: [],
     body: named("NewSpan", newSpanSchema),
     opaqueKeys: ["input", "output"],
@@ -51,17 +42,11 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
         example: { span_id: "019c13f2-6ce1-7d57-8b1c-8a54dfd5b0a4" },
         headers: replayHeaders,
       },
-      400: validationFailed,
-      401: invalidKey,
-      404: traceNotFound,
-      409: requestInProgress,
       413: traceHasNoRoom,
-      422: idempotencyKeyReused,
     },
     async handle({ params, body, idempotency, response }) {
       const { accountId } = principalOf(response);
-      const traceId = params["trace_id"] ?? "";
-      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const traceId = traceIdOf(params);
       const spans = [{ id: uuid(), span: body }];
       const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");

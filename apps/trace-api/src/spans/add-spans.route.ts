@@ -1,18 +1,9 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { z } from "zod";
-import {
-  idempotencyKeyReused,
-  invalidKey,
-  replayed,
-  replayHeaders,
-  requestInProgress,
-  traceHasNoRoom,
-  traceNotFound,
-  validationFailed,
-} from "../api.js";
+import { replayed, replayHeaders, traceHasNoRoom, validationFailed } from "../answers.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AddSpansDeps } from "./add-span.route.js";
 import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
 import { traceFull } from "./trace-room.js";
@@ -26,7 +17,7 @@ export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
     summary: "Add up to 1,000 spans to a trace, all or none",
     description:
       "A span may name its parent by a `ref` that another span of the batch has. Messages in `fields` are named by place, such as `spans.3.started_at`, counted from 0.",
-    params: { trace_id: "The id that creating the trace answered" },
+    params: traceIdParameter,
     body: spanBatchSchema,
     opaqueElementKeys: { spans: ["input", "output"] },
     takesIdempotencyKey: true,
@@ -55,16 +46,11 @@ export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
         ...validationFailed,
         example: { error: "Validation failed", fields: { "spans.3.started_at": "Required" } },
       },
-      401: invalidKey,
-      404: traceNotFound,
-      409: requestInProgress,
       413: traceHasNoRoom,
-      422: idempotencyKeyReused,
     },
     async handle({ params, body, idempotency, response }) {
       const { accountId } = principalOf(response);
-      const traceId = params["trace_id"] ?? "";
-      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const traceId = traceIdOf(params);
       const spans = resolveReferences(body.spans, uuid);
       const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");

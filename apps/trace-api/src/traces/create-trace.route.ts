@@ -2,16 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
 import { planOf, utcMonth } from "@waymark/plan";
 import { z } from "zod";
-import {
-  agentLimitReached,
-  idempotencyKeyReused,
-  invalidKey,
-  replayed,
-  replayHeaders,
-  requestInProgress,
-  traceLimitReached,
-  validationFailed,
-} from "../api.js";
+import { agentLimitReached, replayed, replayHeaders, traceLimitReached } from "../answers.js";
 import type { Once } from "../idempotency.js";
 import { agentLimitError, quotaHeaderNames, quotaHeaders, traceLimitError } from "../usage/trace-quota.js";
 import type { createTraceStore } from "./create-trace.query.js";
@@ -50,11 +41,7 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
         example: { trace_id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f" },
         headers: [...quotaHeaderNames, ...replayHeaders],
       },
-      400: validationFailed,
-      401: invalidKey,
       403: agentLimitReached,
-      409: requestInProgress,
-      422: idempotencyKeyReused,
       429: traceLimitReached,
     },
     async handle({ body, idempotency, response }) {

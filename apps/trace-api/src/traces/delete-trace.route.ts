@@ -1,9 +1,8 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { z } from "zod";
-import { invalidKey, traceNotFound, unknownParameter } from "../api.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { createTraceDeleter, type DeleteTraceDeps } from "./delete-trace.query.js";
 
 /** `DELETE /traces/:trace_id`: removes a trace and what belongs to it. */
@@ -15,16 +14,12 @@ export function deleteTraceRoute(deps: DeleteTraceDeps) {
     operationId: "deleteTrace",
     summary: "Delete a trace with its spans",
     description: "A mail that is still owed for it is not sent any more. The month's count stays as it is.",
-    params: { trace_id: "The id that creating the trace answered" },
+    params: traceIdParameter,
     answers: {
       200: { description: "The trace is deleted", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
-      400: unknownParameter,
-      401: invalidKey,
-      404: traceNotFound,
     },
     async handle({ params, response }) {
-      const traceId = params["trace_id"] ?? "";
-      const isDeleted = isUuid(traceId) && (await deleteTrace(principalOf(response).accountId, traceId));
+      const isDeleted = await deleteTrace(principalOf(response).accountId, traceIdOf(params));
       if (!isDeleted) throw new AppError("trace_not_found");
       return { status: 200, body: { ok: true } };
     },

@@ -1,13 +1,12 @@
 import { canAlert } from "@waymark/alerts";
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, traceNotFound, validationFailed } from "../api.js";
 import type { Gather } from "../gather.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
 import { finalTraceSchema } from "./trace.schema.js";
@@ -29,20 +28,16 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
     summary: "Finalize a trace",
     description:
       "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing. Above the hourly limits of mails one summary tells of the rest.",
-    params: { trace_id: "The id that creating the trace answered" },
+    params: traceIdParameter,
     lenientQuery: [],
     body: named("TraceChange", finalTraceSchema),
     bodyExample: { status: "success", ended_at: "2026-01-31T12:00:04.250Z" },
     answers: {
       200: { description: "The trace is changed", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
-      400: validationFailed,
-      401: invalidKey,
-      404: traceNotFound,
     },
     async handle({ params, body, response }) {
       const { accountId, plan } = principalOf(response);
-      const traceId = (params["trace_id"] ?? "").toLowerCase();
-      if (!isUuid(traceId)) throw new AppError("trace_not_found");
+      const traceId = traceIdOf(params);
       const alertId = canAlert(planOf(plan), body.status) ? deps.uuid() : null;
       const { found, isAlertNew } = await finalizeTrace({ accountId, traceId, change: body, alertId });
       if (!found) throw new AppError("trace_not_found");

@@ -1,12 +1,12 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { createShares, named, type Refusals, route } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits, spanStatuses, traceStatuses } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, traceNotFound, validationFailed } from "../api.js";
+import { invalidQuery } from "../answers.js";
 import type { Gather } from "../gather.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
 
@@ -63,7 +63,7 @@ export function getTraceRoute({ pool, gather, refusals }: { pool: pg.Pool; gathe
     summary: "Read a trace with all its spans",
     description:
       "Spans come in the order in which they were received, those from OpenTelemetry in the order of their ids. Times are in UTC.",
-    params: { trace_id: "The id that creating the trace answered" },
+    params: traceIdParameter,
     query: querySchema,
     lenientQuery: [],
     answers: {
@@ -93,15 +93,16 @@ export function getTraceRoute({ pool, gather, refusals }: { pool: pg.Pool; gathe
           ],
         },
       },
-      400: validationFailed,
-      401: invalidKey,
-      404: traceNotFound,
+      400: {
+        ...invalidQuery,
+        example: { error: "Validation failed", fields: { include: "Must be one of: attributes" } },
+      },
     },
     async handle({ params, query, response }) {
       const { accountId } = principalOf(response);
-      const traceId = params["trace_id"] ?? "";
+      const traceId = traceIdOf(params);
       const withAttributes = query.include === "attributes";
-      const body = isUuid(traceId) ? await readTrace({ accountId, traceId, withAttributes }) : undefined;
+      const body = await readTrace({ accountId, traceId, withAttributes });
       if (body === undefined) throw new AppError("trace_not_found");
       return { status: 200, body };
     },

@@ -15,7 +15,6 @@ import {
 } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, invalidQuery } from "../api.js";
 import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 
@@ -113,8 +112,6 @@ export function listTracesRoute({ pool, gather }: { pool: pg.Pool; gather: Gathe
           next_cursor: null,
         },
       },
-      400: invalidQuery,
-      401: invalidKey,
     },
     async handle({ query, response }) {
       const { traces, last } = await readPage({

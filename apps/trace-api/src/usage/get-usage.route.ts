@@ -4,7 +4,6 @@ import { planIds, planOf, utcMonth } from "@waymark/plan";
 import { getUsage } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import { invalidKey, unknownParameter } from "../api.js";
 import type { Gather } from "../gather.js";
 import { remainingTraces } from "./trace-quota.js";
 
@@ -50,8 +49,6 @@ export function getUsageRoute({ pool, gather, now }: { pool: pg.Pool; gather: Ga
           retention_days: 30,
         },
       },
-      400: unknownParameter,
-      401: invalidKey,
     },
     async handle({ response }) {
       const { accountId, plan: planId } = principalOf(response);

@@ -13,6 +13,8 @@ export interface ApiDescription {
   /** What a key of this service looks like, such as `wmk_trace_…`; absent where it needs none. */
   keyForm?: string;
   routes: readonly Route[];
+  /** Answers that a route need not list, by status, such as the 401 of all routes. */
+  commonAnswers?(route: Route): Readonly<Record<number, DocumentedAnswer>>;
   /** Operations elsewhere, whose bodies the routes' schemas cannot describe, by path and method. */
   further?: OpenApiDocument["paths"];
 }
@@ -51,7 +53,10 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   const schemas: NamedSchemas = {};
   for (const each of api.routes) {
     const path = (api.basePath + each.path).replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [each.method]: describeOperation(each, schemas) };
+    paths[path] = {
+      ...paths[path],
+      [each.method]: describeOperation(each, { ...api.commonAnswers?.(each), ...each.answers }, schemas),
+    };
   }
   Object.assign(paths, api.further);
   paths["/health"] = { get: { ...health, ...(api.keyForm && { security: [] }) } };
@@ -73,13 +78,17 @@ function describeKey(form: string) {
   return { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
 }
 
-function describeOperation(each: Route, schemas: NamedSchemas): OpenApiOperation {
+function describeOperation(
+  each: Route,
+  answers: Readonly<Record<number, DocumentedAnswer>>,
+  schemas: NamedSchemas,
+): OpenApiOperation {
   const operation: OpenApiOperation = {
     operationId: each.operationId,
     summary: each.summary,
     parameters: [...pathParameters(each), ...queryParameters(each, schemas), ...headerParameters(each)],
     responses: Object.fromEntries(
-      Object.entries(each.answers).map(([status, answer]) => [status, describeAnswer(answer, schemas)]),
+      Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, schemas)]),
     ),
   };
   if (each.description) operation.description = each.description;

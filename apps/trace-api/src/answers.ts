@@ -1,0 +1,99 @@
+import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema } from "@waymark/http";
+import { upgradePath } from "@waymark/plan";
+import { z } from "zod";
+import { maxSpansPerTrace } from "./spans/trace-room.js";
+import { quotaHeaderNames } from "./usage/trace-quota.js";
+
+/** The answers that follow from a route's input. A route lists its own beside these, or in place of one. */
+export function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
+  return {
+    400: body ? validationFailed : query ? invalidQuery : unknownParameter,
+    401: invalidKey,
+    ...(params?.["trace_id"] !== undefined && { 404: traceNotFound }),
+    ...(takesIdempotencyKey && { 409: requestInProgress, 422: idempotencyKeyReused }),
+  };
+}
+
+export const validationFailed: DocumentedAnswer = {
+  description: "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
+  schema: validationErrorSchema(),
+  example: { error: "Validation failed", fields: { started_at: "Required" } },
+};
+
+export const invalidQuery: DocumentedAnswer = {
+  description: "A query parameter is not one of those allowed; `fields` has a message for each",
+  schema: validationErrorSchema(),
+  example: { error: "Validation failed", fields: { limit: "Must be a whole number from 1 to 200" } },
+};
+
+/** Of operations that have no query parameters. */
+const unknownParameter: DocumentedAnswer = {
+  ...invalidQuery,
+  description: "There are no query parameters",
+  example: { error: "Validation failed", fields: { month: "Unknown parameter; there are none here" } },
+};
+
+const invalidKey: DocumentedAnswer = {
+  description: "The key is missing, malformed, unknown or revoked",
+  schema: errorSchema(),
+  example: { error: "Invalid API key" },
+  headers: ["WWW-Authenticate"],
+};
+
+const traceNotFound: DocumentedAnswer = {
+  description: "There is no such trace, or it belongs to another account",
+  schema: errorSchema(),
+  example: { error: "Trace not found" },
+};
+
+export const spanNotFound: DocumentedAnswer = {
+  description: "There is no such trace (`Trace not found`), or it has no such span",
+  schema: errorSchema(),
+  example: { error: "Span not found" },
+};
+
+export const traceHasNoRoom: DocumentedAnswer = {
+  description: `The trace has ${maxSpansPerTrace.toLocaleString("en")} spans, or would have more with these; or the body is too large`,
+  schema: errorSchema({ limit: z.number() }),
+  example: { error: "Trace has too many spans", limit: maxSpansPerTrace },
+};
+
+/** The header of an answer that was given before; see {@link replayed}. */
+export const replayHeaders = ["Idempotent-Replayed"] as const;
+
+/** Marks the answer of a request that its `Idempotency-Key` told to be a repeated one. */
+export function replayed({ outcome }: { outcome: string }): Readonly<Record<string, string>> {
+  return outcome === "replayed" ? { "Idempotent-Replayed": "true" } : {};
+}
+
+const requestInProgress: DocumentedAnswer = {
+  description: "The first request with this `Idempotency-Key` has no answer yet",
+  schema: errorSchema(),
+  example: { error: "A request with this idempotency key is in progress" },
+  headers: ["Retry-After"],
+};
+
+const idempotencyKeyReused: DocumentedAnswer = {
+  description: "The `Idempotency-Key` was used for a request with another path or body",
+  schema: errorSchema(),
+  example: { error: "Idempotency key was used for another request" },
+};
+
+export const agentLimitReached: DocumentedAnswer = {
+  description: "A Free account has its one agent, and this trace names another",
+  schema: errorSchema({ upgrade_url: z.string() }),
+  example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
+  headers: quotaHeaderNames,
+};
+
+export const traceLimitReached: DocumentedAnswer = {
+  description: "The month's traces are used up",
+  schema: errorSchema({ limit: z.number(), current: z.number(), upgrade_url: z.string() }),
+  example: {
+    error: "Monthly trace limit reached. Upgrade to Pro.",
+    limit: 1000,
+    current: 1000,
+    upgrade_url: upgradePath,
+  },
+  headers: [...quotaHeaderNames, "Retry-After"],
+};
