@@ -27,7 +27,7 @@ export interface TestApp {
   hold(sql: string, values?: unknown[]): Promise<HeldTransaction>;
   /** Waits until a statement of the app waits for a lock that somebody else has. */
   untilLockWaits(): Promise<void>;
-  /** Waits until so many rows wait for a gathered statement. */
+  /** Waits until so many rows wait for a batched statement. */
   untilWaiting(statement: string, rows: number): Promise<void>;
   /**
    * Starts another instance of the app on the same database, with connections of its own.

@@ -20,7 +20,7 @@ import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { createAnswerBudget } from "./answer-budget.js";
 import { describeTraceApi } from "./api.js";
 import { createBodyBudget } from "./body-budget.js";
-import { createGather } from "./gather.js";
+import { createGroupCommitFactory } from "./group-commit.js";
 import { createOnce } from "./idempotency.js";
 import { otlpRouter } from "./otlp/otlp.route.js";
 import { createSpanStore } from "./spans/add-span.query.js";
@@ -56,24 +56,24 @@ export interface AppDeps {
 
 /** The trace service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const gather = createGather(deps.registry);
+  const createGroupCommit = createGroupCommitFactory(deps.registry);
   const refusals = createRefusals(deps.registry);
-  const room = createTraceRoom({ pool: deps.pool, gather });
-  const gathering = { ...deps, gather, room, refusals, once: createOnce() };
+  const room = createTraceRoom({ pool: deps.pool, createGroupCommit });
+  const batching = { ...deps, createGroupCommit, room, refusals, once: createOnce() };
   const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
-  const storing = { ...gathering, createTrace: createTraceStore(gathering), addSpans: createSpanStore(gathering) };
+  const storing = { ...batching, createTrace: createTraceStore(batching), addSpans: createSpanStore(batching) };
   const routes = [
     createTraceRoute(storing),
     addSpanRoute(storing),
     addSpansRoute(storing),
-    changeSpanRoute(gathering),
-    finalizeTraceRoute(gathering),
-    getTraceRoute(gathering),
-    listTracesRoute(gathering),
-    deleteTraceRoute(gathering),
-    listAgentsRoute(gathering),
-    getUsageRoute(gathering),
+    changeSpanRoute(batching),
+    finalizeTraceRoute(batching),
+    getTraceRoute(batching),
+    listTracesRoute(batching),
+    deleteTraceRoute(batching),
+    listAgentsRoute(batching),
+    getUsageRoute(batching),
   ];
   const api = describeTraceApi(routes);
 

@@ -1,5 +1,12 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
+export { createGroupCommit } from "./group-commit/group-commit.js";
+export {
+  type Batched,
+  type CreateGroupCommit,
+  rowIsLocked,
+} from "./group-commit/options.js";
+export type { Refusal } from "./group-commit/waiting-limits.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export {

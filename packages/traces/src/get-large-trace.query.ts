@@ -1,7 +1,7 @@
+import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { createPieceBudget, maxSmallPiece } from "./chunk-budget.js";
-import type { Gather } from "./gather.js";
 import { firstId, ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
 /** Spans of one piece at most. */
@@ -109,14 +109,18 @@ interface Piece {
  * @returns a function whose pieces throw AppError 429 or 503 before the first where too many answers are under way, and 404
  * where the trace is gone
  */
-export function createLargeTraceReader(deps: { pool: pg.Pool; gather: Gather; largeAnswers: LargeAnswers }) {
-  const { pool, gather, largeAnswers } = deps;
+export function createLargeTraceReader(deps: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  largeAnswers: LargeAnswers;
+}) {
+  const { pool, createGroupCommit, largeAnswers } = deps;
   const budget = createPieceBudget();
-  const readPiece = gather<PieceToRead, Piece | undefined>({
+  const readPiece = createGroupCommit<PieceToRead, Piece | undefined>({
     name: "read-large-trace",
     run: (pieces) => Promise.all(pieces.map((piece) => readPieceOf(pool, piece))),
     maxInFlight: maxPiecesInFlight,
-    maxInFlightPerAccount: maxPiecesPerAccount,
+    maxInFlightPerOwner: maxPiecesPerAccount,
     maxRows: 1,
   });
 

@@ -71,8 +71,8 @@ export type ReadTrace = (trace: TraceToRead) => Promise<string | AsyncIterable<s
 
 /** Reads traces with their spans: small ones together, and each large one apart and in pieces. */
 export function createTraceReader(deps: Parameters<typeof createLargeTraceReader>[0]): ReadTrace {
-  const { pool, gather } = deps;
-  const readSmall = gather<TraceToRead, { json: string | null } | undefined>({
+  const { pool, createGroupCommit } = deps;
+  const readSmall = createGroupCommit<TraceToRead, { json: string | null } | undefined>({
     name: "read-trace",
     run: (traces) => readTraces(pool, traces),
     maxInFlight: maxReadsInFlight,

@@ -1,11 +1,11 @@
 import { principalOf } from "@waymark/auth";
+import type { CreateGroupCommit } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/fields";
 import { named, route } from "@waymark/http";
 import { type AgentPage, type AgentsToList, listAgents, maxTraces } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
@@ -49,12 +49,20 @@ const querySchema = z
   .superRefine(checkRange);
 
 /** `GET /agents`: an account's agents by id, with their traces of a range of time by status. */
-export function listAgentsRoute({ pool, gather, now }: { pool: pg.Pool; gather: Gather; now(): Date }) {
-  const readPage = gather<AgentsToList, AgentPage | undefined>({
+export function listAgentsRoute({
+  pool,
+  createGroupCommit,
+  now,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  now(): Date;
+}) {
+  const readPage = createGroupCommit<AgentsToList, AgentPage | undefined>({
     name: "list-agents",
     run: (queries) => Promise.all(queries.map((query) => listAgents(pool, query))),
     maxInFlight: maxPagesInFlight,
-    maxInFlightPerAccount: maxPagesPerAccount,
+    maxInFlightPerOwner: maxPagesPerAccount,
     maxWaitingRows: maxPagesWaiting,
     maxRows: 1,
   });

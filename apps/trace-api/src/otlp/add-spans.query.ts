@@ -1,7 +1,6 @@
-import { binaryArray } from "@waymark/database";
+import { binaryArray, type CreateGroupCommit } from "@waymark/database";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
 import { maxSpansPerStatement } from "../spans/add-span.query.js";
 import { ownBytes } from "./trace-group.js";
 
@@ -64,9 +63,15 @@ const insertOtlpSpansSql = `
   SELECT place::int, place IN (SELECT place FROM full_traces) FROM found`;
 
 /** Adds spans to traces, each with its resource and scope. */
-export function createOtlpSpanStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
+export function createOtlpSpanStore({
+  pool,
+  createGroupCommit,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+}) {
   const known = new Set<string>();
-  const add = gather<RowToAdd, OtlpSpansResult>({
+  const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
     name: "add-otlp-spans",
     run: (requests) => insertSpans(pool, requests),
     maxRows: maxSpansPerStatement,

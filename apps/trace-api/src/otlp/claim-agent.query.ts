@@ -1,9 +1,8 @@
-import { withTransaction } from "@waymark/database";
+import { type CreateGroupCommit, withTransaction } from "@waymark/database";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { KnownAgents } from "../agents/known-agents.js";
 import { settleAgent } from "../agents/settle-agent.query.js";
-import type { Gather } from "../gather.js";
 import { findAgent, lockAgentsSql } from "../traces/create-trace.query.js";
 
 /** An agent that a trace which exists already turns out to be of. */
@@ -19,13 +18,16 @@ const insertAgentSql = `
   ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE a.is_provisional`;
 
 /** Claims agents within the plan's limit, exactly, as creating a trace does; false where the limit refuses one. */
-export function createAgentClaim({ pool, gather }: { pool: pg.Pool; gather: Gather }, known: KnownAgents) {
-  const claimWithin = gather<AgentToClaim & { maxAgents: number }, boolean>({
+export function createAgentClaim(
+  { pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit },
+  known: KnownAgents,
+) {
+  const claimWithin = createGroupCommit<AgentToClaim & { maxAgents: number }, boolean>({
     name: "claim-agent",
     run: (rows) => Promise.all(rows.map((row) => claimAlone(pool, row))),
     maxRows: 1,
     maxInFlight: 2,
-    maxInFlightPerAccount: 1,
+    maxInFlightPerOwner: 1,
   });
   return async (input: AgentToClaim): Promise<boolean> => {
     if (known.has(input.accountId, input.agentId)) return true;

@@ -1,6 +1,5 @@
-import { withTransaction } from "@waymark/database";
+import { type CreateGroupCommit, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
 import { insertTraces, lockAgentsSql, readUsage, unlessLocked } from "../traces/create-trace.query.js";
 import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 
@@ -21,13 +20,19 @@ export interface UnsettledTrace {
  * becomes the account's provisional one, unless there is one already. Under the lock that claims take, so that none is
  * settled meanwhile; of an account one at a time.
  */
-export function createUnsettledStore({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<TraceToCreate, UnsettledTrace>({
+export function createUnsettledStore({
+  pool,
+  createGroupCommit,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+}) {
+  return createGroupCommit<TraceToCreate, UnsettledTrace>({
     name: "create-unsettled-trace",
     run: (rows) => Promise.all(rows.map((row) => createUnsettled(pool, row))),
     maxRows: 1,
     maxInFlight: 2,
-    maxInFlightPerAccount: 1,
+    maxInFlightPerOwner: 1,
   });
 }
 

@@ -1,8 +1,8 @@
+import type { Batched, CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { KnownAgents } from "../agents/known-agents.js";
-import type { Gather, Gathered } from "../gather.js";
 import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 import type { AgentBook } from "./agent-book.js";
 import { createAgentClaim } from "./claim-agent.query.js";
@@ -14,9 +14,9 @@ import { isRoot, type TraceGroup } from "./trace-group.js";
 export interface EnsureTraceDeps {
   pool: pg.Pool;
   createTrace(trace: TraceToCreate): Promise<CreateTraceResult>;
-  gather: Gather;
+  createGroupCommit: CreateGroupCommit;
   uuid(): string;
-  findTraces: Gathered<OtlpTracesToFind, FoundTrace[]>;
+  findTraces: Batched<OtlpTracesToFind, FoundTrace[]>;
   /** Agents that count. */
   knownAgents: KnownAgents;
 }

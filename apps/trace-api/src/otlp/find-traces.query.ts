@@ -1,5 +1,5 @@
+import type { CreateGroupCommit } from "@waymark/database";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
 
 /** Traces of an account by OpenTelemetry's ids, in hexadecimal. */
 export interface OtlpTracesToFind {
@@ -45,8 +45,14 @@ type FoundRow = [
 ];
 
 /** Finds traces, in the order of their ids. */
-export function createTraceFinder({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<OtlpTracesToFind, FoundTrace[]>({
+export function createTraceFinder({
+  pool,
+  createGroupCommit,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+}) {
+  return createGroupCommit<OtlpTracesToFind, FoundTrace[]>({
     name: "find-otlp-trace",
     run: (requests) => findTraces(pool, requests),
     maxInFlight: 2,

@@ -1,6 +1,6 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
+import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
-import { type Gather, rowIsLocked } from "../gather.js";
 
 /** What a span decides about its trace: a root everything, another span a name, an agent and a start until a root comes. */
 export interface TraceToSettle {
@@ -64,8 +64,14 @@ const settleUnlocked = { name: "settle-otlp-traces", text: settleTracesSql("SKIP
 const settleLocked = { name: "settle-locked-otlp-traces", text: settleTracesSql("") };
 
 /** Settles traces; each result says whether the alert with the given id is new. */
-export function createTraceSettler({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<TraceToSettle, boolean>({
+export function createTraceSettler({
+  pool,
+  createGroupCommit,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+}) {
+  return createGroupCommit<TraceToSettle, boolean>({
     name: "settle-otlp-trace",
     run: (traces) => settleTraces(pool, settleUnlocked, traces),
     // A trace that was deleted while the statement waited for its lock gets no alert.

@@ -1,7 +1,6 @@
-import { binaryArray } from "@waymark/database";
+import { binaryArray, type CreateGroupCommit } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
 import { type KeyRefusal, keyStateSql } from "../idempotency.js";
 import type { NewSpan } from "./span.schema.js";
 import type { TraceRoom } from "./trace-room.js";
@@ -72,8 +71,16 @@ const insertSpansOnceSql = `
 const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
 /** Adds the spans of requests to traces that have room for them. */
-export function createSpanStore({ pool, gather, room }: { pool: pg.Pool; gather: Gather; room: TraceRoom }) {
-  const addSpans = gatherSpans({ pool, gather });
+export function createSpanStore({
+  pool,
+  createGroupCommit,
+  room,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  room: TraceRoom;
+}) {
+  const addSpans = batchSpans({ pool, createGroupCommit });
   return async function addWithinRoom(request: SpansToAdd): Promise<AddSpansResult> {
     const taken = room.take(request.accountId, request.traceId, request.spans.length);
     if (taken === true || (await taken)) return addSpans(request);
@@ -96,8 +103,8 @@ async function findEarlier(
   return stored.request_hash.equals(requestHash) ? { outcome: "replayed", ids: stored.ids } : { outcome: "key_reused" };
 }
 
-function gatherSpans({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<SpansToAdd, AddSpansResult>({
+function batchSpans({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
+  return createGroupCommit<SpansToAdd, AddSpansResult>({
     name: "add-span",
     run: (requests) => (requests[0]?.idempotency ? insertSpansOnce(pool, requests) : insertSpans(pool, requests)),
     maxRows: maxSpansPerStatement,

@@ -1,5 +1,5 @@
+import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
-import { type Gather, rowIsLocked } from "../gather.js";
 import type { SpanChange } from "./span.schema.js";
 
 /** A change of a span. */
@@ -51,8 +51,14 @@ const changeUnlocked = { name: "change-spans", text: changeSpansSql("SKIP LOCKED
 const changeLocked = { name: "change-locked-spans", text: changeSpansSql("") };
 
 /** Changes spans of traces. */
-export function createSpanChanger({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<SpanToChange, ChangeSpanResult>({
+export function createSpanChanger({
+  pool,
+  createGroupCommit,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+}) {
+  return createGroupCommit<SpanToChange, ChangeSpanResult>({
     name: "change-span",
     run: (changes) => changeSpans(pool, changeUnlocked, changes),
     // A span that was deleted while its lock was waited for is not there any more.

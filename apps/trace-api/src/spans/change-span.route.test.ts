@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGather } from "../gather.js";
+import { createGroupCommitFactory } from "../group-commit.js";
 import { createSpanChanger } from "./change-span.query.js";
 
 const unknownId = "00000000-0000-7000-8000-000000000000";
@@ -66,7 +66,10 @@ describe("PATCH /api/v1/traces/:trace_id/spans/:span_id", () => {
     it("applies changes of one span in the order they came, and of others beside them", async () => {
       const account = await test.makeAccount("pro");
       const spans = await Promise.all([makeSpan(account), makeSpan(account)]);
-      const change = createSpanChanger({ pool: test.pool, gather: createGather(new Registry()) });
+      const change = createSpanChanger({
+        pool: test.pool,
+        createGroupCommit: createGroupCommitFactory(new Registry()),
+      });
       await Promise.all(
         Array.from({ length: 40 }, (_, n) => {
           const { traceId = "", spanId = "" } = spans[n % 2] ?? {};

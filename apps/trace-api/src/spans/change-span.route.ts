@@ -1,17 +1,16 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
+import { type CreateGroupCommit, isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
 import { spanNotFound } from "../answers.js";
-import type { Gather } from "../gather.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { createSpanChanger } from "./change-span.query.js";
 import { spanChangeSchema } from "./span.schema.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so that a step is visible while it runs. */
-export function changeSpanRoute(deps: { pool: pg.Pool; gather: Gather }) {
+export function changeSpanRoute(deps: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   const changeSpan = createSpanChanger(deps);
   return route({
     method: "patch",

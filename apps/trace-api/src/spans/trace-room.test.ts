@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
 import { spanBody, useApp } from "../app.fixture.js";
-import { createGather } from "../gather.js";
+import { createGroupCommitFactory } from "../group-commit.js";
 import { createTraceRoom, maxSpansPerTrace } from "./trace-room.js";
 
 describe("the spans of a trace", () => {
@@ -15,7 +15,8 @@ describe("the spans of a trace", () => {
        SELECT $1, $2, gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, $3::int)`,
       [accountId, traceId, spans],
     );
-  const makeRoom = (max: number) => createTraceRoom({ pool: test.pool, gather: createGather(new Registry()) }, max);
+  const makeRoom = (max: number) =>
+    createTraceRoom({ pool: test.pool, createGroupCommit: createGroupCommitFactory(new Registry()) }, max);
 
   it("are 100,000 at most: 413 with the limit for one more and for a batch, whose key stays free", async () => {
     const account = await test.makeAccount("pro");

@@ -1,6 +1,6 @@
+import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import type { Gather } from "../gather.js";
 
 /** Spans of one trace at most: what a run of an agent has a hundred times over, and what one read can still give back. */
 export const maxSpansPerTrace = 100_000;
@@ -63,9 +63,12 @@ export function traceFull(): AppError {
  * not know of each other's spans in between, so that a trace may end up with 1,000 spans for each instance above the limit,
  * and with those that were on their way to the database during a count.
  */
-export function createTraceRoom(deps: { pool: pg.Pool; gather: Gather }, max = maxSpansPerTrace): TraceRoom {
+export function createTraceRoom(
+  deps: { pool: pg.Pool; createGroupCommit: CreateGroupCommit },
+  max = maxSpansPerTrace,
+): TraceRoom {
   const rooms = new Map<string, Room>();
-  const countSpans = gatherCounts(deps, max);
+  const countSpans = batchCounts(deps, max);
 
   function remember(name: string, room: Room): Room {
     if (rooms.size >= maxTraces) rooms.delete(rooms.keys().next().value ?? "");
@@ -113,8 +116,11 @@ function unseenRoom(): Room {
   return { spans: 0, uncountedLeft: 0, countedAt: Number.NEGATIVE_INFINITY, counting: undefined };
 }
 
-function gatherCounts({ pool, gather }: { pool: pg.Pool; gather: Gather }, max: number) {
-  return gather<{ accountId: string; traceId: string }, number>({
+function batchCounts(
+  { pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit },
+  max: number,
+) {
+  return createGroupCommit<{ accountId: string; traceId: string }, number>({
     name: "count-spans",
     maxInFlight: 2,
     maxRows: maxTracesPerStatement,

@@ -1,8 +1,7 @@
-import { binaryArray, withTransaction } from "@waymark/database";
+import { binaryArray, type CreateGroupCommit, rowIsLocked, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import { createKnownAgents } from "../agents/known-agents.js";
 import { settleAgent } from "../agents/settle-agent.query.js";
-import { type Gather, rowIsLocked } from "../gather.js";
 import type { TraceRoom } from "../spans/trace-room.js";
 import { insertTracesOnce } from "./create-trace-once.query.js";
 import {
@@ -79,9 +78,17 @@ interface AccountAnswer {
 }
 
 /** Creates traces, each with its agent and its place in the month, exactly within the plan's limits. */
-export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather: Gather; room: TraceRoom }) {
+export function createTraceStore({
+  pool,
+  createGroupCommit,
+  room,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  room: TraceRoom;
+}) {
   const knownAgents = createKnownAgents();
-  const insertGathered = gather<TraceRow, CreateTraceResult | undefined>({
+  const insertTogether = createGroupCommit<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
     run: (rows) => insertTraces(pool, rows, "SKIP LOCKED"),
     runLocked: async (rows) => (await insertTraces(pool, rows, "")).map(unlessLocked),
@@ -89,27 +96,27 @@ export function createTraceStore({ pool, gather, room }: { pool: pg.Pool; gather
     kindOf: ({ month, plan, idempotency }) => `${month} ${plan.tracesPerMonth} ${idempotency !== undefined}`,
   });
 
-  const insertAlone = gather<TraceRow, CreateTraceResult | undefined>({
+  const insertAlone = createGroupCommit<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace-alone",
     run: async (rows) => (await insertTraces(pool, rows, "")).map(unlessLocked),
     bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
     maxRows: 1,
     maxInFlight: 2,
-    maxInFlightPerAccount: 1,
+    maxInFlightPerOwner: 1,
   });
 
-  const claimAgent = gather<TraceToCreate & { maxAgents: number }, CreateTraceResult>({
+  const claimAgent = createGroupCommit<TraceToCreate & { maxAgents: number }, CreateTraceResult>({
     name: "create-trace-of-new-agent",
     run: (rows) => Promise.all(rows.map((row) => claimAgentAlone(pool, row, row.maxAgents))),
     bytesOf: ({ trace }) => trace.metadata?.text.length ?? 0,
     maxRows: 1,
     maxInFlight: 2,
-    maxInFlightPerAccount: 1,
+    maxInFlightPerOwner: 1,
   });
 
-  /** Of an account whose month has room for some of its gathered traces, each is decided by itself. */
+  /** Of an account whose month has room for some of a batch of its traces, each is decided by itself. */
   async function insert(row: TraceRow): Promise<CreateTraceResult> {
-    const result = (await insertGathered(row)) ?? (await insertAlone(row));
+    const result = (await insertTogether(row)) ?? (await insertAlone(row));
     return result ?? { outcome: "trace_limit", used: await readUsage(pool, row) };
   }
 

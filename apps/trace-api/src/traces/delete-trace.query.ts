@@ -1,12 +1,12 @@
+import type { CreateGroupCommit } from "@waymark/database";
 import { firstId } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Gather } from "../gather.js";
 
 /** Spans that one statement deletes: a few tens of milliseconds, whatever the trace has. */
 const maxSpansPerStatement = 5_000;
 /** Statements in flight, one of each account, so that deleting leaves connections to others. */
-const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerAccount: 1, maxWaitingRows: 200 } as const;
+const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
 
 /**
  * Removes a trace with its contexts and the mails still owed for it, all or nothing; its spans are not found from then on. An
@@ -59,7 +59,7 @@ interface SpansToDelete {
 
 export interface DeleteTraceDeps {
   pool: pg.Pool;
-  gather: Gather;
+  createGroupCommit: CreateGroupCommit;
   log: Logger;
 }
 
@@ -68,8 +68,11 @@ export interface DeleteTraceDeps {
  * @param pieceSpans spans of one piece at most
  * @returns a function that gives false where the account has no trace with the id; it clears what an earlier one left
  */
-export function createTraceDeleter({ pool, gather, log }: DeleteTraceDeps, pieceSpans = maxSpansPerStatement) {
-  const deleteTrace = gather<Omit<SpansToDelete, "after">, boolean>({
+export function createTraceDeleter(
+  { pool, createGroupCommit, log }: DeleteTraceDeps,
+  pieceSpans = maxSpansPerStatement,
+) {
+  const deleteTrace = createGroupCommit<Omit<SpansToDelete, "after">, boolean>({
     name: "delete-trace",
     run: (traces) =>
       Promise.all(
@@ -80,7 +83,7 @@ export function createTraceDeleter({ pool, gather, log }: DeleteTraceDeps, piece
       ),
     ...lanes,
   });
-  const deleteSpans = gather<SpansToDelete, string | null>({
+  const deleteSpans = createGroupCommit<SpansToDelete, string | null>({
     name: "delete-spans",
     run: (pieces) =>
       Promise.all(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createLogger } from "@waymark/service";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGather } from "../gather.js";
+import { createGroupCommitFactory } from "../group-commit.js";
 import { createTraceDeleter } from "./delete-trace.query.js";
 
 describe("DELETE /api/v1/traces/:trace_id", () => {
@@ -95,7 +95,10 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
       const log = createLogger({ service: "trace-api", level: "silent" });
       return {
         registry,
-        remove: createTraceDeleter({ pool: test.pool, gather: createGather(registry), log }, pieceSpans),
+        remove: createTraceDeleter(
+          { pool: test.pool, createGroupCommit: createGroupCommitFactory(registry), log },
+          pieceSpans,
+        ),
       };
     };
 

@@ -1,6 +1,6 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
+import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
-import { type Gather, rowIsLocked } from "../gather.js";
 import type { FinalTrace } from "./trace.schema.js";
 
 /** A change of a trace, and the alert that it may bring. */
@@ -51,8 +51,8 @@ const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("SKI
 const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("") };
 
 /** Changes traces of accounts. */
-export function createFinalizer({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  return gather<TraceToFinalize, FinalizeResult>({
+export function createFinalizer({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
+  return createGroupCommit<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
     run: (changes) => finalizeTraces(pool, finalizeUnlocked, changes),
     // A trace that was deleted while its lock was waited for is not there any more.

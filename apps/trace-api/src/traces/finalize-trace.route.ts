@@ -1,11 +1,11 @@
 import { canAlert } from "@waymark/alerts";
 import { principalOf } from "@waymark/auth";
+import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
-import type { Gather } from "../gather.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
@@ -13,7 +13,7 @@ import { finalTraceSchema } from "./trace.schema.js";
 
 interface FinalizeTraceDeps {
   pool: pg.Pool;
-  gather: Gather;
+  createGroupCommit: CreateGroupCommit;
   alerts: AlertQueue;
   uuid(): string;
 }

@@ -6,7 +6,7 @@ import { createRefusals, createShares } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGather } from "../gather.js";
+import { createGroupCommitFactory } from "../group-commit.js";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);
 
@@ -27,7 +27,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
     const registry = new Registry();
     return createTraceReader({
       pool: test.pool,
-      gather: createGather(registry),
+      createGroupCommit: createGroupCommitFactory(registry),
       largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
     });
   };

@@ -1,11 +1,11 @@
 import { principalOf } from "@waymark/auth";
+import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { createShares, named, type Refusals, route } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits, spanStatuses, traceStatuses } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
-import type { Gather } from "../gather.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
@@ -54,8 +54,20 @@ const readTraceSchema = named(
 );
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
-export function getTraceRoute({ pool, gather, refusals }: { pool: pg.Pool; gather: Gather; refusals: Refusals }) {
-  const readTrace = createTraceReader({ pool, gather, largeAnswers: createShares(largeAnswerLimits, refusals) });
+export function getTraceRoute({
+  pool,
+  createGroupCommit,
+  refusals,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  refusals: Refusals;
+}) {
+  const readTrace = createTraceReader({
+    pool,
+    createGroupCommit,
+    largeAnswers: createShares(largeAnswerLimits, refusals),
+  });
   return route({
     method: "get",
     path: "/traces/:trace_id",

@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { isUuid } from "@waymark/database";
+import { type CreateGroupCommit, isUuid } from "@waymark/database";
 import { parseTimestamp, textField } from "@waymark/fields";
 import { asParameter, named, route } from "@waymark/http";
 import {
@@ -15,7 +15,6 @@ import {
 } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import type { Gather } from "../gather.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
 
 const timestamp = z.string().meta({ format: "date-time" });
@@ -77,12 +76,12 @@ const querySchema = z
   .superRefine(checkRange);
 
 /** `GET /traces`: an account's traces, newest first, by page; all filters are optional. */
-export function listTracesRoute({ pool, gather }: { pool: pg.Pool; gather: Gather }) {
-  const readPage = gather<TracesToFind, TracePage>({
+export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
+  const readPage = createGroupCommit<TracesToFind, TracePage>({
     name: "list-traces",
     run: (queries) => Promise.all(queries.map((query) => listTraces(pool, query))),
     maxInFlight: maxPagesInFlight,
-    maxInFlightPerAccount: maxPagesPerAccount,
+    maxInFlightPerOwner: maxPagesPerAccount,
     maxWaitingRows: maxPagesWaiting,
     maxRows: 1,
   });

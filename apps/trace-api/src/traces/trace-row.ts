@@ -1,6 +1,6 @@
+import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
-import { rowIsLocked } from "../gather.js";
 import type { KeyRefusal } from "../idempotency.js";
 import type { NewTrace } from "./trace.schema.js";
 

@@ -1,10 +1,10 @@
 import { principalOf } from "@waymark/auth";
+import type { CreateGroupCommit } from "@waymark/database";
 import { named, route } from "@waymark/http";
 import { planIds, planOf, utcMonth } from "@waymark/plan";
 import { getUsage } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import type { Gather } from "../gather.js";
 import { remainingTraces } from "./trace-quota.js";
 
 const usageSchema = named(
@@ -24,12 +24,20 @@ const usageSchema = named(
 );
 
 /** `GET /usage`: what an account's plan allows, and what is used of it. */
-export function getUsageRoute({ pool, gather, now }: { pool: pg.Pool; gather: Gather; now(): Date }) {
-  const readUsage = gather<{ accountId: string; month: string }, Awaited<ReturnType<typeof getUsage>>>({
+export function getUsageRoute({
+  pool,
+  createGroupCommit,
+  now,
+}: {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  now(): Date;
+}) {
+  const readUsage = createGroupCommit<{ accountId: string; month: string }, Awaited<ReturnType<typeof getUsage>>>({
     name: "get-usage",
     run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
     maxInFlight: 2,
-    maxInFlightPerAccount: 1,
+    maxInFlightPerOwner: 1,
     maxRows: 1,
   });
   return route({

@@ -1,20 +1,20 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { createUuidV7 } from "@waymark/database";
+import { createUuidV7, rowIsLocked } from "@waymark/database";
 import type { TraceStatus } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
-import { createGather, rowIsLocked } from "./gather.js";
+import { createGroupCommitFactory } from "./group-commit.js";
 import { createFinalizer } from "./traces/finalize-trace.query.js";
 
 const unknownTrace = "00000000-0000-7000-8000-000000000000";
 
-describe("gathered writes", () => {
+describe("group commits", () => {
   // A lock that a test holds must outlast a hundred requests on a busy machine.
   const test = useApp({ lockTimeoutMs: 5_000 });
   const uuid = createUuidV7();
 
-  /** Rows and statements of a gathered statement so far. */
+  /** Rows and statements of a batched statement so far. */
   const counted = async (statement: string) => {
     const metric = await test.registry.getSingleMetric("waymark_rows_per_statement")?.get();
     const sample = (suffix: string) =>
@@ -89,7 +89,7 @@ describe("gathered writes", () => {
   it("apply changes of one trace in the order they came", async () => {
     const account = await test.makeAccount("pro");
     const traceId = await account.makeTrace();
-    const finalize = createFinalizer({ pool: test.pool, gather: createGather(new Registry()) });
+    const finalize = createFinalizer({ pool: test.pool, createGroupCommit: createGroupCommitFactory(new Registry()) });
     const statuses: TraceStatus[] = ["error", "success", "error", "error", "timeout", "running", "error"];
     const results = await Promise.all(
       statuses.map((status) => {
@@ -162,7 +162,7 @@ describe("gathered writes", () => {
         letGo = resolve;
       });
       const registry = new Registry();
-      const add = createGather(registry)<Item, void>({
+      const add = createGroupCommitFactory(registry)<Item, void>({
         name: "held",
         run: async (rows) => {
           statements.push([...rows]);
@@ -252,10 +252,10 @@ describe("gathered writes", () => {
     it("leave statements free for others where one account may have so many in flight", async () => {
       const running: string[] = [];
       const ends: (() => void)[] = [];
-      const add = createGather(new Registry())<{ accountId: string }, void>({
+      const add = createGroupCommitFactory(new Registry())<{ accountId: string }, void>({
         name: "lanes",
         maxInFlight: 3,
-        maxInFlightPerAccount: 2,
+        maxInFlightPerOwner: 2,
         maxRows: 1,
         run: async ([row]) => {
           running.push(row?.accountId ?? "");
@@ -282,7 +282,7 @@ describe("gathered writes", () => {
     const isUnlocked = new Promise<void>((resolve) => {
       unlock = resolve;
     });
-    const add = createGather(new Registry())<{ accountId: string; target: string; n: number }, string>({
+    const add = createGroupCommitFactory(new Registry())<{ accountId: string; target: string; n: number }, string>({
       name: "lockable",
       targetOf: ({ target }) => target,
       run: async (rows) =>
@@ -310,9 +310,9 @@ describe("gathered writes", () => {
   });
 
   it("count a row as what it carries: 1,000 to a statement but for one alone, and 12,500 of an account that wait", async () => {
-    const gather = createGather(new Registry());
+    const createGroupCommit = createGroupCommitFactory(new Registry());
     const statements: number[][] = [];
-    const add = gather<{ accountId: string; count: number }, void>({
+    const add = createGroupCommit<{ accountId: string; count: number }, void>({
       name: "counted",
       run: async (rows) => {
         await test.pool.query("SELECT pg_sleep(0.005)");
@@ -330,9 +330,9 @@ describe("gathered writes", () => {
   });
 
   it("refuse rows beyond 8 MiB of an account's JSON that wait, and put at most 1 MiB into a statement", async () => {
-    const gather = createGather(new Registry());
+    const createGroupCommit = createGroupCommitFactory(new Registry());
     const statements: number[] = [];
-    const add = gather<{ accountId: string; bytes: number }, void>({
+    const add = createGroupCommit<{ accountId: string; bytes: number }, void>({
       name: "large",
       run: async (rows) => {
         await test.pool.query("SELECT pg_sleep(0.005)");

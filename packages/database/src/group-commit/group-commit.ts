@@ -1,0 +1,119 @@
+import { FairQueue, type WaitingRow } from "./fair-queue.js";
+import { type BatchOptions, type GroupCommitOptions, rowIsLocked } from "./options.js";
+import { splitFailed } from "./split-failed.js";
+import { findRefusal, type WaitingLimits, waitingLimitsOf } from "./waiting-limits.js";
+
+/** Above this the cost per row hardly falls, and rows wait longer for the statement. */
+const maxRowsPerStatement = 256;
+/** A row with more opaque JSON goes out alone. */
+const maxBytesPerStatement = 1_048_576;
+/** Statements of one kind that may wait for locks: each occupies a connection. */
+const maxLockWaits = 2;
+
+/** Runs rows in batches. */
+export interface GroupCommit<Row, Result> {
+  /**
+   * Adds a row to the next batch.
+   * @returns the row's own result, once its statement is committed
+   * @throws the error of `refuse` where the queue has no capacity, or the error of the row's statement
+   */
+  add(row: Row): Promise<Result>;
+  /** Rows that no statement has taken yet. */
+  readonly waitingRows: number;
+}
+
+/**
+ * Commits rows in groups: rows that arrive while a statement is in flight go out together in the next one, in turns
+ * between owners ({@link FairQueue}). No timer: a single row is sent immediately. After a failure the rows are tried
+ * again in smaller batches, down to single rows.
+ */
+export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, Result>): GroupCommit<Row, Result> {
+  return new BatchQueue(options);
+}
+
+class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
+  private readonly waiting: FairQueue<Row, Result>;
+  /** Rows that wait for locks, apart from all others. */
+  private readonly locked: BatchQueue<Row, Result> | undefined;
+  /** Targets of the rows that wait for locks: their later changes stay in `waiting`. */
+  private readonly lockedTargets = new Set<string>();
+  private readonly limits: WaitingLimits;
+  private inFlight = 0;
+
+  constructor(private readonly options: GroupCommitOptions<Row, Result>) {
+    const { maxRows = maxRowsPerStatement, maxInFlightPerOwner = Number.POSITIVE_INFINITY } = options;
+    this.waiting = new FairQueue({ maxRows, maxBytes: maxBytesPerStatement, maxInFlightPerOwner });
+    this.limits = waitingLimitsOf(options.maxWaitingRows);
+    const { runLocked, ...others } = options;
+    if (!runLocked) return;
+    const kindOf = (row: Row) => `${options.ownerOf(row)} ${options.kindOf?.(row)}`;
+    this.locked = new BatchQueue({ ...others, run: runLocked, kindOf, maxInFlight: maxLockWaits });
+  }
+
+  get waitingRows(): number {
+    return this.waiting.rows + (this.locked?.waitingRows ?? 0);
+  }
+
+  add(row: Row): Promise<Result> {
+    const { ownerOf, bytesOf, countOf, kindOf, targetOf, maxInFlight = 1 } = this.options;
+    const bytes = bytesOf?.(row) ?? 0;
+    const count = countOf?.(row) ?? 1;
+    const owner = this.waiting.ownerOf(ownerOf(row));
+    const refusal = findRefusal(this.limits, owner, this.waiting, count, bytes);
+    if (refusal) return Promise.reject(this.options.refuse(refusal));
+    return new Promise((resolve, reject) => {
+      const [kind, target] = [kindOf?.(row), targetOf?.(row)];
+      this.waiting.add({ row, count, bytes, kind, target, owner, isTaken: false, resolve, reject });
+      if (this.inFlight < maxInFlight) this.start();
+    });
+  }
+
+  private start(): void {
+    this.inFlight++;
+    // At the end of this turn of the event loop, so that rows read from the sockets together go out together.
+    setImmediate(() => void this.run());
+  }
+
+  private async run(): Promise<void> {
+    for (let batch = this.take(); batch.length > 0; batch = this.take()) {
+      await this.settle(batch, this.options.run);
+      for (const { owner } of batch) owner.inFlight--;
+    }
+    this.inFlight--;
+  }
+
+  private take(): WaitingRow<Row, Result>[] {
+    return this.waiting.rows === 0 ? [] : this.waiting.take(this.lockedTargets);
+  }
+
+  private async settle(
+    batch: readonly WaitingRow<Row, Result>[],
+    run: BatchOptions<Row, Result>["run"],
+  ): Promise<void> {
+    let results: readonly (Result | typeof rowIsLocked)[];
+    try {
+      this.options.observe?.(batch.reduce((sum, { count }) => sum + count, 0));
+      results = await run(batch.map(({ row }) => row));
+    } catch (error) {
+      const parts = splitFailed(batch, error);
+      if (parts.length > 1) await Promise.all(parts.map((part) => this.settle(part, run)));
+      else for (const { reject } of batch) reject(error);
+      return;
+    }
+    batch.forEach((entry, index) => {
+      const result = results[index];
+      if (result === rowIsLocked) void this.waitForLock(entry);
+      else entry.resolve(result as Result);
+    });
+  }
+
+  /** The statement that found the row locked does not wait for this. */
+  private async waitForLock({ row, target, resolve, reject }: WaitingRow<Row, Result>): Promise<void> {
+    if (!this.locked) throw new Error(`${this.options.name} has no runLocked`);
+    if (target !== undefined) this.lockedTargets.add(target);
+    await this.locked.add(row).then(resolve, reject);
+    if (target === undefined) return;
+    this.lockedTargets.delete(target);
+    if (this.waiting.rows > 0 && this.inFlight < (this.options.maxInFlight ?? 1)) this.start();
+  }
+}

@@ -1,0 +1,51 @@
+import type { Refusal } from "./waiting-limits.js";
+
+/** The result of a row that `run` left alone because another transaction has locked it. */
+export const rowIsLocked = Symbol("the row is locked");
+
+/** How the rows of one statement are batched. */
+export interface BatchOptions<Row, Result> {
+  /** Names the statement in metrics and refusals. */
+  name: string;
+  /** Runs one statement for all rows, wholly or not at all. Returns the results in the order of the rows. */
+  run(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
+  /**
+   * Does the same for locked rows of one owner and waits for the locks. With it, `run` must not wait for a lock, so that
+   * a locked row delays no other.
+   */
+  runLocked?(rows: readonly Row[]): Promise<readonly Result[]>;
+  /** Statements in flight at most; default 1. With more than one, {@link targetOf} keeps no order. */
+  maxInFlight?: number;
+  /** Rows of one owner in flight at most, for slow statements of one row; default no limit. */
+  maxInFlightPerOwner?: number;
+  /** Rows per statement at most, except a row that counts as more by itself; default 256. */
+  maxRows?: number;
+  /** Rows that may wait, a quarter of them of one owner; default 2,000. */
+  maxWaitingRows?: number;
+  /** How many rows a row counts as, for requests that bring several; default 1. */
+  countOf?(row: Row): number;
+  /** Size of the opaque JSON of a row, in UTF-16 code units; default 0. */
+  bytesOf?(row: Row): number;
+  /** A statement takes rows of one kind only. */
+  kindOf?(row: Row): string;
+  /** The thing that a row changes. Two changes of one thing go into separate statements, in the order of arrival. */
+  targetOf?(row: Row): string;
+}
+
+/** The same with everything that depends on the service. */
+export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Result> {
+  /** The tenant with a share of the queue and of each statement, such as an account. */
+  ownerOf(row: Row): string;
+  /** Makes the error of a row that the queue has no capacity for. */
+  refuse(refusal: Refusal): Error;
+  /** Receives the number of rows of each statement before it runs. */
+  observe?(rows: number): void;
+}
+
+/** Adds a row to the next batch and resolves with the row's own result. */
+export type Batched<Row, Result> = (row: Row) => Promise<Result>;
+
+/** A service's `createGroupCommit` for rows that accounts own, with its refusals and metrics filled in. */
+export type CreateGroupCommit = <Row extends { readonly accountId: string }, Result>(
+  options: BatchOptions<Row, Result>,
+) => Batched<Row, Result>;

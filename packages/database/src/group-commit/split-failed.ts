@@ -1,0 +1,23 @@
+import { isDatabaseUnavailable } from "../unavailable.js";
+import type { Owner, WaitingRow } from "./fair-queue.js";
+
+/**
+ * Splits a failed batch for the next attempt: by owner, then row by row, so that a bad row fails alone. Rows of one owner
+ * whose lock timed out stay together, because each of them would wait for that lock again.
+ * @returns the batch itself where another attempt is useless, such as with a database that is down
+ */
+export function splitFailed<Row, Result>(
+  batch: readonly WaitingRow<Row, Result>[],
+  error: unknown,
+): readonly (readonly WaitingRow<Row, Result>[])[] {
+  const isLocked = (error as { code?: unknown } | null)?.code === "55P03";
+  if (isDatabaseUnavailable(error) && !isLocked) return [batch];
+  const byOwner = new Map<Owner<Row, Result>, WaitingRow<Row, Result>[]>();
+  for (const entry of batch) {
+    const part = byOwner.get(entry.owner);
+    if (part) part.push(entry);
+    else byOwner.set(entry.owner, [entry]);
+  }
+  if (byOwner.size > 1) return [...byOwner.values()];
+  return isLocked ? [batch] : batch.map((entry) => [entry]);
+}
