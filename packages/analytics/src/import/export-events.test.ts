@@ -1,0 +1,47 @@
+import { describe, expect, it } from "@jest/globals";
+import { browsers, bytesOf, useAnalytics } from "../analytics.fixture.js";
+import { readRollups } from "../recording/recount.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
+import { importEvents } from "./import-events.js";
+
+const analytics = useAnalytics();
+const day = "2026-05-01";
+
+describe("an export", () => {
+  it("imports into another site as the same figures, and into its own as nothing new", async () => {
+    const [from, to] = [await makeSite(analytics.pool), await makeSite(analytics.pool)];
+    const collector = analytics.openCollector(() => Date.parse(`${day}T12:00:00Z`));
+    for (const [n, browser] of browsers.entries()) {
+      await collector.collect({
+        name: n === 2 ? "signup" : "pageview",
+        url: new URL(`https://${from.domain}/ü?utm_source=x&utm_medium=cpc&gclid=1#/route`),
+        isHashPath: true,
+        domains: [from.domain],
+        referrer: "https://www.google.com/",
+        props: n === 2 ? { "a.b": 'quo"te', n: 1.5, yes: true } : null,
+        ip: "192.0.2.1",
+        userAgent: browser,
+        country: "DE",
+      });
+    }
+    await analytics.load(from, [
+      { ts: "1999-12-31T23:59:59.123456Z", path: "/old", visitor: "x" },
+      { ts: `${day}T01:00:00Z`, path: "/" },
+    ]);
+    const text = await analytics.exportText(from.id);
+    expect(text.split("\n").filter(Boolean)).toHaveLength(5);
+    const input = () => bytesOf(text);
+    expect(await importEvents({ pool: analytics.pool, site: to, input: input() })).toEqual({
+      imported: 5,
+      rejected: 0,
+      duplicates: 0,
+      bots: 0,
+    });
+    expect(await readRollups(analytics.pool, to.id)).toEqual(await readRollups(analytics.pool, from.id));
+    expect(await importEvents({ pool: analytics.pool, site: from, input: input() })).toMatchObject({
+      imported: 0,
+      duplicates: 5,
+    });
+    expect(text).toContain('"ts":"1999-12-31T23:59:59.123456Z"');
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { browsers, useAnalytics } from "../analytics.fixture.js";
+import { readRollups, recountRollups } from "../recording/recount.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
+
+const analytics = useAnalytics();
+const day = "2026-05-01";
+
+/** One thing that happened, by whichever way it comes in. */
+const happening = fc.record({
+  way: fc.constantFrom("first", "second", "import"),
+  minute: fc.integer({ min: 0, max: 3 * 24 * 60 - 1 }),
+  person: fc.integer({ min: 1, max: 4 }),
+  browser: fc.constantFrom(...browsers),
+  path: fc.constantFrom("/", "/a", "/b"),
+  query: fc.constantFrom("", "?utm_source=x&utm_medium=email", "?utm_campaign=y"),
+  referrer: fc.constantFrom(null, "https://www.google.com/", "https://some-site.org/z"),
+  name: fc.option(fc.constantFrom("signup", "__proto__")),
+  props: fc.option(fc.dictionary(fc.constantFrom("plan", "seats"), fc.oneof(fc.integer(), fc.constant("pro")))),
+});
+
+describe("two collectors and an import at once", () => {
+  it("give the figures of a naive recount, and a rebuild finds no difference", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
+        const site = await makeSite(analytics.pool);
+        let clock = 0;
+        const collectors = {
+          first: analytics.openCollector(() => clock),
+          second: analytics.openCollector(() => clock),
+        };
+        const work: Promise<unknown>[] = [];
+        const lines: object[] = [];
+        for (const { way, minute, person, browser, path, query, referrer, name, props } of happenings) {
+          const at = Date.parse(`${day}T00:00:00Z`) + minute * 60_000;
+          const ip = `192.0.2.${person}`;
+          const url = `https://${site.domain}${path}${query}`;
+          if (way === "import") {
+            const event = name === null ? {} : { type: "event", name, props };
+            lines.push({ ts: new Date(at).toISOString(), url, referrer, ip, user_agent: browser, ...event });
+            continue;
+          }
+          clock = at;
+          work.push(
+            collectors[way].collect({
+              name: name ?? "pageview",
+              url: new URL(url),
+              isHashPath: false,
+              domains: [site.domain],
+              referrer,
+              props,
+              ip,
+              userAgent: browser,
+              country: null,
+            }),
+          );
+        }
+        await Promise.all([...work, analytics.load(site, lines)]);
+        const rollups = await readRollups(analytics.pool, site.id);
+        expect(rollups).toEqual(await recountRollups(analytics.pool, site.id));
+        const counts = Object.entries(rollups.stats).filter(([key]) => key.includes(" total "));
+        const views = happenings.filter(({ name }) => name === null).length;
+        expect(counts.reduce((sum, [, [, pageviews]]) => sum + pageviews, 0)).toBe(views);
+        expect((await analytics.rebuild(site.id)).found).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+
+/** The rooms in the order of an event's way, each with the rooms that it may import. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  attribution: [],
+  visitors: [],
+  recording: ["attribution", "visitors"],
+  maintenance: ["recording"],
+  import: ["attribution", "visitors", "recording", "maintenance"],
+  live: ["attribution", "visitors", "recording"],
+};
+
+/** Imports of a file in a room that the room may not have. */
+function findWrongImports(room: string, text: string): string[] {
+  const imported = [...text.matchAll(/from "\.\.\/([\w-]+)/g)].map(([, name = ""]) => name);
+  return imported.filter((name) => !rooms[room]?.includes(name));
+}
+
+describe("the rooms of the package", () => {
+  const folder = fileURLToPath(new URL(".", import.meta.url));
+  const found = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+  it("are those of the README", () => {
+    expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(rooms).sort());
+  });
+
+  it("import one way", () => {
+    const wrong = found.flatMap(({ name: room }) =>
+      readdirSync(join(folder, room))
+        .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
+        .flatMap((file) =>
+          findWrongImports(room, readFileSync(join(folder, room, file), "utf8")).map(
+            (name) => `${room}/${file}: ${name}`,
+          ),
+        ),
+    );
+    expect(wrong).toEqual([]);
+    expect(findWrongImports("recording", 'import { a } from "../live/a.js";')).toEqual(["live"]);
+  });
+});
