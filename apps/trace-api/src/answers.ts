@@ -1,7 +1,7 @@
 import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema } from "@waymark/http";
 import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
-import { maxSpansPerTrace } from "./spans/trace-room.js";
+import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { quotaHeaderNames } from "./usage/trace-quota.js";
 
 /** The answers that follow from a route's input. A route lists its own beside these, or in place of one. */
@@ -52,7 +52,7 @@ export const spanNotFound: DocumentedAnswer = {
   example: { error: "Span not found" },
 };
 
-export const traceHasNoRoom: DocumentedAnswer = {
+export const traceIsFull: DocumentedAnswer = {
   description: `The trace has ${maxSpansPerTrace.toLocaleString("en")} spans, or would have more with these; or the body is too large`,
   schema: errorSchema({ limit: z.number() }),
   example: { error: "Trace has too many spans", limit: maxSpansPerTrace },

@@ -3,8 +3,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";
-import { type FaultyProxy, openFaultyProxy, type Refusal } from "../faulty-proxy.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
+import { type FaultyProxy, openFaultyProxy, type Refusal } from "../service-tests/faulty-proxy.fixture.js";
 import { type ClientOptions, runClient } from "./client-program.fixture.js";
 import { type ModelServer, startModelServer } from "./model-server.fixture.js";
 

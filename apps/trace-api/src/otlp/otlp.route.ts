@@ -18,7 +18,7 @@ import {
 import { planOf, upgradePath, utcMonth } from "@waymark/plan";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Logger } from "pino";
-import { maxSpansPerTrace, traceFull } from "../spans/trace-room.js";
+import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
 import { agentLimitError, quotaHeaders, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
 import { otlpPath } from "./otlp.api.js";

@@ -2,7 +2,7 @@ import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
 import { createKnownAgents } from "../agents/known-agents.js";
-import type { TraceRoom } from "../spans/trace-room.js";
+import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import { readUsage } from "../traces/create-trace.query.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
@@ -15,7 +15,7 @@ import { createTraceSettler } from "./update-trace.query.js";
 
 export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces" | "knownAgents"> {
   alerts: AlertQueue;
-  room: TraceRoom;
+  capacity: TraceCapacity;
 }
 
 /** How many spans of a request each limit refused. */
@@ -123,8 +123,8 @@ function createGroupAdder(deps: StoreSpansDeps) {
   const addSpans = createOtlpSpanStore(deps);
 
   async function addPart(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
-    const hasRoom = await deps.room.take(accountId, traceId, spans.length);
-    const result = hasRoom ? await addSpans({ accountId, traceId, spans }) : "span_limit";
+    const hasCapacity = await deps.capacity.take(accountId, traceId, spans.length);
+    const result = hasCapacity ? await addSpans({ accountId, traceId, spans }) : "span_limit";
     if (result === "span_limit" || result === "context_limit") refused[result] += spans.length;
     return result;
   }

@@ -1,9 +1,9 @@
 import { binaryArray, type CreateGroupCommit } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
-import { type KeyRefusal, keyStateSql } from "../idempotency.js";
+import { type KeyRefusal, keyStateSql } from "../idempotency/key-state.js";
 import type { NewSpan } from "./span.schema.js";
-import type { TraceRoom } from "./trace-room.js";
+import type { TraceCapacity } from "./trace-capacity.js";
 
 /** Spans of one statement at most, which is also how many a request may bring. */
 export const maxSpansPerStatement = 1_000;
@@ -49,7 +49,7 @@ const insertSpansSql = `
  * The same for requests with idempotency keys: spans are stored only where the key is new, and the key with them in the
  * same transaction, so that it is known exactly when they are. One probe of `idempotency_key_pkey` for a request beside those.
  */
-const insertSpansOnceSql = `
+const insertIdempotentSpansSql = `
   WITH asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state, t.id IS NOT NULL AS has_trace
     FROM unnest($1::uuid[], $2::uuid[], $13::text[], $14::bytea[], $15::text[]) WITH ORDINALITY
@@ -74,15 +74,15 @@ const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_
 export function createSpanStore({
   pool,
   createGroupCommit,
-  room,
+  capacity,
 }: {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
-  room: TraceRoom;
+  capacity: TraceCapacity;
 }) {
   const addSpans = batchSpans({ pool, createGroupCommit });
-  return async function addWithinRoom(request: SpansToAdd): Promise<AddSpansResult> {
-    const taken = room.take(request.accountId, request.traceId, request.spans.length);
+  return async function addWithinCapacity(request: SpansToAdd): Promise<AddSpansResult> {
+    const taken = capacity.take(request.accountId, request.traceId, request.spans.length);
     if (taken === true || (await taken)) return addSpans(request);
     // A repeated request gets its first answer, though the trace has become full.
     return (
@@ -106,11 +106,11 @@ async function findEarlier(
 function batchSpans({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   return createGroupCommit<SpansToAdd, AddSpansResult>({
     name: "add-span",
-    run: (requests) => (requests[0]?.idempotency ? insertSpansOnce(pool, requests) : insertSpans(pool, requests)),
+    run: (requests) => (requests[0]?.idempotency ? insertIdempotentSpans(pool, requests) : insertSpans(pool, requests)),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ spans }) => spans.reduce((bytes, { span }) => bytes + bytesOf(span), 0),
-    kindOf: ({ idempotency }) => (idempotency ? "once" : ""),
+    kindOf: ({ idempotency }) => (idempotency ? "idempotent" : ""),
   });
 }
 
@@ -131,10 +131,10 @@ async function insertSpans(pool: pg.Pool, requests: readonly SpansToAdd[]): Prom
   );
 }
 
-async function insertSpansOnce(pool: pg.Pool, requests: readonly SpansToAdd[]): Promise<AddSpansResult[]> {
+async function insertIdempotentSpans(pool: pg.Pool, requests: readonly SpansToAdd[]): Promise<AddSpansResult[]> {
   const { rows } = await pool.query<[AddSpansResult["outcome"], string[] | null]>({
-    name: "insert-spans-once",
-    text: insertSpansOnceSql,
+    name: "insert-idempotent-spans",
+    text: insertIdempotentSpansSql,
     rowMode: "array",
     values: [
       ...valuesOf(requests),

@@ -2,21 +2,21 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import { z } from "zod";
-import { replayed, replayHeaders, traceHasNoRoom } from "../answers.js";
-import type { Once } from "../idempotency.js";
+import { replayed, replayHeaders, traceIsFull } from "../answers.js";
+import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { createSpanStore } from "./add-span.query.js";
 import { newSpanSchema } from "./span.schema.js";
-import { traceFull } from "./trace-room.js";
+import { traceFull } from "./trace-capacity.js";
 
 export interface AddSpansDeps {
   addSpans: ReturnType<typeof createSpanStore>;
-  once: Once;
+  guardIdempotency: IdempotencyGuard;
   uuid(): string;
 }
 
 /** `POST /traces/:trace_id/spans`: adds a span (trace contract, "POST /api/v1/traces/:trace_id/spans"). */
-export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
+export function addSpanRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps) {
   return route({
     method: "post",
     path: "/traces/:trace_id/spans",
@@ -42,13 +42,15 @@ export function addSpanRoute({ addSpans, once, uuid }: AddSpansDeps) {
         example: { span_id: "019c13f2-6ce1-7d57-8b1c-8a54dfd5b0a4" },
         headers: replayHeaders,
       },
-      413: traceHasNoRoom,
+      413: traceIsFull,
     },
     async handle({ params, body, idempotency, response }) {
       const { accountId } = principalOf(response);
       const traceId = traceIdOf(params);
       const spans = [{ id: uuid(), span: body }];
-      const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
+      const result = await guardIdempotency(accountId, idempotency, () =>
+        addSpans({ accountId, traceId, spans, idempotency }),
+      );
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
       if (result.outcome === "trace_full") throw traceFull();
       return { status: 201, headers: replayed(result), body: { span_id: result.ids[0] } };

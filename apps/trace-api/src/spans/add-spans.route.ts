@@ -2,14 +2,14 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { z } from "zod";
-import { replayed, replayHeaders, traceHasNoRoom, validationFailed } from "../answers.js";
+import { replayed, replayHeaders, traceIsFull, validationFailed } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AddSpansDeps } from "./add-span.route.js";
 import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
-import { traceFull } from "./trace-room.js";
+import { traceFull } from "./trace-capacity.js";
 
 /** `POST /traces/:trace_id/spans/batch`: adds up to 1,000 spans, all or none. */
-export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
+export function addSpansRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps) {
   return route({
     method: "post",
     path: "/traces/:trace_id/spans/batch",
@@ -46,13 +46,15 @@ export function addSpansRoute({ addSpans, once, uuid }: AddSpansDeps) {
         ...validationFailed,
         example: { error: "Validation failed", fields: { "spans.3.started_at": "Required" } },
       },
-      413: traceHasNoRoom,
+      413: traceIsFull,
     },
     async handle({ params, body, idempotency, response }) {
       const { accountId } = principalOf(response);
       const traceId = traceIdOf(params);
       const spans = resolveReferences(body.spans, uuid);
-      const result = await once(accountId, idempotency, () => addSpans({ accountId, traceId, spans, idempotency }));
+      const result = await guardIdempotency(accountId, idempotency, () =>
+        addSpans({ accountId, traceId, spans, idempotency }),
+      );
       if (result.outcome === "trace_not_found") throw new AppError("trace_not_found");
       if (result.outcome === "trace_full") throw traceFull();
       return { status: 201, headers: replayed(result), body: { span_ids: result.ids } };

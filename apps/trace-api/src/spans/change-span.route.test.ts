@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGroupCommitFactory } from "../group-commit.js";
+import { createGroupCommitFactory } from "../batching/group-commit.js";
 import { createSpanChanger } from "./change-span.query.js";
 
 const unknownId = "00000000-0000-7000-8000-000000000000";

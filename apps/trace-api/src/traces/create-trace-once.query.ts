@@ -1,6 +1,6 @@
 import { binaryArray } from "@waymark/database";
 import type pg from "pg";
-import { keyStateSql } from "../idempotency.js";
+import { keyStateSql } from "../idempotency/key-state.js";
 import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type TraceRow } from "./trace-row.js";
 
 /**
@@ -8,7 +8,7 @@ import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type Tra
  * with its key and in the same transaction, so that a key is known exactly when its trace is. Where the account was
  * refused nothing of it is stored, and its keys stay free. One probe of `idempotency_key_pkey` for a trace beside those.
  */
-const insertTracesOnceSql = (wait: "" | "SKIP LOCKED") => `
+const insertIdempotentTracesSql = (wait: "" | "SKIP LOCKED") => `
   WITH ${lockedUsageSql(wait)}, asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state
     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
@@ -40,8 +40,8 @@ const insertTracesOnceSql = (wait: "" | "SKIP LOCKED") => `
   ) END AS seen, EXISTS (SELECT FROM locked WHERE locked.account_id = asked.account_id) AS has_lock
   FROM asked LEFT JOIN quota USING (account_id) ORDER BY place`;
 
-const insertUnlocked = { name: "insert-traces-once", text: insertTracesOnceSql("SKIP LOCKED") };
-const insertLocked = { name: "insert-locked-traces-once", text: insertTracesOnceSql("") };
+const insertUnlocked = { name: "insert-idempotent-traces", text: insertIdempotentTracesSql("SKIP LOCKED") };
+const insertLocked = { name: "insert-locked-idempotent-traces", text: insertIdempotentTracesSql("") };
 
 interface Answer {
   state: "new" | "replayed" | "key_reused" | "key_in_use";
@@ -55,7 +55,7 @@ interface Answer {
  * Stores traces with idempotency keys of one month and limit in one transaction; no key may come twice.
  * @param wait whether the rows of the month that another transaction has are waited for
  */
-export async function insertTracesOnce(
+export async function insertIdempotentTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
   wait: "" | "SKIP LOCKED",

@@ -2,8 +2,8 @@ import { binaryArray, type CreateGroupCommit, rowIsLocked, withTransaction } fro
 import type pg from "pg";
 import { createKnownAgents } from "../agents/known-agents.js";
 import { settleAgent } from "../agents/settle-agent.query.js";
-import type { TraceRoom } from "../spans/trace-room.js";
-import { insertTracesOnce } from "./create-trace-once.query.js";
+import type { TraceCapacity } from "../spans/trace-capacity.js";
+import { insertIdempotentTraces } from "./create-trace-once.query.js";
 import {
   type CreateTraceResult,
   hasUsageLockSql,
@@ -81,11 +81,11 @@ interface AccountAnswer {
 export function createTraceStore({
   pool,
   createGroupCommit,
-  room,
+  capacity,
 }: {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
-  room: TraceRoom;
+  capacity: TraceCapacity;
 }) {
   const knownAgents = createKnownAgents();
   const insertTogether = createGroupCommit<TraceRow, CreateTraceResult | undefined>({
@@ -129,7 +129,7 @@ export function createTraceStore({
 
   return async function createTrace(input: TraceToCreate): Promise<CreateTraceResult> {
     const result = await createWithinLimits(input);
-    if (result.outcome === "created") room.created(input.accountId, result.traceId);
+    if (result.outcome === "created") capacity.created(input.accountId, result.traceId);
     return result;
   };
 
@@ -155,7 +155,7 @@ export async function insertTraces(
   rows: readonly TraceRow[],
   wait: "" | "SKIP LOCKED",
 ): Promise<InsertResult[]> {
-  if (rows[0]?.idempotency) return insertTracesOnce(db, rows, wait);
+  if (rows[0]?.idempotency) return insertIdempotentTraces(db, rows, wait);
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const places = new Map<string, number>();
   const placeOf = rows.map(({ accountId }) => {
@@ -197,7 +197,7 @@ export async function insertTraces(
   });
 }
 
-/** A statement that waits for locks has them; a month that was deleted meanwhile, with its account, has no room. */
+/** A statement that waits for locks has them; a month that was deleted meanwhile, with its account, has no capacity. */
 export function unlessLocked(result: InsertResult): CreateTraceResult | undefined {
   return result === rowIsLocked ? undefined : result;
 }

@@ -3,20 +3,20 @@ import { named, route } from "@waymark/http";
 import { planOf, utcMonth } from "@waymark/plan";
 import { z } from "zod";
 import { agentLimitReached, replayed, replayHeaders, traceLimitReached } from "../answers.js";
-import type { Once } from "../idempotency.js";
+import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { agentLimitError, quotaHeaderNames, quotaHeaders, traceLimitError } from "../usage/trace-quota.js";
 import type { createTraceStore } from "./create-trace.query.js";
 import { newTraceSchema } from "./trace.schema.js";
 
 interface CreateTraceDeps {
   createTrace: ReturnType<typeof createTraceStore>;
-  once: Once;
+  guardIdempotency: IdempotencyGuard;
   uuid(): string;
   now(): Date;
 }
 
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDeps) {
+export function createTraceRoute({ createTrace, guardIdempotency, uuid, now }: CreateTraceDeps) {
   return route({
     method: "post",
     path: "/traces",
@@ -49,7 +49,7 @@ export function createTraceRoute({ createTrace, once, uuid, now }: CreateTraceDe
       const plan = planOf(planId);
       const month = utcMonth(now());
       const trace = { accountId, traceId: uuid(), month: month.firstDay, plan, trace: body, idempotency };
-      const result = await once(accountId, idempotency, () => createTrace(trace));
+      const result = await guardIdempotency(accountId, idempotency, () => createTrace(trace));
       const quota = { plan, month, used: result.used };
       if (result.outcome === "agent_limit") throw agentLimitError(quota);
       if (result.outcome === "trace_limit") throw traceLimitError(quota);

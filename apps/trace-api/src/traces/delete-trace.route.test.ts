@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createLogger } from "@waymark/service";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGroupCommitFactory } from "../group-commit.js";
+import { createGroupCommitFactory } from "../batching/group-commit.js";
 import { createTraceDeleter } from "./delete-trace.query.js";
 
 describe("DELETE /api/v1/traces/:trace_id", () => {

@@ -6,7 +6,7 @@ import { createRefusals, createShares } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createGroupCommitFactory } from "../group-commit.js";
+import { createGroupCommitFactory } from "../batching/group-commit.js";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);
 

@@ -1,7 +1,7 @@
 import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
-import type { KeyRefusal } from "../idempotency.js";
+import type { KeyRefusal } from "../idempotency/key-state.js";
 import type { NewTrace } from "./trace.schema.js";
 
 /** A trace to be stored, and the limits that hold for it. */

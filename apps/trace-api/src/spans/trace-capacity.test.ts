@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
 import { spanBody, useApp } from "../app.fixture.js";
-import { createGroupCommitFactory } from "../group-commit.js";
-import { createTraceRoom, maxSpansPerTrace } from "./trace-room.js";
+import { createGroupCommitFactory } from "../batching/group-commit.js";
+import { createTraceCapacity, maxSpansPerTrace } from "./trace-capacity.js";
 
 describe("the spans of a trace", () => {
   const test = useApp();
@@ -15,8 +15,8 @@ describe("the spans of a trace", () => {
        SELECT $1, $2, gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, $3::int)`,
       [accountId, traceId, spans],
     );
-  const makeRoom = (max: number) =>
-    createTraceRoom({ pool: test.pool, createGroupCommit: createGroupCommitFactory(new Registry()) }, max);
+  const makeCapacity = (max: number) =>
+    createTraceCapacity({ pool: test.pool, createGroupCommit: createGroupCommitFactory(new Registry()) }, max);
 
   it("are 100,000 at most: 413 with the limit for one more and for a batch, whose key stays free", async () => {
     const account = await test.makeAccount("pro");
@@ -43,26 +43,26 @@ describe("the spans of a trace", () => {
 
   it("are counted in the database when a trace is first seen, and again after 1,000 near the limit", async () => {
     const [account, trace] = [randomUUID(), randomUUID()];
-    const room = makeRoom(3_000);
+    const capacity = makeCapacity(3_000);
     await fill(account, trace, 500);
-    expect(await room.take(account, trace, 1)).toBe(true);
+    expect(await capacity.take(account, trace, 1)).toBe(true);
     // Another instance fills the trace: this one learns of it with the next count.
     await fill(account, trace, 2_500);
-    for (let n = 0; n < 999; n++) expect(room.take(account, trace, 1)).toBe(true);
-    const last = room.take(account, trace.toUpperCase(), 1);
+    for (let n = 0; n < 999; n++) expect(capacity.take(account, trace, 1)).toBe(true);
+    const last = capacity.take(account, trace.toUpperCase(), 1);
     expect(last).toBeInstanceOf(Promise);
     expect(await last).toBe(false);
     // It is not counted for each request that is refused.
-    expect(room.take(account, trace, 1)).toBe(false);
+    expect(capacity.take(account, trace, 1)).toBe(false);
   });
 
   it("are let in up to the last one, of many at once and whoever else is full", async () => {
     const [account, trace] = [randomUUID(), randomUUID()];
-    const room = makeRoom(50);
-    room.created(account, trace);
-    const taken = await Promise.all(Array.from({ length: 60 }, () => room.take(account, trace, 1)));
+    const capacity = makeCapacity(50);
+    capacity.created(account, trace);
+    const taken = await Promise.all(Array.from({ length: 60 }, () => capacity.take(account, trace, 1)));
     expect(taken).toEqual([...Array(50).fill(true), ...Array(10).fill(false)]);
-    expect(await room.take(account, randomUUID(), 50)).toBe(true);
-    expect(await room.take(randomUUID(), trace, 50)).toBe(true);
+    expect(await capacity.take(account, randomUUID(), 50)).toBe(true);
+    expect(await capacity.take(randomUUID(), trace, 50)).toBe(true);
   });
 });

@@ -15,7 +15,7 @@ import {
   type WaymarkLossError,
   type WaymarkOptions,
 } from "@waymark/client";
-import { type TestAccount, useApp } from "./app.fixture.js";
+import { type TestAccount, useApp } from "../app.fixture.js";
 import { type Fate, type FaultyProxy, openFaultyProxy } from "./faulty-proxy.fixture.js";
 
 const bodyLimitBytes = 65_536;
@@ -395,7 +395,7 @@ describe("the end", () => {
   });
 
   const run = promisify(execFile);
-  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const cwd = fileURLToPath(new URL("../..", import.meta.url));
   const runCode = (code: string) =>
     run(process.execPath, ["--input-type=module", "--eval", code], {
       cwd,
@@ -452,7 +452,7 @@ describe("the end", () => {
   });
 
   it("is that which the README's example shows", async () => {
-    const readme = readFileSync(new URL("../../../packages/client/README.md", import.meta.url), "utf8");
+    const readme = readFileSync(new URL("../../../../packages/client/README.md", import.meta.url), "utf8");
     const example = /```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
     const { stdout, stderr } = await runCode(example);
     expect(stderr).toBe("");

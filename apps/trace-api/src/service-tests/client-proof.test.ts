@@ -5,8 +5,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { type ApiClient, createWaymark, type Waymark } from "@waymark/client";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
+import { startService } from "../service.fixture.js";
 import { openFaultyProxy } from "./faulty-proxy.fixture.js";
-import { startService } from "./service.fixture.js";
 
 const database = useDatabase();
 const opened: (() => Promise<unknown>)[] = [];

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { describeWithChromium } from "@waymark/testing";
 import { type Browser, chromium } from "playwright-core";
-import { type TestAccount, useApp } from "./app.fixture.js";
+import { type TestAccount, useApp } from "../app.fixture.js";
 
 /** What browsers load: the compiled files as they are, without a bundler. */
 const clientFolder = join(dirname(createRequire(import.meta.url).resolve("@waymark/client")), "../dist");

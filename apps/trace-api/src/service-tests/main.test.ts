@@ -5,8 +5,8 @@ import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";
-import { spanBody, traceBody } from "./app.fixture.js";
-import { type ServiceProcess, startService } from "./service.fixture.js";
+import { spanBody, traceBody } from "../app.fixture.js";
+import { type ServiceProcess, startService } from "../service.fixture.js";
 
 const database = useDatabase();
 const pool = createPool({

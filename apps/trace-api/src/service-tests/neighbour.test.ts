@@ -6,8 +6,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { spanBody, traceBody } from "./app.fixture.js";
-import { type ServiceProcess, startService } from "./service.fixture.js";
+import { spanBody, traceBody } from "../app.fixture.js";
+import { type ServiceProcess, startService } from "../service.fixture.js";
 
 const mebibyte = 1_048_576;
 /** What an attack may add to the memory of the process where nothing passes through it. */

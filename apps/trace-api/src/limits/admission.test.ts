@@ -7,8 +7,8 @@ import { createRefusals } from "@waymark/http";
 import type { Request, Response } from "express";
 import { Registry } from "prom-client";
 import request from "supertest";
+import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
 import { admit } from "./admission.js";
-import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
 
 const mebibyte = 1_048_576;
 

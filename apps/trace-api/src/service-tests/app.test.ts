@@ -7,10 +7,10 @@ import { createApiKey, createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
 import request from "supertest";
-import { spanBody, traceBody, useApp } from "./app.fixture.js";
-import { createApp } from "./app.js";
+import { spanBody, traceBody, useApp } from "../app.fixture.js";
+import { createApp } from "../app.js";
 
-const fixture = (name: string) => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+const fixture = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
 /** Checks what tools that read OpenAPI stumble over: names that are doubled, references to nothing, and values without a type. */
 function checkDocument(document: {

@@ -7,8 +7,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { answerTimeoutMs, connectTimeoutMs, createPool, migrate, serviceTimeouts } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "@waymark/local";
-import { spanBody, traceBody } from "./app.fixture.js";
-import { type ServiceProcess, startService } from "./service.fixture.js";
+import { spanBody, traceBody } from "../app.fixture.js";
+import { type ServiceProcess, startService } from "../service.fixture.js";
 
 /** The server and all of its children, as they are now. */
 function processesOf(postmaster: number): number[] {

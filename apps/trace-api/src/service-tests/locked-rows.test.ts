@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
+import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
 
 describe("a row that somebody keeps locked", () => {
   // Nobody gives up while a test holds a lock: what is answered did not wait for it.

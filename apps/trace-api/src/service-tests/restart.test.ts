@@ -5,8 +5,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { traceBody } from "./app.fixture.js";
-import { type ServiceProcess, startService } from "./service.fixture.js";
+import { traceBody } from "../app.fixture.js";
+import { type ServiceProcess, startService } from "../service.fixture.js";
 
 const database = useDatabase();
 const pool = createPool({

@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import { createUuidV7, rowIsLocked } from "@waymark/database";
 import type { TraceStatus } from "@waymark/traces";
 import { Registry } from "prom-client";
-import { spanBody, type TestAccount, traceBody, useApp } from "./app.fixture.js";
+import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
+import { createFinalizer } from "../traces/finalize-trace.query.js";
 import { createGroupCommitFactory } from "./group-commit.js";
-import { createFinalizer } from "./traces/finalize-trace.query.js";
 
 const unknownTrace = "00000000-0000-7000-8000-000000000000";
 
