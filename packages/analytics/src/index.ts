@@ -31,5 +31,5 @@ export {
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
 export { recordEvents } from "./recording/record-events.js";
-export { eventBounds, otherValue, type PropertyValue, type SiteEvent } from "./recording/site-event.js";
+export { eventBounds, type PropertyValue, type SiteEvent } from "./recording/site-event.js";
 export { createSaltStore, hashVisitor, purgeSalts, type SaltStore, type Salts } from "./visitors/visitors.js";

@@ -1,5 +1,5 @@
 export { listSites, requireSite, type Site } from "./find-site.query.js";
-export { foldedNote, foldedValue } from "./other-value.js";
+export { foldedNote } from "./other-value.js";
 export {
   type AskedRange,
   checkRange,

@@ -1,5 +1,5 @@
+import { otherValue } from "@waymark/lists";
 import type pg from "pg";
-import { foldedValue } from "./other-value.js";
 import type { Days } from "./range.js";
 
 /** Occurrences of a custom event (property and value empty) or of one value of one of its properties. */
@@ -41,17 +41,17 @@ const readEventsSql = `
     ) AS stored
     GROUP BY name, property, key
   ), names AS MATERIALIZED (
-    SELECT name, total, name <> '${foldedValue}' AND row_number() OVER place <= $4
+    SELECT name, total, name <> '${otherValue}' AND row_number() OVER place <= $4
       AND sum(octet_length(to_json(name)::text) + 90) OVER place <= $5 AS has_name
     FROM (SELECT name, max(count) FILTER (WHERE property = '') AS total FROM counted GROUP BY name) AS event
-    WINDOW place AS (ORDER BY name = '${foldedValue}', total DESC, name ROWS UNBOUNDED PRECEDING)
+    WINDOW place AS (ORDER BY name = '${otherValue}', total DESC, name ROWS UNBOUNDED PRECEDING)
   ), properties AS MATERIALIZED (
-    SELECT name, property, total, occurrences, property <> '${foldedValue}'
+    SELECT name, property, total, occurrences, property <> '${otherValue}'
       AND sum(octet_length(to_json(property)::text) + 32) OVER (ORDER BY place, total DESC, name ROWS UNBOUNDED PRECEDING) <= $6
       AS has_property
     FROM (
       SELECT name, property, total, occurrences, row_number() OVER (
-        PARTITION BY name ORDER BY property = '${foldedValue}', occurrences DESC, property
+        PARTITION BY name ORDER BY property = '${otherValue}', occurrences DESC, property
       ) AS place
       FROM (SELECT name, property, sum(count)::bigint AS occurrences FROM counted GROUP BY name, property) AS owned
         FULL JOIN names USING (name)
@@ -65,7 +65,7 @@ const readEventsSql = `
         SELECT name, property, total, count, row_id, bytes, row_number() OVER (
           PARTITION BY name, property ORDER BY count DESC, key
         ) AS place
-        FROM counted FULL JOIN properties USING (name, property) WHERE coalesce(has_property, false) AND coalesce(key, '${foldedValue}') <> '${foldedValue}'
+        FROM counted FULL JOIN properties USING (name, property) WHERE coalesce(has_property, false) AND coalesce(key, '${otherValue}') <> '${otherValue}'
       ) AS ranked
       WHERE place <= $7
     ) AS near
@@ -73,20 +73,20 @@ const readEventsSql = `
   )
   SELECT name, property, value, count
   FROM (
-    SELECT CASE WHEN has_name THEN name ELSE '${foldedValue}' END AS name, CASE WHEN has_name THEN total END AS total,
+    SELECT CASE WHEN has_name THEN name ELSE '${otherValue}' END AS name, CASE WHEN has_name THEN total END AS total,
       '' AS property, '' AS value, 0 AS place, sum(total)::bigint AS count
     FROM names GROUP BY 1, 2
     UNION ALL
     SELECT name, total, property, value, place, count FROM shown
     UNION ALL
-    SELECT name, total, CASE WHEN has_property THEN property ELSE '${foldedValue}' END, '${foldedValue}', $7::int + 1,
+    SELECT name, total, CASE WHEN has_property THEN property ELSE '${otherValue}' END, '${otherValue}', $7::int + 1,
       (sum(occurrences) - sum(coalesce(count, 0)))::bigint
     FROM properties
       FULL JOIN (SELECT name, property, sum(count) AS count FROM shown GROUP BY name, property) AS kept USING (name, property)
     GROUP BY 1, 2, 3
   ) AS answer
   WHERE count > 0
-  ORDER BY name = '${foldedValue}', total DESC, name, property = '${foldedValue}', property, place`;
+  ORDER BY name = '${otherValue}', total DESC, name, property = '${otherValue}', property, place`;
 
 /** Reads a site's custom events from the rollups, both days included. */
 export async function readEvents(pool: pg.Pool, query: { siteId: string } & Days): Promise<EventRow[]> {

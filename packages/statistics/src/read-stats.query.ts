@@ -1,5 +1,5 @@
+import { otherValue } from "@waymark/lists";
 import type pg from "pg";
-import { foldedValue } from "./other-value.js";
 import type { Days } from "./range.js";
 
 /** The dimensions of `daily_stat` whose values make lists. */
@@ -53,7 +53,7 @@ const readStatsSql = `
       FROM daily_stat
       WHERE site_id = $1 AND dimension = list.dimension AND day BETWEEN $2 AND $3
       GROUP BY value
-      ORDER BY value = '${foldedValue}' DESC, sum(visitors) DESC,
+      ORDER BY value = '${otherValue}' DESC, sum(visitors) DESC,
         CASE WHEN shows_pageviews THEN sum(pageviews) END DESC, value
       LIMIT CASE WHEN list.dimension <> 'channel' THEN $6::bigint + 1 END
     ) AS stat
@@ -62,12 +62,12 @@ const readStatsSql = `
     FROM top
     WINDOW rank AS (
       PARTITION BY dimension
-      ORDER BY value = '${foldedValue}', visitors DESC, CASE WHEN shows_pageviews THEN pageviews END DESC, value
+      ORDER BY value = '${otherValue}', visitors DESC, CASE WHEN shows_pageviews THEN pageviews END DESC, value
       ROWS UNBOUNDED PRECEDING
     )
   )
   SELECT dimension, value, visitors, pageviews, position FROM ranked
-  WHERE position <= $6 AND bytes <= $8 OR dimension = 'channel' OR value = '${foldedValue}'
+  WHERE position <= $6 AND bytes <= $8 OR dimension = 'channel' OR value = '${otherValue}'
   UNION ALL
   SELECT dimension, day::text, visitors, pageviews, 0 FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $7 AND $3

@@ -1,11 +1,11 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
+import { otherValue } from "@waymark/lists";
 import {
   checkRange,
   type EventRow,
   eventBounds,
   foldedNote,
-  foldedValue,
   rangeParameters,
   readEvents,
   readInTime,
@@ -35,7 +35,7 @@ export function getEventsRoute({ pool, reads, now }: { pool: pg.Pool; reads: Rea
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${foldedValue}\` counts the rest.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
+    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${otherValue}\` counts the rest.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${foldedNote}`,
     params: { id: "The site's id" },
     query: z.object(rangeParameters).superRefine(checkRange),
     lenientQuery: ["range"],

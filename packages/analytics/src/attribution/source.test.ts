@@ -160,9 +160,9 @@ describe("tags of the visited URL", () => {
 
   it("is told with its tags as written, medium and campaign in lower case", () => {
     const query = "utm_source=The%20Weekly&utm_medium=EMail&utm_campaign=Spring";
-    const tags = { utmSource: "The Weekly", utmMedium: "email", utmCampaign: "spring" };
+    const tags = { utm_source: "The Weekly", utm_medium: "email", utm_campaign: "spring" };
     expect(classify(null, query)).toMatchObject({ source: "The Weekly", ...tags });
-    expect(classify(null, "gclid=1")).toMatchObject({ utmSource: null, utmMedium: null, utmCampaign: null });
+    expect(classify(null, "gclid=1")).toMatchObject({ utm_source: null, utm_medium: null, utm_campaign: null });
   });
 
   it("go above the referrer", () => {

@@ -3,20 +3,16 @@ import { type Channel, channelOf } from "./channels.js";
 import { bareHost, readReferrer, siteHost } from "./referrer.js";
 import type { ReferrerDirectory } from "./referrer-directory.js";
 import type { Source } from "./source-kind.js";
-import { readTags, type Tags } from "./tags.js";
+import { readTags, type Tags, type TagValues } from "./tags.js";
 import { cutToBytes } from "./utf8.js";
 
 /** Where a visit came from, as it is recorded. */
-export interface Classification {
+export interface Classification extends TagValues {
   /** The known name, such as `Google`, or the bare host; null where none is known. At most {@link sourceMaxBytes}. */
   readonly source: string | null;
   readonly channel: Channel;
   /** The referrer as it is stored; null where there is none or it is the site itself. */
   readonly referrer: string | null;
-  /** The tags as written in the URL, medium and campaign in lower case; null where there is none. */
-  readonly utmSource: string | null;
-  readonly utmMedium: string | null;
-  readonly utmCampaign: string | null;
 }
 
 /** Bytes of UTF-8 that a source has at most. */
@@ -75,33 +71,29 @@ export function createSourceClassifier(options: SourceClassifierOptions) {
   return (referrer: string | null, query: string | null): Classification => {
     const { origin: referred, stored } = referrer === null ? noReferrer : recall(referrer);
     const tags = readTags(query);
-    if (tags === undefined) return classify(referred, noTags, stored);
     if (tags.isDirect) return classify(undefined, tags, stored);
-    const tagged = tags.source === undefined ? undefined : readTaggedSource(tags.source, referrers);
+    const { utm_source } = tags.values;
+    const tagged = utm_source === null ? undefined : readTaggedSource(utm_source, referrers);
     return classify(tagged ?? referred ?? networkOf(tags, referrers), tags, stored);
   };
 }
 
 const noReferrer: KnownReferrer = { origin: undefined, stored: null };
-const noTags: Tags = {
-  source: undefined,
-  medium: "",
-  campaign: "",
-  isDirect: false,
-  network: undefined,
-  isAdClick: false,
-};
 
 function classify(origin: Origin | undefined, tags: Tags, referrer: string | null): Classification {
-  const { source: tagged, medium, campaign, isAdClick } = tags;
-  const channel = channelOf({ source: origin?.text ?? "", kind: origin?.source.kind, medium, campaign, isAdClick });
+  const { values, isAdClick } = tags;
+  const channel = channelOf({
+    source: origin?.text ?? "",
+    kind: origin?.source.kind,
+    medium: values.utm_medium ?? "",
+    campaign: values.utm_campaign ?? "",
+    isAdClick,
+  });
   return {
     source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null,
     channel,
     referrer,
-    utmSource: tagged ?? null,
-    utmMedium: medium || null,
-    utmCampaign: campaign || null,
+    ...values,
   };
 }
 

@@ -1,14 +1,20 @@
+import { type ListColumn, listColumns } from "@waymark/lists";
 import { cutToBytes } from "./utf8.js";
 
 /** Bytes of UTF-8 that are read of a tag. */
 export const tagMaxBytes = 255;
 
-/** What the query of a visited URL tells about where the visit came from. Media and campaigns are in lower case. */
+/** A tag that a list counts. */
+type TagName = Extract<ListColumn, `utm_${string}`>;
+
+const tagNames = listColumns.filter((column): column is TagName => column.startsWith("utm_"));
+
+/** Tags as they are recorded: `utm_source` as written, the others in lower case; null for none. */
+export type TagValues = Readonly<Record<TagName, string | null>>;
+
+/** What the query of a visited URL tells about where the visit came from. */
 export interface Tags {
-  /** `utm_source` as written. */
-  readonly source: string | undefined;
-  readonly medium: string;
-  readonly campaign: string;
+  readonly values: TagValues;
   /** The tags themselves say that the visit came from nowhere. */
   readonly isDirect: boolean;
   /** The network that put a click id into the URL. */
@@ -38,31 +44,33 @@ const anyTag = /utm_|cl(?:k)?id=|braid=/;
 const directSources = new Set(["(direct)", "direct"]);
 const emptyValues = new Set(["(not set)", "(none)"]);
 
-/** The tags of a query, or undefined where it has none. */
-export function readTags(query: string | null): Tags | undefined {
-  if (query === null || !anyTag.test(query)) return undefined;
-  const parameters = new URLSearchParams(query);
-  const source = tagOf(parameters, "utm_source");
-  const medium = tagOf(parameters, "utm_medium")?.toLowerCase() ?? "";
-  const campaign = tagOf(parameters, "utm_campaign")?.toLowerCase() ?? "";
+/** The tags of a query without any. */
+const noTags = readParameters(new URLSearchParams());
+
+/** The tags of a query. */
+export function readTags(query: string | null): Tags {
+  return query !== null && anyTag.test(query) ? readParameters(new URLSearchParams(query)) : noTags;
+}
+
+function readParameters(parameters: URLSearchParams): Tags {
+  const values = Object.fromEntries(tagNames.map((name) => [name, readTag(parameters, name)])) as TagValues;
+  const { utm_source, utm_medium } = values;
   const click = clickIds.find(({ parameter }) => parameters.get(parameter));
-  if (source === undefined && medium === "" && campaign === "" && !click) return undefined;
   return {
-    source,
-    medium,
-    campaign,
-    isDirect: source !== undefined && directSources.has(source.toLowerCase()) && medium === "",
+    values,
+    isDirect: utm_source !== null && directSources.has(utm_source.toLowerCase()) && utm_medium === null,
     network: click?.network,
-    isAdClick: click?.isAd === true && medium === "",
+    isAdClick: click?.isAd === true && utm_medium === null,
   };
 }
 
-/** A tag's text without control characters, which have no place in it and partly cannot be stored. */
-function tagOf(parameters: URLSearchParams, name: string): string | undefined {
+/** A tag's text without control characters, which Postgres cannot all store. */
+function readTag(parameters: URLSearchParams, name: TagName): string | null {
   const written = parameters.get(name);
-  if (written === null) return undefined;
+  if (written === null) return null;
   const text = cutToBytes(written, tagMaxBytes)
     .replace(/\p{Cc}+/gu, " ")
     .trim();
-  return text === "" || emptyValues.has(text.toLowerCase()) ? undefined : text;
+  if (text === "" || emptyValues.has(text.toLowerCase())) return null;
+  return name === "utm_source" ? text : text.toLowerCase();
 }

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type pg from "pg";
+import { derivedColumns } from "./import-line.schema.js";
 
 /** Events of one read: enough that its cost does not count, few enough that memory stays small. */
 const batchEvents = 5_000;
@@ -7,7 +8,7 @@ const batchEvents = 5_000;
 /** One range of `event_pkey`, in its order, from where the last read ended. */
 const exportSql = (isFirst: boolean) => `
   SELECT id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ts, type, path, referrer, country,
-    visitor::text, source, channel, browser, os, device, utm_source, utm_medium, utm_campaign, name, props
+    visitor::text, ${derivedColumns.join(", ")}, name, props
   FROM event WHERE site_id = $1 AND id ${isFirst ? ">=" : ">"} $2 ORDER BY id LIMIT ${batchEvents}`;
 
 const firstId = "00000000-0000-0000-0000-000000000000";

@@ -245,8 +245,7 @@ function createEventMaker({ site, countryOf }: Pick<ImportOptions, "site" | "cou
     const { at, type, path, ip, name, props } = line;
     const origin = classify(line.referrer, line.query);
     // What an export worked out before cannot be worked out again.
-    const { source, channel, utmSource, utmMedium, utmCampaign } = line.derived ?? origin;
-    const { browser, os, device } = line.derived ?? readUserAgent(line.userAgent);
+    const derived = line.derived ?? { ...origin, ...readUserAgent(line.userAgent) };
     return {
       siteId: site.id,
       id: id.nth(occurrence),
@@ -254,16 +253,9 @@ function createEventMaker({ site, countryOf }: Pick<ImportOptions, "site" | "cou
       type,
       visitor: visitorOf(line, site.id, salts),
       path,
+      ...derived,
       referrer: origin.referrer,
-      source,
-      channel,
       country: line.country ?? (ip === null ? null : (countryOf?.(ip) ?? null)),
-      browser,
-      os,
-      device,
-      utmSource,
-      utmMedium,
-      utmCampaign,
       name,
       props,
     };

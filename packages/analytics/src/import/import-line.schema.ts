@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isUuid } from "@waymark/database";
 import { parseTimestamp, textProblem } from "@waymark/fields";
+import { type ListColumn, listColumns } from "@waymark/lists";
 import { type Channel, channels } from "../attribution/channels.js";
 import { eventBounds, type PropertyValue } from "../recording/site-event.js";
 
@@ -27,19 +28,16 @@ export interface ImportLine {
   readonly props: Readonly<Record<string, PropertyValue>> | null;
 }
 
-/**
- * What an export says of an event besides what a client sent. Where a line has a `channel`, all of it is taken from the line, so
- * that an exported site imports as the same figures.
- */
-export interface Derived {
-  readonly source: string | null;
+type DerivedColumn = Exclude<ListColumn, "path" | "country" | "referrer">;
+
+const givenColumns: ReadonlySet<string> = new Set(["path", "country", "referrer"]);
+
+/** The columns of lists that recording works out; a line gives the others. */
+export const derivedColumns = listColumns.filter((column): column is DerivedColumn => !givenColumns.has(column));
+
+/** Where a line has a `channel`, all derived columns are taken from the line, so that an exported site imports as the same figures. */
+export interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
   readonly channel: Channel;
-  readonly browser: string | null;
-  readonly os: string | null;
-  readonly device: string | null;
-  readonly utmSource: string | null;
-  readonly utmMedium: string | null;
-  readonly utmCampaign: string | null;
 }
 
 /** A line that was understood, or the sentence that says what is wrong with it, starting with the field's name. */
@@ -116,17 +114,10 @@ class Fields {
   derived(): Derived | null {
     const channel = this.channel();
     if (channel === null) return null;
-    const text = (name: string) => this.text(name, derivedBytes) || null;
-    return {
-      source: text("source"),
-      channel,
-      browser: text("browser"),
-      os: text("os"),
-      device: text("device"),
-      utmSource: text("utm_source"),
-      utmMedium: text("utm_medium"),
-      utmCampaign: text("utm_campaign"),
-    };
+    const texts = derivedColumns
+      .filter((column) => column !== "channel")
+      .map((column) => [column, this.text(column, derivedBytes) || null]);
+    return { ...(Object.fromEntries(texts) as Record<DerivedColumn, string | null>), channel };
   }
 
   name(): string | null {

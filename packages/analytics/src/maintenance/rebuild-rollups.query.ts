@@ -1,7 +1,7 @@
+import { otherValue, viewLists } from "@waymark/lists";
 import type pg from "pg";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import type { SiteDay } from "../recording/record-events.query.js";
-import { otherValue } from "../recording/site-event.js";
 
 /** Ids start with the milliseconds since 1970, and there are none before. */
 const idRange = `
@@ -17,6 +17,9 @@ const createDaySql = (isWholeSite: boolean) => `
   SELECT * FROM event
   WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
 
+/** `('page', path), ('source', source), …`. */
+const listValues = viewLists.map(({ dimension, column }) => `('${dimension}', ${column})`).join(", ");
+
 /**
  * The page views of a day, a row per view and list. A value that the day has no row for counts as `(other)` where the day's list
  * has one: `(other)` stays `(other)`. From the day's events alone.
@@ -28,8 +31,7 @@ const createViewsSql = `
   ), counted AS (
     SELECT view.id, view.at, view.visitor, dimension, each.value
     FROM view CROSS JOIN LATERAL (VALUES
-      ('total', ''), ('page', path), ('source', source), ('channel', channel), ('country', country), ('browser', browser),
-      ('os', os), ('device', device), ('utm_source', utm_source), ('utm_medium', utm_medium), ('utm_campaign', utm_campaign)
+      ('total', ''), ${listValues}
     ) AS each (dimension, value)
     WHERE each.value IS NOT NULL
     UNION ALL

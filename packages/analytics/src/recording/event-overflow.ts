@@ -1,5 +1,5 @@
+import { otherValue } from "@waymark/lists";
 import { eventRowCost } from "./day-bounds.js";
-import { otherValue } from "./site-event.js";
 
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */
 export type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;

@@ -1,5 +1,6 @@
+import { lists, otherValue } from "@waymark/lists";
 import { maxValuesPerDay } from "./day-bounds.js";
-import { dimensions, type ListName, otherValue, type SiteEvent, valueIn } from "./site-event.js";
+import type { SiteEvent } from "./site-event.js";
 
 /** Gives the value under which a value counts: itself, or `(other)` where the day's list is full. */
 export type CountedAs = (dimension: string, value: string) => string;
@@ -22,12 +23,11 @@ export function findNearlyFullLists(
   sizes: ReadonlyMap<string, number>,
 ): NearlyFullList[] {
   const views = events.filter(({ type }) => type === "pageview");
-  const lists: readonly ListName[] = [...dimensions, "entry"];
-  return lists.flatMap((dimension) => {
+  return Object.values(lists).flatMap(({ dimension, column }) => {
     const capacity = Math.max(0, maxValuesPerDay - (sizes.get(dimension) ?? 0));
     // A batch has no more new values than page views.
     if (views.length <= capacity) return [];
-    const wanted = new Set(views.map((event) => valueIn(event, dimension)).filter((value) => value !== null));
+    const wanted = new Set(views.map((event) => event[column]).filter((value) => value !== null));
     return wanted.size <= capacity ? [] : [{ dimension, wanted, capacity }];
   });
 }
@@ -37,11 +37,11 @@ export function findNearlyFullLists(
  * @param listed the values that the day already has in these lists, by dimension
  */
 export function createListOverflow(
-  lists: readonly NearlyFullList[],
+  nearlyFull: readonly NearlyFullList[],
   listed: ReadonlyMap<string, ReadonlySet<string>>,
 ): CountedAs {
   const kept = new Map(
-    lists.map(({ dimension, wanted, capacity }) => {
+    nearlyFull.map(({ dimension, wanted, capacity }) => {
       const known = listed.get(dimension) ?? new Set();
       const fresh = [...wanted].filter((value) => !known.has(value) && value !== otherValue).slice(0, capacity);
       return [dimension, new Set([...known, ...fresh])];

@@ -1,3 +1,4 @@
+import { listColumns } from "@waymark/lists";
 import type pg from "pg";
 import type { KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
@@ -38,23 +39,40 @@ export async function tryLockSites(client: pg.ClientBase, siteIds: readonly stri
   return new Set(rows.map(({ id }) => id));
 }
 
+/** A column of `event`: its name and type, and its value of an event. */
+type EventColumn = readonly [name: string, type: string, read: (event: SiteEvent) => string | null];
+
+const ownColumns: readonly EventColumn[] = [
+  ["site_id", "uuid", ({ siteId }) => siteId],
+  ["id", "uuid", ({ id }) => id],
+  ["at", "timestamptz", ({ at }) => at],
+  ["type", "text", ({ type }) => type],
+  ["visitor", "bigint", ({ visitor }) => visitor],
+  ["path", "text", ({ path }) => path],
+  ["referrer", "text", ({ referrer }) => referrer],
+  ["name", "text", ({ name }) => name],
+  ["props", "json", ({ props }) => props && JSON.stringify(props)],
+];
+
+const eventColumns: readonly EventColumn[] = [
+  ...ownColumns,
+  ...listColumns
+    .filter((column) => !ownColumns.some(([name]) => name === column))
+    .map((column): EventColumn => [column, "text", (event) => event[column]]),
+];
+
+const columnNames = eventColumns.map(([name]) => name).join(", ");
+const columnArrays = eventColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
+
 /**
  * Inserts raw events, except those whose id is recorded already, by `event_pkey` of the month's partition.
  * @returns the positions, from 1, of those that were not inserted
  */
 const insertEventsSql = `
   WITH given AS (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::bigint[], $6::text[], $7::text[],
-      $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
-      $17::text[], $18::json[]) WITH ORDINALITY
-      AS each (site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
-        utm_source, utm_medium, utm_campaign, name, props, position)
+    SELECT * FROM unnest(${columnArrays}) WITH ORDINALITY AS each (${columnNames}, position)
   ), recorded AS (
-    INSERT INTO event (site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
-      utm_source, utm_medium, utm_campaign, name, props)
-    SELECT site_id, id, at, type, visitor, path, referrer, source, channel, country, browser, os, device,
-      utm_source, utm_medium, utm_campaign, name, props
-    FROM given
+    INSERT INTO event (${columnNames}) SELECT ${columnNames} FROM given
     ON CONFLICT (site_id, id) DO NOTHING
     RETURNING site_id, id
   )
@@ -62,26 +80,7 @@ const insertEventsSql = `
 
 /** Inserts events whose ids differ; returns those that were not recorded before, in their order. */
 export async function insertEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<readonly SiteEvent[]> {
-  const values = [
-    events.map(({ siteId }) => siteId),
-    events.map(({ id }) => id),
-    events.map(({ at }) => at),
-    events.map(({ type }) => type),
-    events.map(({ visitor }) => visitor),
-    events.map(({ path }) => path),
-    events.map(({ referrer }) => referrer),
-    events.map(({ source }) => source),
-    events.map(({ channel }) => channel),
-    events.map(({ country }) => country),
-    events.map(({ browser }) => browser),
-    events.map(({ os }) => os),
-    events.map(({ device }) => device),
-    events.map(({ utmSource }) => utmSource),
-    events.map(({ utmMedium }) => utmMedium),
-    events.map(({ utmCampaign }) => utmCampaign),
-    events.map(({ name }) => name),
-    events.map(({ props }) => props && JSON.stringify(props)),
-  ].map(toArray);
+  const values = eventColumns.map(([, , read]) => toArray(events.map(read)));
   const { rows } = await client.query<{ position: number }>({ name: "insert-events", text: insertEventsSql, values });
   if (rows.length === 0) return events;
   const duplicates = new Set(rows.map(({ position }) => position));

@@ -141,7 +141,7 @@ describe("recordEvents", () => {
         channel: fc.constantFrom("Direct" as const, "Search" as const),
         country: fc.option(fc.constantFrom("DE", "FR")),
         browser: fc.option(fc.constantFrom("Firefox", "Chrome")),
-        utmCampaign: fc.option(text),
+        utm_campaign: fc.option(text),
         props: fc.option(
           fc.dictionary(fc.constantFrom("a", "__proto__", "1"), fc.oneof(text, fc.integer(), fc.boolean())),
         ),

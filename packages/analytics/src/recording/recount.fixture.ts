@@ -1,3 +1,4 @@
+import { listColumns, viewLists } from "@waymark/lists";
 import type pg from "pg";
 
 /** Rollups in a form to compare: `day dimension value` -> [visitors, pageviews], `day name property value` -> count. */
@@ -29,8 +30,7 @@ export async function readRollups(pool: pg.Pool, siteId: string): Promise<Rollup
 /** The same, counted one by one over a site's events. */
 export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rollups> {
   const { rows } = await pool.query(
-    `SELECT (at AT TIME ZONE 'UTC')::date::text AS day, type, visitor::text, path, source, channel, country, browser, os,
-       device, utm_source, utm_medium, utm_campaign, name, props::text
+    `SELECT (at AT TIME ZONE 'UTC')::date::text AS day, type, visitor::text, name, props::text, ${listColumns.join(", ")}
      FROM event WHERE site_id = $1 ORDER BY at, id`,
     [siteId],
   );
@@ -48,14 +48,15 @@ export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rol
       }
       continue;
     }
-    const { type: _type, day, visitor, name: _name, props: _props, path: page, ...rest } = row;
+    const { day, visitor, path: page } = row;
+    const counted = viewLists.map(({ dimension, column }) => [dimension, row[column]]);
     const entered = `${day} ${visitor}`;
     if (visitor !== null && !entries.has(entered)) {
       entries.add(entered);
       const [visits, count] = stats.get(`${day} entry ${page}`) ?? [0, 0];
       stats.set(`${day} entry ${page}`, [visits + 1, count]);
     }
-    for (const [dimension, value] of Object.entries({ total: "", page, ...rest })) {
+    for (const [dimension, value] of [["total", ""], ...counted]) {
       if (value === null) continue;
       const key = `${row.day} ${dimension} ${value}`;
       views.set(key, (views.get(key) ?? 0) + 1);

@@ -1,7 +1,8 @@
+import { viewLists } from "@waymark/lists";
 import { hash64 } from "../visitors/hash64.js";
 import { rolledValue } from "./day-bounds.js";
 import type { CountedAs } from "./list-overflow.js";
-import { dimensions, type SiteEvent, valueIn } from "./site-event.js";
+import type { SiteEvent } from "./site-event.js";
 
 /** What is known of a visitor of a day before a batch. */
 export interface KnownVisitor {
@@ -73,8 +74,8 @@ export function rollUp(
       visitor.isFresh = false;
       if (visitor.isNew) total.visitors++;
     }
-    for (const dimension of dimensions) {
-      const value = valueIn(event, dimension);
+    for (const { dimension, column } of viewLists) {
+      const value = event[column];
       if (value !== null) countValue(stats.row(dimension, value), visitor);
     }
   }

@@ -1,10 +1,14 @@
+import type { ListColumn } from "@waymark/lists";
 import type { Channel } from "../attribution/channels.js";
 
 /** A value of a custom event's property. */
 export type PropertyValue = string | number | boolean;
 
-/** One page view or custom event of a site, as it is recorded. */
-export interface SiteEvent {
+/**
+ * One page view or custom event of a site, as it is recorded. Beside the members named here it has one for each column that
+ * a list counts (`packages/lists`), null where it is not known. `utm_source` is as written, other tags are in lower case.
+ */
+export interface SiteEvent extends Readonly<Record<ListColumn, string | null>> {
   readonly siteId: string;
   /** A UUID whose first 48 bits are the milliseconds of `at`; an id that is recorded already is not recorded again. */
   readonly id: string;
@@ -16,19 +20,11 @@ export interface SiteEvent {
   /** Without query and fragment; a page view always has one. */
   readonly path: string | null;
   readonly referrer: string | null;
-  readonly source: string | null;
   readonly channel: Channel;
   /** ISO 3166-1 alpha-2, upper case; null where it is not known. */
   readonly country: string | null;
-  /** Names of what the visit was made with, from the browser's own description; null where it gives none. */
-  readonly browser: string | null;
-  readonly os: string | null;
   /** `desktop`, `mobile`, `tablet`, `tv` or another kind that is told apart; null where it is not known. */
   readonly device: string | null;
-  readonly utmSource: string | null;
-  /** In lower case, as is the campaign. */
-  readonly utmMedium: string | null;
-  readonly utmCampaign: string | null;
   /** A custom event's name. */
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
@@ -47,40 +43,3 @@ export const eventBounds = {
   /** Of all properties together, as JSON. */
   propertiesBytes: 8_192,
 } as const;
-
-/** The lists that a page view counts in, by the name of their dimension in `daily_stat`. */
-export const dimensions = [
-  "page",
-  "source",
-  "channel",
-  "country",
-  "browser",
-  "os",
-  "device",
-  "utm_source",
-  "utm_medium",
-  "utm_campaign",
-] as const;
-
-/** What counts in no list of its own for lack of room there is counted under this value. */
-export const otherValue = "(other)";
-
-/** A list: one of the dimensions, or `entry`, the pages that visitors came in by. */
-export type ListName = (typeof dimensions)[number] | "entry";
-
-/** What an event counts as in a list; null where it counts in none. */
-export function valueIn(event: SiteEvent, list: ListName): string | null {
-  switch (list) {
-    case "page":
-    case "entry":
-      return event.path;
-    case "utm_source":
-      return event.utmSource;
-    case "utm_medium":
-      return event.utmMedium;
-    case "utm_campaign":
-      return event.utmCampaign;
-    default:
-      return event[list];
-  }
-}

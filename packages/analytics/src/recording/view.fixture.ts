@@ -14,9 +14,9 @@ export const view: Omit<SiteEvent, "siteId"> = {
   browser: null,
   os: null,
   device: null,
-  utmSource: null,
-  utmMedium: null,
-  utmCampaign: null,
+  utm_source: null,
+  utm_medium: null,
+  utm_campaign: null,
   name: null,
   props: null,
 };
