@@ -1,0 +1,85 @@
+import { EventEmitter, once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, it } from "@jest/globals";
+import { useDatabase } from "@waymark/testing";
+import { ConfigError } from "./env.js";
+import { type HttpServiceOptions, type ServiceParts, startHttpService } from "./start-http-service.js";
+
+const database = useDatabase();
+const local = { host: "127.0.0.1", port: 0 };
+const config = {
+  http: local,
+  metrics: { ...local, isPortChosen: true },
+  database: { url: database.url, maxConnections: 1 },
+};
+
+type Options = HttpServiceOptions<typeof config>;
+
+/** Starts a service in a process that notes its exit instead of ending. */
+async function start(options: Pick<Options, "openApp"> & Partial<Options>) {
+  const emitter = new EventEmitter();
+  const errors: string[] = [];
+  const ended = new Promise<number>((resolve) => {
+    Object.assign(emitter, {
+      env: { LOG_LEVEL: "silent" },
+      exit: resolve,
+      stderr: { write: (text: string) => errors.push(text) },
+    });
+  });
+  await startHttpService(emitter as unknown as NodeJS.Process, {
+    name: "some-api",
+    loadConfig: () => config,
+    ...options,
+  });
+  return { errors, ended, signal: () => emitter.emit("SIGTERM") };
+}
+
+describe("startHttpService", () => {
+  it("opens the app on the named pool, and stops it while the pool still answers", async () => {
+    let parts: ServiceParts<typeof config> | undefined;
+    let nameAtStop: unknown;
+    const service = await start({
+      openApp: (given) => {
+        parts = given;
+        return {
+          handler: (_request, response) => response.end("ok"),
+          checks: { required: { database: given.checkDatabase } },
+          async stop() {
+            const { rows } = await given.pool.query("SHOW application_name");
+            nameAtStop = rows[0].application_name;
+          },
+        };
+      },
+    });
+    await expect(parts?.checkDatabase()).resolves.toBeDefined();
+    expect(await parts?.registry.metrics()).toMatch(
+      /waymark_database_connections\{state="idle",service="some-api"\} 1/,
+    );
+    service.signal();
+    expect(await service.ended).toBe(0);
+    expect(nameAtStop).toBe("waymark some-api");
+    expect(parts?.pool.ended).toBe(true);
+  });
+
+  it("exits with 2 where the configuration or the app names a variable", async () => {
+    const openApp = () => {
+      throw new ConfigError(["SOME_FILE cannot be read"]);
+    };
+    const service = await start({ openApp });
+    expect(await service.ended).toBe(2);
+    expect(service.errors.join()).toContain("SOME_FILE cannot be read");
+  });
+
+  it("names the variable of a port that is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const service = await start({
+      loadConfig: () => ({ ...config, metrics: { ...config.metrics, port } }),
+      openApp: () => ({ handler: () => undefined, checks: { required: {} }, stop: async () => undefined }),
+    });
+    expect(await service.ended).toBe(1);
+    expect(service.errors.join()).toContain("Set SOME_API_METRICS_PORT to another port.");
+    other.close();
+  });
+});
