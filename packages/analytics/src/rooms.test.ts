@@ -25,6 +25,8 @@ describe("the rooms of the package", () => {
 
   it("are those of the README", () => {
     expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(rooms).sort());
+    const readme = readFileSync(join(folder, "../README.md"), "utf8");
+    for (const room of Object.keys(rooms)) expect(readme).toContain(`| \`${room}/\``);
   });
 
   it("import one way", () => {
