@@ -7,7 +7,7 @@ import {
   getUsageStatement,
   listAgentsStatement,
   listTracesStatement,
-  newestPlace,
+  newestCursor,
   type TracesToFind,
 } from "@waymark/traces";
 import type pg from "pg";
@@ -192,14 +192,14 @@ async function explainAll(databaseUrl: string, accountId: string): Promise<strin
   });
   const now = Date.now();
   const list = (query: Partial<TracesToFind>) =>
-    listTracesStatement({ accountId, after: newestPlace, limit: 50, ...query });
+    listTracesStatement({ accountId, after: newestCursor, limit: 50, ...query });
   const range = { from: new Date(now - 7 * day).toISOString(), to: new Date(now).toISOString() };
   const { rows } = await pool.query("SELECT id FROM trace WHERE account_id = $1 ORDER BY id DESC LIMIT 1", [accountId]);
   const statements = {
     "newest first": list({}),
     "status error, 1 in 20": list({ statuses: ["error"] }),
     "status running, 1 in 100,000": listTracesStatement(
-      { accountId, after: newestPlace, limit: 50, statuses: ["running"] },
+      { accountId, after: newestCursor, limit: 50, statuses: ["running"] },
       { isFromRunning: true },
     ),
     "name, 1 in 1,000": list({ name: "escalated" }),

@@ -1,3 +1,4 @@
+export { asParameter } from "./as-parameter.js";
 export { optionalChoice } from "./choice.js";
 export { type JsonMembers, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";

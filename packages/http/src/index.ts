@@ -19,5 +19,5 @@ export {
   route,
   validationErrorSchema,
 } from "./route/route.js";
-export { asParameter, named } from "./schema/json-schema.js";
+export { named } from "./schema/json-schema.js";
 export { validate } from "./schema/validate.js";

@@ -5,6 +5,7 @@ export {
   planIds,
   planOf,
   plans,
+  remainingTraces,
   statisticsRequestsPerMinute,
   upgradePath,
 } from "./plans.js";

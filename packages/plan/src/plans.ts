@@ -1,4 +1,4 @@
-/** What a plan allows. `null` means without limit. */
+/** What a plan allows; a limit of `null` is none. */
 export interface Plan {
   readonly name: string;
   readonly priceUsdPerMonth: number;
@@ -31,24 +31,25 @@ export const plans = {
   },
 } as const satisfies Record<string, Plan>;
 
-/** `free` or `pro`. */
 export type PlanId = keyof typeof plans;
 
-/** The plan ids, for choices in a schema or on the command line. */
 export const planIds = Object.keys(plans) as [PlanId, ...PlanId[]];
 
-/** What the plan allows. */
 export function planOf(id: PlanId): Plan {
   return plans[id];
 }
 
-/** Whether a text names a plan. */
 export function isPlanId(text: string): text is PlanId {
   return Object.hasOwn(plans, text);
+}
+
+/** Traces the plan still allows in a month that has `used` of them; 0 after a downgrade beyond the limit. */
+export function remainingTraces({ plan, used }: { plan: Plan; used: number }): number {
+  return Math.max(0, plan.tracesPerMonth - used);
 }
 
 /** Requests per minute for one key of the statistics service (statistics contract, "Limits"). */
 export const statisticsRequestsPerMinute = 60;
 
-/** Where a plan is changed: a path, as both contracts give it. */
+/** The path of the page for upgrades, as both contracts give it. */
 export const upgradePath = "/dashboard/billing";

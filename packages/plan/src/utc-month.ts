@@ -1,4 +1,4 @@
-/** The UTC month that a moment lies in: monthly limits count in it and start anew after it. */
+/** A UTC month: monthly limits start anew with each. */
 export interface UtcMonth {
   /** `YYYY-MM`. */
   readonly label: string;

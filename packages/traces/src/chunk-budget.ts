@@ -1,19 +1,22 @@
-/** Bytes of a piece that needs no budget: the number of answers under way bounds what all such pieces take. */
-export const maxSmallPiece = 524_288;
-/** Bytes of larger pieces that are read or sent at a time, of all accounts. */
+/** Chunks up to this size need no budget: the limit of answers under way bounds their sum. */
+export const maxSmallChunkBytes = 524_288;
+/** Larger chunks of all accounts, in bytes that are being read or sent. */
 const maxBytes = 64 * 1_048_576;
-/** Of one account. A piece that is larger alone is read where the account has no other. */
+/** A chunk above this waits until its account has no other large chunk. */
 const maxBytesPerAccount = maxBytes / 4;
 
-/** Lets large pieces of answers pass one after the other. */
-export interface PieceBudget {
-  /** Waits until there is room for a piece; gives what was taken of the budget. */
+/** Bounds the bytes of large chunks in memory. */
+export interface ChunkBudget {
+  /**
+   * Waits until the chunk fits.
+   * @returns the bytes to give back, at most the account's share
+   */
   take(accountId: string, bytes: number): Promise<number>;
   give(accountId: string, bytes: number): void;
 }
 
-/** Makes a budget of which nothing is taken. Whoever waits is an answer under way, so that few do. */
-export function createPieceBudget(): PieceBudget {
+/** Makes an unused budget. Each waiter is an answer under way, so their number is bounded. */
+export function createChunkBudget(): ChunkBudget {
   const held = new Map<string, number>();
   let heldByAll = 0;
   let waiting: (() => void)[] = [];

@@ -1,24 +1,22 @@
 import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { createPieceBudget, maxSmallPiece } from "./chunk-budget.js";
-import { firstId, ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
+import { createChunkBudget, maxSmallChunkBytes } from "./chunk-budget.js";
+import { idBeforeAll, ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
-/** Spans of one piece at most. */
-const maxPieceSpans = 1_000;
-/** Bytes of a piece at most, but for a lone span's. */
-const maxPieceBytes = 262_144;
-/** Bytes of a span in JSON beside its texts: names of members, id, status and times. */
-const spanOverhead = 320;
-/** Stored bytes of a piece's spans at most, compressed or not: measuring a piece uncompresses them. */
+const maxChunkSpans = 1_000;
+/** A single span may be larger and then makes a chunk alone. */
+const maxChunkBytes = 262_144;
+/** A span's JSON beside its texts: member names, id, status and times. */
+const spanOverheadBytes = 320;
+/** Stored bytes of the spans that one statement uncompresses to measure a chunk. */
 const maxStoredBytes = 262_144;
 
-/** Pieces that are read at a time. */
-const maxPiecesInFlight = 3;
-/** Of one account: the others are left to others. */
-const maxPiecesPerAccount = 1;
+/** Of all accounts; the pool's other connections are left to writes and small reads. */
+const maxChunksInFlight = 3;
+const maxChunksPerAccount = 1;
 
-/** Answers with large traces that may be under way, so that readers who never read hold little. */
+/** Answers with large traces under way, at most: clients that never read theirs hold little memory. */
 export const largeAnswerLimits = {
   name: "large_answers",
   total: 128,
@@ -26,15 +24,22 @@ export const largeAnswerLimits = {
   reason: (most: number) => `At most ${most} answers with large traces may be under way`,
 } as const;
 
-/** Counts the answers with large traces that are under way, within {@link largeAnswerLimits}. */
+/** Counts answers with large traces under way; `createShares` of `@waymark/http` makes one from {@link largeAnswerLimits}. */
 export interface LargeAnswers {
-  /** Counts further ones; gives the refusal where they are too many, and then counts nothing. */
+  /** Counts more answers. Beyond a limit it counts nothing and returns the refusal. */
   take(accountId: string, count: number): Error | undefined;
   give(accountId: string, count: number): void;
 }
 
-/** The bytes of a span `s` in JSON, uncompressed. */
-function realBytes(withAttributes: boolean): string {
+/** What reading traces needs. */
+export interface TraceReaderDeps {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  largeAnswers: LargeAnswers;
+}
+
+/** The bytes of a span `s` as JSON, escapes included. */
+function jsonBytes(withAttributes: boolean): string {
   const sizes = [
     ...["input", "output", ...(withAttributes ? ["attributes"] : [])].map(
       (column) => `octet_length(s.${column}::text)`,
@@ -42,7 +47,7 @@ function realBytes(withAttributes: boolean): string {
     ...["error", "name", "parent_span_id"].map((column) => `octet_length(to_json(s.${column})::text)`),
     ...(withAttributes ? ["resource_id", "scope_id"].map((id) => ofContext("bytes", id)) : []),
   ];
-  return [String(spanOverhead), ...sizes.map((size) => `COALESCE(${size}, 0)`)].join(" + ");
+  return [String(spanOverheadBytes), ...sizes.map((size) => `COALESCE(${size}, 0)`)].join(" + ");
 }
 
 function storedBytes(withAttributes: boolean): string {
@@ -51,35 +56,34 @@ function storedBytes(withAttributes: boolean): string {
 }
 
 /**
- * A piece of a trace as the JSON text that goes to the client: the spans after a given one ($3), of $4 bytes at most but for
- * a lone span; the first begins with the trace itself, the last ends it. Sizes are those that go out: what is stored
- * compressed is uncompressed to be measured, of ${maxStoredBytes} stored bytes at most. `json` is null where the piece has
- * more than $5 bytes. One probe of `trace_pkey` and ranges of `span_pkey`; both start with the account. Sessions speak UTC.
+ * A chunk of a trace as JSON text: the spans after $3, up to $4 bytes or one span. The first chunk opens the trace, the last
+ * one closes it. `near` bounds by stored bytes how much `measured` uncompresses; `json` is null if the chunk has more than $5
+ * bytes. One probe of `trace_pkey` and ranges of `span_pkey`; both keys start with the account. Sessions run in UTC.
  */
-const readPieceSql = (withAttributes: boolean) => `
+const readChunkSql = (withAttributes: boolean) => `
   WITH near AS MATERIALIZED (
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last FROM (
       SELECT s.id, sum(${storedBytes(withAttributes)}) OVER (ORDER BY s.id) AS stored, row_number() OVER (ORDER BY s.id) AS n
-      FROM (SELECT * FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 ORDER BY id LIMIT ${maxPieceSpans}) s
+      FROM (SELECT * FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 ORDER BY id LIMIT ${maxChunkSpans}) s
     ) r WHERE stored <= ${maxStoredBytes} OR n = 1
   ), measured AS MATERIALIZED (
-    SELECT s.id, ${realBytes(withAttributes)} AS bytes
+    SELECT s.id, ${jsonBytes(withAttributes)} AS bytes
     FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id > $3 AND s.id <= (SELECT last FROM near)
   ), fitting AS MATERIALIZED (
     SELECT id, bytes FROM (
       SELECT id, bytes, sum(bytes) OVER (ORDER BY id) AS total, row_number() OVER (ORDER BY id) AS n FROM measured
     ) r WHERE total <= $4 OR n = 1
-  ), piece AS (
+  ), chunk AS (
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last, COALESCE(sum(bytes), 0)::int AS bytes FROM fitting
   ), ended AS (
-    SELECT piece.last, piece.bytes
-        + CASE WHEN $3 = '${firstId}' THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
-      piece.last IS NULL OR NOT EXISTS (
-        SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > piece.last) AS is_last
-    FROM piece JOIN trace t ON t.account_id = $1 AND t.id = $2
+    SELECT chunk.last, chunk.bytes
+        + CASE WHEN $3 = '${idBeforeAll}' THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
+      chunk.last IS NULL OR NOT EXISTS (
+        SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > chunk.last) AS is_last
+    FROM chunk JOIN trace t ON t.account_id = $1 AND t.id = $2
   )
   SELECT ended.last, ended.bytes, ended.is_last, CASE WHEN ended.bytes <= $5 THEN concat(
-    CASE WHEN $3 = '${firstId}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
+    CASE WHEN $3 = '${idBeforeAll}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
     spans.json, CASE WHEN ended.is_last THEN ']}' END) END AS json
   FROM ended JOIN trace t ON t.account_id = $1 AND t.id = $2,
   LATERAL (
@@ -87,59 +91,55 @@ const readPieceSql = (withAttributes: boolean) => `
     WHERE ended.bytes <= $5 AND s.account_id = $1 AND s.trace_id = $2 AND s.id > $3 AND s.id <= ended.last
   ) spans`;
 
-interface PieceToRead extends TraceToRead {
-  /** The span after which the piece begins. */
+interface ChunkToRead extends TraceToRead {
+  /** The span before the chunk. */
   after: string;
-  /** A piece with more bytes is only measured. */
-  mostBytes: number;
+  /** A larger chunk is measured, not read. */
+  maxBytes: number;
 }
 
-interface Piece {
-  /** Null where the piece has more bytes than asked for. */
+interface Chunk {
+  /** Null if the chunk is larger than `maxBytes`. */
   json: string | null;
   bytes: number;
-  /** Its last span; null where it has none. */
+  /** Its last span; null if it has none. */
   last: string | null;
   is_last: boolean;
 }
 
 /**
- * Reads large traces in pieces, each when the one before has been taken: memory stays flat, and a slow client holds no
- * connection of the pool. Pieces above half a mebibyte, which are single spans, are read within a budget.
- * @returns a function whose pieces throw AppError 429 or 503 before the first where too many answers are under way, and 404
- * where the trace is gone
+ * Reads large traces in chunks, each after the client took the one before: memory stays flat, and a slow client holds no
+ * connection. Chunks above half a mebibyte, which are single spans, wait for a budget.
+ * @returns a generator that throws AppError 429 or 503 before its first chunk if too many answers are under way, and 404 when
+ * the trace is deleted meanwhile
  */
-export function createLargeTraceReader(deps: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  largeAnswers: LargeAnswers;
-}) {
+export function createLargeTraceReader(deps: TraceReaderDeps) {
   const { pool, createGroupCommit, largeAnswers } = deps;
-  const budget = createPieceBudget();
-  const readPiece = createGroupCommit<PieceToRead, Piece | undefined>({
+  const budget = createChunkBudget();
+  const readChunk = createGroupCommit<ChunkToRead, Chunk | undefined>({
     name: "read-large-trace",
-    run: (pieces) => Promise.all(pieces.map((piece) => readPieceOf(pool, piece))),
-    maxInFlight: maxPiecesInFlight,
-    maxInFlightPerOwner: maxPiecesPerAccount,
+    run: (chunks) => Promise.all(chunks.map((chunk) => readChunkOf(pool, chunk))),
+    maxInFlight: maxChunksInFlight,
+    maxInFlightPerOwner: maxChunksPerAccount,
     maxRows: 1,
   });
 
-  async function* readPieces(trace: TraceToRead): AsyncGenerator<string, void, void> {
-    let after = firstId;
+  async function* readChunks(trace: TraceToRead): AsyncGenerator<string, void, void> {
+    let after = idBeforeAll;
     for (let isLast = false; !isLast; ) {
       let held = 0;
       try {
-        let piece = await readPiece({ ...trace, after, mostBytes: maxSmallPiece });
-        while (piece?.json === null) {
+        let chunk = await readChunk({ ...trace, after, maxBytes: maxSmallChunkBytes });
+        while (chunk?.json === null) {
           budget.give(trace.accountId, held);
           held = 0;
-          held = await budget.take(trace.accountId, piece.bytes);
-          piece = await readPiece({ ...trace, after, mostBytes: piece.bytes });
+          held = await budget.take(trace.accountId, chunk.bytes);
+          chunk = await readChunk({ ...trace, after, maxBytes: chunk.bytes });
         }
-        if (!piece) throw new AppError("trace_not_found");
-        yield piece.json ?? "";
-        isLast = piece.is_last;
-        after = piece.last ?? after;
+        if (!chunk) throw new AppError("trace_not_found");
+        yield chunk.json ?? "";
+        isLast = chunk.is_last;
+        after = chunk.last ?? after;
       } finally {
         budget.give(trace.accountId, held);
       }
@@ -150,23 +150,23 @@ export function createLargeTraceReader(deps: {
     const refusal = largeAnswers.take(trace.accountId, 1);
     if (refusal) throw refusal;
     try {
-      yield* readPieces(trace);
+      yield* readChunks(trace);
     } finally {
       largeAnswers.give(trace.accountId, 1);
     }
   };
 }
 
-const readPlain = { name: "read-piece", text: readPieceSql(false) };
-const readWithAttributes = { name: "read-piece-with-attributes", text: readPieceSql(true) };
+const readPlain = { name: "read-chunk", text: readChunkSql(false) };
+const readWithAttributes = { name: "read-chunk-with-attributes", text: readChunkSql(true) };
 
-async function readPieceOf(
+async function readChunkOf(
   pool: pg.Pool,
-  { accountId, traceId, withAttributes, after, mostBytes }: PieceToRead,
-): Promise<Piece | undefined> {
-  const { rows } = await pool.query<Piece>({
+  { accountId, traceId, withAttributes, after, maxBytes }: ChunkToRead,
+): Promise<Chunk | undefined> {
+  const { rows } = await pool.query<Chunk>({
     ...(withAttributes ? readWithAttributes : readPlain),
-    values: [accountId, traceId, after, maxPieceBytes, mostBytes],
+    values: [accountId, traceId, after, maxChunkBytes, maxBytes],
   });
   return rows[0];
 }

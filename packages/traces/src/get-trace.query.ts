@@ -1,20 +1,19 @@
 import type pg from "pg";
-import { createLargeTraceReader } from "./get-large-trace.query.js";
+import { createLargeTraceReader, type TraceReaderDeps } from "./get-large-trace.query.js";
 import { ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
-/** A trace with more spans is large. */
+/** A trace with more spans is large: it is read apart, in chunks. */
 const maxSpans = 999;
-/** A trace with more text and JSON that is stored as it is, or that is stored compressed, is large. */
+/** A trace with more text and JSON, stored uncompressed, is large. */
 const maxPlainBytes = 65_536;
-/** The compression of Postgres makes nothing smaller than a ninetieth: what is left of this has 720 KiB at most. */
+/** Likewise for compressed columns. Postgres compresses to a ninetieth at best, so this is 720 KiB of JSON at most. */
 const maxCompressedBytes = 8_192;
 
-/** Reads cost the database more than writes: several at once use several of its cores. */
+/** A read costs the database more than a write: two statements at once use two of its cores. */
 const maxReadsInFlight = 2;
-/** Traces of one statement at most, so that the answer of one waits for few others. */
+/** An answer waits for the whole statement, so for few other traces. */
 const maxTracesPerStatement = 32;
 
-/** The columns whose values may be compressed. */
 const heavyColumns = (withAttributes: boolean) => [
   "input",
   "output",
@@ -22,7 +21,7 @@ const heavyColumns = (withAttributes: boolean) => [
   ...(withAttributes ? ["attributes"] : []),
 ];
 
-/** The bytes that are stored of columns, compressed or not. */
+/** The stored bytes of those columns that are compressed, or of those that are not. */
 function storedSql(columns: readonly string[], isCompressed: boolean): string {
   const condition = `IS ${isCompressed ? "NOT " : ""}NULL`;
   return columns
@@ -36,15 +35,14 @@ function storedSql(columns: readonly string[], isCompressed: boolean): string {
 const sharedBytes = ["resource_id", "scope_id"].map((id) => ` + COALESCE(${ofContext("bytes", id)}, 0)`).join("");
 
 /**
- * Small traces as the JSON text that goes to the client; null where a trace is large. Opaque JSON is copied as text and never
- * parsed. Spans come in the order they were received, since their ids rise. Text is put together here because that takes half
- * the time of `json_build_object`. Nothing is uncompressed to find out that a trace is large. One probe of `trace_pkey` and two
- * reads of one range of `span_pkey` for a trace; both start with the account, so that a foreign trace is not found. Sessions
- * speak UTC.
+ * Small traces as the JSON text of their answers; null for a large one. Opaque JSON is copied as text. Span ids rise, so their
+ * order is the order of receipt. `concat` takes half the time of `json_build_object`, and sizes are measured without
+ * uncompressing. For each trace one probe of `trace_pkey` and two reads of one range of `span_pkey`; both keys start with the
+ * account, so another account's trace is not found. Sessions run in UTC.
  */
 const readTracesSql = (withAttributes: boolean) => `
-  SELECT q.place::int, CASE WHEN size.fits THEN concat(${traceJson}, spans.json, ']}') END AS json
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, place)
+  SELECT q.n::int, CASE WHEN size.fits THEN concat(${traceJson}, spans.json, ']}') END AS json
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, n)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
     SELECT count(*) <= ${maxSpans}
@@ -66,11 +64,14 @@ const readTracesSql = (withAttributes: boolean) => `
     WHERE size.fits AND s.account_id = q.account_id AND s.trace_id = q.trace_id
   ) spans`;
 
-/** A trace as JSON text, whole or in pieces; undefined where the account has none with that id. */
+/**
+ * A trace as JSON text, whole or in chunks; undefined if the account has no such trace. Chunks may throw, see
+ * {@link createLargeTraceReader}.
+ */
 export type ReadTrace = (trace: TraceToRead) => Promise<string | AsyncIterable<string> | undefined>;
 
-/** Reads traces with their spans: small ones together, and each large one apart and in pieces. */
-export function createTraceReader(deps: Parameters<typeof createLargeTraceReader>[0]): ReadTrace {
+/** Makes a reader of traces with their spans: one statement reads many small traces, large ones are read alone in chunks. */
+export function createTraceReader(deps: TraceReaderDeps): ReadTrace {
   const { pool, createGroupCommit } = deps;
   const readSmall = createGroupCommit<TraceToRead, { json: string | null } | undefined>({
     name: "read-trace",
@@ -93,11 +94,11 @@ async function readTraces(
   pool: pg.Pool,
   traces: readonly TraceToRead[],
 ): Promise<({ json: string | null } | undefined)[]> {
-  const { rows } = await pool.query<{ place: number; json: string | null }>({
+  const { rows } = await pool.query<{ n: number; json: string | null }>({
     ...(traces[0]?.withAttributes ? readWithAttributes : readPlain),
     values: [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)],
   });
   const results: ({ json: string | null } | undefined)[] = traces.map(() => undefined);
-  for (const row of rows) results[row.place - 1] = row;
+  for (const row of rows) results[row.n - 1] = row;
   return results;
 }

@@ -1,24 +1,44 @@
+import { type PlanId, planOf, remainingTraces, type UtcMonth } from "@waymark/plan";
 import type pg from "pg";
 
-/** One probe of `trace_usage_pkey`, and the account's range of `agent_pkey`, read without the table. */
+/** What an account has used: traces created in a month, and agents. */
+export interface Used {
+  traces: number;
+  agents: number;
+}
+
+/** One probe of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
 const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
-/** The statement for {@link getUsage}. */
+/** The statement of {@link getUsage}. */
 export function getUsageStatement(accountId: string, month: string) {
   return { name: "get-usage", text: getUsageSql, values: [accountId, month] };
 }
 
 /**
- * What an account has used.
+ * Reads what an account has used; zeros for an unknown account.
  * @param month the first day of the UTC month, `YYYY-MM-DD`
  */
-export async function getUsage(
-  pool: pg.Pool,
-  accountId: string,
-  month: string,
-): Promise<{ traces: number; agents: number }> {
-  const { rows } = await pool.query<{ traces: number; agents: number }>(getUsageStatement(accountId, month));
+export async function getUsage(pool: pg.Pool, accountId: string, month: string): Promise<Used> {
+  const { rows } = await pool.query<Used>(getUsageStatement(accountId, month));
   return rows[0] ?? { traces: 0, agents: 0 };
+}
+
+/** The usage as the API answers it. */
+export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
+  const plan = planOf(planId);
+  return {
+    plan: planId,
+    month: month.label,
+    traces: {
+      limit: plan.tracesPerMonth,
+      current: used.traces,
+      remaining: remainingTraces({ plan, used: used.traces }),
+      resets_at: month.endsAt,
+    },
+    agents: { limit: plan.agents, current: used.agents },
+    retention_days: plan.retentionDays,
+  };
 }

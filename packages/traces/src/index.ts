@@ -1,24 +1,26 @@
 export { type LargeAnswers, largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type ReadTrace } from "./get-trace.query.js";
-export { getUsage, getUsageStatement } from "./get-usage.query.js";
+export { getUsage, getUsageStatement, presentUsage, type Used } from "./get-usage.query.js";
 export {
   type AgentPage,
   type AgentsToList,
   type ListedAgent,
   listAgents,
   listAgentsStatement,
-  maxTraces,
+  maxCountedTraces,
 } from "./list-agents.query.js";
+export { agentQuerySchema, agentsToList, presentAgentPage } from "./list-agents.schema.js";
 export {
+  cursorBefore,
   type ListedTrace,
   listTraces,
   listTracesStatement,
   maxExamineMs,
-  newestPlace,
-  placeBefore,
+  newestCursor,
+  type TraceCursor,
   type TracePage,
-  type TracePlace,
   type TracesToFind,
 } from "./list-traces.query.js";
+export { presentTracePage, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
-export { firstId } from "./trace-json.js";
+export { idBeforeAll } from "./trace-json.js";

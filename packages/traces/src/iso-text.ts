@@ -1,4 +1,4 @@
-/** SQL that writes a timestamp as answers have it: UTC with `Z`, milliseconds, and microseconds where there are any. Sessions speak UTC. */
+/** SQL for a timestamp as answers show it: UTC with `Z`, milliseconds, and microseconds if there are any. Needs a session in UTC. */
 export function isoText(column: string): string {
   return `replace(to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '000Z', 'Z')`;
 }

@@ -1,17 +1,18 @@
+import { validationError } from "@waymark/errors";
 import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
-/** Which of an account's agents are asked for, and of which traces their figures are. */
+/** A page of an account's agents, and the range of trace starts that their counts cover. */
 export interface AgentsToList {
   accountId: string;
-  /** The first start that counts. */
+  /** Included. */
   from: string;
-  /** The first start that does not count any more. */
+  /** Excluded. */
   to: string;
-  /** The page has the agents after this one. */
+  /** The page begins after this agent; "" for a first page. */
   after: string;
-  /** Agents at most. */
+  /** Agents per page, at most. */
   limit: number;
 }
 
@@ -23,22 +24,24 @@ export interface ListedAgent {
   last_started_at: string | null;
 }
 
-/** Agents, and whether none come after them. */
+/** A page, with the range that its counts cover. */
 export interface AgentPage {
   agents: ListedAgent[];
+  from: string;
+  to: string;
   isLast: boolean;
 }
 
 /**
- * What a Pro account can create in the 90 days for which traces are kept, which touch five months at most: nobody who
- * lives within the plan meets this bound.
+ * Traces that one answer counts, at most: the 90 days of a Pro account touch five months of 50,000. An account within its
+ * plan never meets this bound.
  */
-export const maxTraces = 250_000;
+export const maxCountedTraces = 250_000;
 
 /**
- * Agents by id, each with its traces of the range by status; agents that only
- * traces name are left out. One range of `trace_listing_idx`, read without the table, of $6 entries at most, and a page
- * of `agent_pkey`. `examined` is the number of entries, so that one more than the bound tells that there are too many.
+ * Stored agents by id, each with its traces of the range by status. Reads one range of `trace_listing_idx` without the
+ * table, at most $6 entries, and one page of `agent_pkey`. `examined` counts those entries: one above the bound means
+ * that the range has too many traces.
  */
 const listAgentsSql = `
   WITH examined AS (
@@ -63,18 +66,26 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
   examined: number;
 }
 
-/** The statement for a page, which gives one row more than the page holds where anything comes after it. */
+/** The statement for a page. It returns one row more than the page holds if the list goes on. */
 export function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
-  return { name: "list-agents", text: listAgentsSql, values: [accountId, from, to, after, limit + 1, maxTraces + 1] };
+  const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
+  return { name: "list-agents", text: listAgentsSql, values };
 }
 
-/** A page of agents; undefined where the range holds more than {@link maxTraces} traces. */
-export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage | undefined> {
+/**
+ * Reads a page of agents.
+ * @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces
+ */
+export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage> {
+  const { from, to } = query;
   const { rows } = await pool.query<Row>(listAgentsStatement(query));
-  if ((rows[0]?.examined ?? 0) > maxTraces) return undefined;
+  if ((rows[0]?.examined ?? 0) > maxCountedTraces) {
+    const most = maxCountedTraces.toLocaleString("en");
+    throw validationError({ from: `Must be later: more than ${most} traces started from ${from} up to ${to}` });
+  }
   const agents = rows.slice(0, query.limit).map(({ id, created_at, last_started_at, ...row }) => {
     const { running, success, error, timeout } = row;
     return { id, created_at, traces: { running, success, error, timeout }, last_started_at };
   });
-  return { agents, isLast: rows.length <= query.limit };
+  return { agents, from, to, isLast: rows.length <= query.limit };
 }

@@ -2,28 +2,27 @@ import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
-/** A place in the order of lists: newest first by when they started, then by id. */
-export interface TracePlace {
-  /** A timestamp that Postgres reads. */
+/** An index in the order of lists: by start, newest first, then by id. A page begins after it. */
+export interface TraceCursor {
+  /** A timestamp as Postgres reads it. */
   startedAt: string;
   id: string;
 }
 
-/** Which of an account's traces are asked for. */
+/** A page of an account's traces; omitted filters match all. */
 export interface TracesToFind {
   accountId: string;
   agentId?: string | undefined;
-  /** One of these, each named once. */
+  /** Without duplicates. */
   statuses?: readonly TraceStatus[] | undefined;
-  /** What the name contains, whatever the case of its letters. */
+  /** A part of the name, in either case. */
   name?: string | undefined;
-  /** Traces that ended so long after their start, or later. */
+  /** Only ended traces that took at least this long. */
   minDurationMs?: number | undefined;
-  /** The earliest start. */
+  /** The earliest start, included. */
   from?: string | undefined;
-  /** The page has what comes after this place. */
-  after: TracePlace;
-  /** Traces at most. */
+  after: TraceCursor;
+  /** Traces per page, at most. */
   limit: number;
 }
 
@@ -38,39 +37,39 @@ export interface ListedTrace {
   duration_ms: number | null;
 }
 
-/** A page, and the place to go on from; null where nothing comes after it. */
+/** A page; `next` is null at the end of the list. */
 export interface TracePage {
   traces: ListedTrace[];
-  last: TracePlace | null;
+  next: TraceCursor | null;
 }
 
-/** The place before all traces. */
-export const newestPlace: TracePlace = { startedAt: "infinity", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
+/** The cursor of a first page. */
+export const newestCursor: TraceCursor = { startedAt: "infinity", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
 
-/** The place before the traces that started before a time. */
-export function placeBefore(time: string): TracePlace {
+/** The cursor just before the traces that started before a time. */
+export function cursorBefore(time: string): TraceCursor {
   return { startedAt: time, id: "00000000-0000-0000-0000-000000000000" };
 }
 
 /**
- * How long entries are examined before a page goes out as it is: more than a million of them on the machine of the bench,
- * and several times what an account within its plan has. It bounds what a search for something rare takes from others.
+ * A search examines entries for this long, then returns the page as it is. That is more than a million entries on the
+ * bench's machine, several times an account within its plan, and it bounds the cost of a rare match for other accounts.
  */
 export const maxExamineMs = 500;
 
-/** A condition on traces, of one parameter for each of its values. */
+/** A condition on traces with one parameter per value. */
 interface Filter {
-  /** Tells this condition from others in a statement's name. */
+  /** Part of the statement's name: a prepared statement is found by it. */
   key: string;
   values: readonly unknown[];
   sql(parameters: readonly string[]): string;
 }
 
 /**
- * One page, read from `trace_listing_idx` in its order and from a place on, so that it takes nothing to come deep into a
- * list. Agent and status are decided in the index; a name or a duration needs the row. Once the time is up ($6), every
- * entry is taken whether it `matches` or not, so that the limit ends the scan and the last row says how far it came. The
- * page's rows are probes of `trace_pkey`, which `OFFSET 0` keeps the planner from turning into another join.
+ * A page in the order of `trace_listing_idx` from the cursor on, so a deep page costs as much as the first. The index alone
+ * decides agent and status; name and duration need the row. After $6 ms every entry counts, matching or not, so the limit
+ * ends the scan and the last row is where the next page begins. The page's rows are probes of `trace_pkey`; `OFFSET 0`
+ * keeps the planner from joining another way.
  */
 function listTracesSql(filters: readonly Filter[], source: string): string {
   let number = 7;
@@ -88,26 +87,24 @@ function listTracesSql(filters: readonly Filter[], source: string): string {
   ORDER BY e.started_at DESC, e.id DESC`;
 }
 
-/** The traces that run now, taken from `trace_running_idx` whole, and put in order afterwards. */
+/** All running traces from the small `trace_running_idx`, sorted afterwards. */
 const runningSource = "(SELECT * FROM trace WHERE account_id = $1 AND status = 'running' OFFSET 0) AS trace";
 
-/** As many as are put in order at once: beyond them a page is found sooner in the order of the list. */
+/** Above this many running traces, the scan of the list fills a page sooner than sorting all of them. */
 const fewRunning = 1_000;
 
-/** Whether few traces run now; as many entries of `trace_running_idx` at most. */
+/** Whether an account has few running traces; reads at most one more entry of `trace_running_idx`. */
 const hasFewRunningSql = `
   SELECT count(*) <= ${fewRunning} AS few
   FROM (SELECT FROM trace WHERE account_id = $1 AND status = 'running' ORDER BY id LIMIT ${fewRunning + 1}) t`;
 
-/** How a page is read. */
 interface Reading {
-  /** How long entries are examined. */
   maxMs?: number;
-  /** From the traces that run now alone. */
+  /** Reads from {@link runningSource}. */
   isFromRunning?: boolean;
 }
 
-/** The statement for a page, which gives one row more than the page holds where anything comes after it. */
+/** The statement for a page. It returns one row more than the page holds if the list goes on. */
 export function listTracesStatement(
   query: TracesToFind,
   { maxMs = maxExamineMs, isFromRunning = false }: Reading = {},
@@ -129,8 +126,8 @@ export function listTracesStatement(
 }
 
 /**
- * A page of an account's traces. What runs now is mostly little, and was started long ago where it got stuck: it is found
- * without going through the others.
+ * Reads a page of an account's traces. Running traces are usually few, and stuck ones started long ago, so a list of
+ * them reads their own index instead of the whole list.
  */
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));
@@ -138,9 +135,9 @@ export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Re
   const { rows } = await pool.query<ListedTrace & { matches: boolean }>(statement);
   const found = rows.filter(({ matches }) => matches);
   const traces = found.slice(0, query.limit);
-  if (rows.length <= query.limit) return { traces, last: null };
+  if (rows.length <= query.limit) return { traces, next: null };
   const last = found.length > query.limit ? traces.at(-1) : rows.at(-1);
-  return { traces, last: last ? { startedAt: last.started_at, id: last.id } : null };
+  return { traces, next: last ? { startedAt: last.started_at, id: last.id } : null };
 }
 
 async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean> {
@@ -148,12 +145,12 @@ async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean>
   return (await pool.query<{ few: boolean }>(statement)).rows[0]?.few ?? false;
 }
 
-/** What a trace must meet, the cheapest to decide first. */
+/** The cheapest condition comes first. */
 function filtersOf({ agentId, statuses, minDurationMs, name }: TracesToFind): Filter[] {
   const filters: Filter[] = [];
   if (agentId !== undefined) filters.push({ key: "agent", values: [agentId], sql: ([id]) => `agent_id = ${id}` });
   if (statuses !== undefined) {
-    // One comparison for each: `= ANY` of an array takes a third longer for the whole scan.
+    // One comparison per status: `= ANY` makes the whole scan a third slower.
     const sql = (words: readonly string[]) => `(${words.map((word) => `status = ${word}`).join(" OR ")})`;
     filters.push({ key: `status${statuses.length}`, values: statuses, sql });
   }
@@ -166,8 +163,8 @@ function filtersOf({ agentId, statuses, minDurationMs, name }: TracesToFind): Fi
 }
 
 /**
- * Names are in the `C` collation, whose `lower` knows A to Z alone: three times cheaper than a language's rules, and right
- * for text in ASCII. Other text is sought by a pattern that has both cases of each letter.
+ * Names use the `C` collation, whose `lower` knows A to Z only: right for ASCII and three times cheaper than a language's
+ * rules. Other text becomes a pattern with both cases of each letter.
  */
 function nameFilter(text: string): Filter {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them.
@@ -176,12 +173,12 @@ function nameFilter(text: string): Filter {
   return { key: "unicode-name", values: [[...text].map(eitherCase).join("")], sql: ([like]) => `name ~ ${like}` };
 }
 
-/** A pattern (Postgres documentation, 9.7.3) of one character in both its cases, where it has two that are one character each. */
+/** The pattern (Postgres documentation, 9.7.3) for a character in either case, if both cases are one character. */
 function eitherCase(character: string): string {
   const upper = character.toUpperCase();
   const cases = new Set([character, character.toLowerCase(), upper, upper.toLowerCase()]);
   const letters = [...cases].filter((each) => [...each].length === 1);
   if (letters.length > 1) return `[${letters.join("")}]`;
-  // Only ASCII has characters that mean something in a pattern.
+  // Only ASCII characters have a meaning in patterns.
   return /^[^\w]$/.test(character) && character < "\x7f" ? `\\${character}` : character;
 }

@@ -1,7 +1,6 @@
 /** The states of a trace (trace contract, "States and transitions"). */
 export const traceStatuses = ["running", "success", "error", "timeout"] as const;
 
-/** A state of a trace. */
 export type TraceStatus = (typeof traceStatuses)[number];
 
 /** The states of a span (trace contract, "States and transitions"). */

@@ -1,6 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
-import { asParameter, named, route } from "@waymark/http";
+import { asParameter } from "@waymark/fields";
+import { named, route } from "@waymark/http";
 import {
   type AskedRange,
   checkRange,

@@ -1,4 +1,4 @@
-import { asParameter } from "@waymark/http";
+import { asParameter } from "@waymark/fields";
 import { contractLists, furtherLists, type ListName, lists } from "@waymark/statistics";
 import { z } from "zod";
 

@@ -1,5 +1,5 @@
 import type { CreateGroupCommit } from "@waymark/database";
-import { firstId } from "@waymark/traces";
+import { idBeforeAll } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";
 
@@ -102,7 +102,7 @@ export function createTraceDeleter(
   return async (accountId: string, traceId: string): Promise<boolean> => {
     const isDeleted = await deleteTrace({ accountId, traceId });
     try {
-      for (let after: string | null = firstId; after !== null; )
+      for (let after: string | null = idBeforeAll; after !== null; )
         after = await deleteSpans({ accountId, traceId, after });
     } catch (error) {
       if (!isDeleted) throw error;

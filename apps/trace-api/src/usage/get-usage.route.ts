@@ -1,11 +1,10 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
 import { named, route } from "@waymark/http";
-import { planIds, planOf, utcMonth } from "@waymark/plan";
-import { getUsage } from "@waymark/traces";
+import { planIds, utcMonth } from "@waymark/plan";
+import { getUsage, presentUsage, type Used } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
-import { remainingTraces } from "./trace-quota.js";
 
 const usageSchema = named(
   "Usage",
@@ -33,7 +32,7 @@ export function getUsageRoute({
   createGroupCommit: CreateGroupCommit;
   now(): Date;
 }) {
-  const readUsage = createGroupCommit<{ accountId: string; month: string }, Awaited<ReturnType<typeof getUsage>>>({
+  const readUsage = createGroupCommit<{ accountId: string; month: string }, Used>({
     name: "get-usage",
     run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
     maxInFlight: 2,
@@ -59,23 +58,10 @@ export function getUsageRoute({
       },
     },
     async handle({ response }) {
-      const { accountId, plan: planId } = principalOf(response);
-      const plan = planOf(planId);
+      const { accountId, plan } = principalOf(response);
       const month = utcMonth(now());
       const used = await readUsage({ accountId, month: month.firstDay });
-      const body: z.output<typeof usageSchema> = {
-        plan: planId,
-        month: month.label,
-        traces: {
-          limit: plan.tracesPerMonth,
-          current: used.traces,
-          remaining: remainingTraces({ plan, used: used.traces }),
-          resets_at: month.endsAt,
-        },
-        agents: { limit: plan.agents, current: used.agents },
-        retention_days: plan.retentionDays,
-      };
-      return { status: 200, body };
+      return { status: 200, body: presentUsage(plan, used, month) satisfies z.output<typeof usageSchema> };
     },
   });
 }

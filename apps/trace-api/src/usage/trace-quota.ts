@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { type Plan, type UtcMonth, upgradePath } from "@waymark/plan";
+import { type Plan, remainingTraces, type UtcMonth, upgradePath } from "@waymark/plan";
 
 /** An account's traces of the current UTC month. */
 export interface TraceQuota {
@@ -7,11 +7,6 @@ export interface TraceQuota {
   month: UtcMonth;
   /** Traces created this month, the current one included. */
   used: number;
-}
-
-/** Traces the account may still create this month. */
-export function remainingTraces({ plan, used }: Pick<TraceQuota, "plan" | "used">): number {
-  return Math.max(0, plan.tracesPerMonth - used);
 }
 
 /** The headers of an answer that counts a trace, or refuses one. */

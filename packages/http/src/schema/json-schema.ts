@@ -27,11 +27,6 @@ export function named<Schema extends z.ZodType>(name: string, schema: Schema): S
   return schema.meta({ "x-name": name });
 }
 
-/** Says what a parameter takes, since a query's values are texts to its own check, which is a function. */
-export function asParameter<Schema extends z.ZodType>(form: JsonSchema, schema: Schema): Schema {
-  return schema.meta({ ...schema.meta(), "x-form": form });
-}
-
 /**
  * A schema as JSON Schema. Fields that keep JSON as text say by `x-json` which JSON they take, since their own check is a
  * function.

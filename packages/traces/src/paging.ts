@@ -1,12 +1,11 @@
-import { parseTimestamp } from "@waymark/fields";
-import { asParameter } from "@waymark/http";
+import { asParameter, parseTimestamp } from "@waymark/fields";
 import { z } from "zod";
 
 const maxLimit = 200;
 const defaultLimit = 50;
 const limitMessage = `Must be a whole number from 1 to ${maxLimit}`;
 
-/** `?limit=` as a whole number in digits; a repeated parameter is an array and no text. */
+/** `?limit=` in digits. A repeated parameter arrives as an array and fails. */
 export const limitParameter = asParameter(
   { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit },
   z
@@ -18,19 +17,20 @@ export const limitParameter = asParameter(
     .describe(`Entries of a page at most, 1 to ${maxLimit}`),
 );
 
+const cursorMessage = "Must be the next_cursor of an earlier answer";
+
 /**
- * `?cursor=`: where the page before ended. It is a place in the order and nothing else, so that it holds under other
- * filters too.
- * @param read makes a place of its text, or gives undefined where it is none
+ * `?cursor=`: the end of the page before. It holds an index in the order and no filters, so it stays valid when filters change.
+ * @param read parses the decoded text; undefined if it is no cursor
  */
-export function cursorParameter<Place>(read: (text: string) => Place | undefined) {
+export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefined) {
   return z
     .string(cursorMessage)
-    .transform((cursor, context) => {
-      const text = Buffer.from(cursor, "base64url").toString("utf8");
-      // Base64 leaves out what it does not know: only what we would have written ourselves is a cursor.
-      const place = encodeCursor(text) === cursor ? read(text) : undefined;
-      if (place !== undefined) return place;
+    .transform((encoded, context) => {
+      const text = Buffer.from(encoded, "base64url").toString("utf8");
+      // Base64 decoding skips unknown characters: only our own spelling of a cursor counts.
+      const cursor = encodeCursor(text) === encoded ? read(text) : undefined;
+      if (cursor !== undefined) return cursor;
       context.addIssue({ code: "custom", message: cursorMessage });
       return z.NEVER;
     })
@@ -38,20 +38,18 @@ export function cursorParameter<Place>(read: (text: string) => Place | undefined
     .meta({ description: "`next_cursor` of the page before" });
 }
 
-const cursorMessage = "Must be the next_cursor of an earlier answer";
-
-/** The cursor of a place. */
+/** The text of a `next_cursor`; {@link cursorParameter} reads it. */
 export function encodeCursor(text: string): string {
   return Buffer.from(text, "utf8").toString("base64url");
 }
 
-/** `?from=` and `?to=`: a range of `started_at`. */
+/** `?from=` (included) and `?to=` (excluded): a range of `started_at`. */
 export const rangeParameters = {
   from: timestampParameter("Only what started at this time or later"),
   to: timestampParameter("Only what started before this time"),
 };
 
-/** Refuses a range that nothing can lie in. Both are in the form of `parseTimestamp`, which sorts as text. */
+/** Refuses a range without content. Both times come from `parseTimestamp`, whose output sorts as text. */
 export function checkRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   context: z.RefinementCtx,

@@ -1,0 +1,86 @@
+import { isUuid } from "@waymark/database";
+import { asParameter, parseTimestamp, textField } from "@waymark/fields";
+import { z } from "zod";
+import {
+  cursorBefore,
+  newestCursor,
+  type TraceCursor,
+  type TracePage,
+  type TracesToFind,
+} from "./list-traces.query.js";
+import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "./paging.js";
+import { type TraceStatus, traceStatuses } from "./statuses.js";
+
+const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
+const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
+
+/** The query parameters of a list of traces. */
+export const traceQuerySchema = z
+  .object({
+    agent_id: textField({ min: 1, max: 255 }).optional().describe("The agent, exactly"),
+    status: asParameter(
+      { type: "array", items: { enum: [...traceStatuses] }, minItems: 1 },
+      z
+        .string(statusMessage)
+        .transform((text) => [...new Set(text.split(","))])
+        .refine((words): words is TraceStatus[] => words.every(isTraceStatus), statusMessage)
+        .optional()
+        .describe("One status, or several separated by commas"),
+    ),
+    name: textField({ min: 1, max: 200 }).optional().describe("What the name contains; the case of letters is ignored"),
+    ...rangeParameters,
+    min_duration_ms: asParameter(
+      { type: "integer", minimum: 0, maximum: 999_999_999_999 },
+      z
+        .string(durationMessage)
+        .regex(/^\d{1,12}$/, durationMessage)
+        .transform(Number)
+        .optional()
+        .describe("Only traces that ended, and took at least so many milliseconds"),
+    ),
+    limit: limitParameter,
+    cursor: cursorParameter(readCursor),
+  })
+  .superRefine(checkRange);
+
+type TraceQuery = z.output<typeof traceQuerySchema>;
+
+/** The page of an account's traces that a query asks for. */
+export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind {
+  return {
+    accountId,
+    agentId: query.agent_id,
+    statuses: query.status,
+    name: query.name,
+    minDurationMs: query.min_duration_ms,
+    from: query.from,
+    after: startOf(query),
+    limit: query.limit,
+  };
+}
+
+/** A page as the API answers it. */
+export function presentTracePage({ traces, next }: TracePage) {
+  return {
+    traces: traces.map(({ id, agent_id, name, status, started_at, ended_at, duration_ms }) => {
+      return { id, agent_id, name, status, started_at, ended_at, duration_ms };
+    }),
+    next_cursor: next && encodeCursor(`${next.startedAt} ${next.id}`),
+  };
+}
+
+/** The cursor or `to`, whichever comes later in the list. */
+function startOf({ cursor, to }: TraceQuery): TraceCursor {
+  if (to === undefined) return cursor ?? newestCursor;
+  return cursor !== undefined && cursor.startedAt < to ? cursor : cursorBefore(to);
+}
+
+function readCursor(text: string): TraceCursor | undefined {
+  const [time = "", id = "", ...rest] = text.split(" ");
+  const startedAt = parseTimestamp(time);
+  return startedAt.ok && isUuid(id) && rest.length === 0 ? { startedAt: startedAt.value, id } : undefined;
+}
+
+function isTraceStatus(word: string): word is TraceStatus {
+  return (traceStatuses as readonly string[]).includes(word);
+}
