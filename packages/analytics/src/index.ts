@@ -19,8 +19,8 @@ export {
   createCollector,
   type DropReason,
 } from "./live/collector.js";
+export { WriterFullError, type WriterLimit } from "./live/event-capacity.js";
 export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";
-export { WriterFullError, type WriterLimit } from "./live/waiting-events.js";
 export { type PurgedEvents, purgeEvents } from "./maintenance/event-retention.query.js";
 export {
   type RebuildOptions,

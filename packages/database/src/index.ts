@@ -1,6 +1,6 @@
 export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
-export { createGroupCommit } from "./group-commit/group-commit.js";
+export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
 export {
   type Batched,
   type CreateGroupCommit,

@@ -1,6 +1,6 @@
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { createUuidV7, rowIsLocked } from "@waymark/database";
+import { createUuidV7 } from "@waymark/database";
 import type { TraceStatus } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
@@ -153,7 +153,7 @@ describe("group commits", () => {
     });
   });
 
-  describe("of several accounts", () => {
+  describe("beyond a limit", () => {
     /** A statement that is out until it is let go, and what each statement carried. */
     const held = <Item extends { accountId: string; count?: number; bytes?: number }>(options: object = {}) => {
       const statements: Item[][] = [];
@@ -178,40 +178,6 @@ describe("group commits", () => {
     const untilOut = async (statements: unknown[]) => {
       while (statements.length === 0) await setTimeout(1);
     };
-
-    it("go out in turns: a row waits for one statement of others, whatever these have waiting", async () => {
-      const { add, statements, letGo } = held<{ accountId: string; count: number }>({ maxRows: 1_000 });
-      const heavy = ["a", "b", "c"].flatMap((accountId) => times(10, () => add({ accountId, count: 1_000 })));
-      await untilOut(statements);
-      const light = times(3, (n) => add({ accountId: `light ${n}`, count: 1 }));
-      letGo();
-      await Promise.all(light);
-      expect(statements[1]?.map(({ accountId }) => accountId)).toEqual(["b", "light 0", "light 1", "light 2"]);
-      await Promise.all(heavy);
-      // The heavy ones take turns with each other as well.
-      const order = statements.flat().flatMap(({ accountId }) => (accountId.startsWith("light") ? [] : [accountId]));
-      for (let n = 3; n < 30; n += 3) expect(new Set(order.slice(n, n + 3))).toEqual(new Set(["a", "b", "c"]));
-    });
-
-    it("share a statement evenly, and keep the order of each account", async () => {
-      const { add, statements, letGo } = held<{ accountId: string; n: number }>();
-      const first = add({ accountId: "a", n: -1 });
-      await untilOut(statements);
-      const rows = [...times(400, (n) => ({ accountId: "a", n })), ...times(100, (n) => ({ accountId: "b", n }))];
-      const all = rows.map((row) => add(row));
-      letGo();
-      await Promise.all([first, ...all]);
-      const second = statements[1] ?? [];
-      expect(second).toHaveLength(256);
-      expect(second.filter(({ accountId }) => accountId === "b")).toHaveLength(100);
-      for (const accountId of ["a", "b"]) {
-        const order = statements
-          .slice(1)
-          .flat()
-          .filter((row) => row.accountId === accountId);
-        expect(order.map(({ n }) => n)).toEqual(times(order.length, (n) => n));
-      }
-    });
 
     it.each([
       ["500 requests", 500, {}, "waiting_rows"],
@@ -248,104 +214,5 @@ describe("group commits", () => {
       await Promise.all([first, ...waiting]);
       await add({ accountId: "new" });
     });
-
-    it("leave statements free for others where one account may have so many in flight", async () => {
-      const running: string[] = [];
-      const ends: (() => void)[] = [];
-      const add = createGroupCommitFactory(new Registry())<{ accountId: string }, void>({
-        name: "lanes",
-        maxInFlight: 3,
-        maxInFlightPerOwner: 2,
-        maxRows: 1,
-        run: async ([row]) => {
-          running.push(row?.accountId ?? "");
-          await new Promise<void>((resolve) => ends.push(resolve));
-          return [undefined];
-        },
-      });
-      const all = [..."aaaaab"].map((accountId) => add({ accountId }));
-      await setImmediate();
-      expect(running).toEqual(["a", "b", "a"]);
-      while (ends.length > 0) {
-        ends.shift()?.();
-        await setImmediate();
-        await setImmediate();
-      }
-      await Promise.all(all);
-      expect(running).toHaveLength(6);
-    });
-  });
-
-  it("wait for a lock apart: rows that are locked hold up no others, and later changes come after them", async () => {
-    const done: string[] = [];
-    let unlock: () => void = () => undefined;
-    const isUnlocked = new Promise<void>((resolve) => {
-      unlock = resolve;
-    });
-    const add = createGroupCommitFactory(new Registry())<{ accountId: string; target: string; n: number }, string>({
-      name: "lockable",
-      targetOf: ({ target }) => target,
-      run: async (rows) =>
-        rows.map(({ target, n }) => {
-          if (target === "locked" && n === 1) return rowIsLocked;
-          done.push(`${target} ${n}`);
-          return "at once";
-        }),
-      runLocked: async (rows) => {
-        await isUnlocked;
-        done.push(...rows.map(({ target, n }) => `${target} ${n}`));
-        return rows.map(() => "waited");
-      },
-    });
-    const first = add({ accountId: "a", target: "locked", n: 1 });
-    const later = add({ accountId: "a", target: "locked", n: 2 });
-    expect(await Promise.all([1, 2, 3].map((n) => add({ accountId: "a", target: "free", n })))).toEqual(
-      times(3, () => "at once"),
-    );
-    expect(await add({ accountId: "b", target: "other", n: 1 })).toBe("at once");
-    unlock();
-    expect(await first).toBe("waited");
-    expect(await later).toBe("at once");
-    expect(done).toEqual(["free 1", "free 2", "free 3", "other 1", "locked 1", "locked 2"]);
-  });
-
-  it("count a row as what it carries: 1,000 to a statement but for one alone, and 12,500 of an account that wait", async () => {
-    const createGroupCommit = createGroupCommitFactory(new Registry());
-    const statements: number[][] = [];
-    const add = createGroupCommit<{ accountId: string; count: number }, void>({
-      name: "counted",
-      run: async (rows) => {
-        await test.pool.query("SELECT pg_sleep(0.005)");
-        statements.push(rows.map(({ count }) => count));
-        return rows.map(() => undefined);
-      },
-      maxRows: 1_000,
-      countOf: ({ count }) => count,
-    });
-    const counts = [1, 600, 400, 1_500, 999, 1, 1, ...times(8, () => 1_000), 998];
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(12_500);
-    const results = await Promise.allSettled([...counts, 1].map((count) => add({ accountId: "a", count })));
-    expect(results.map(({ status }) => status)).toEqual([...counts.map(() => "fulfilled"), "rejected"]);
-    expect(statements).toEqual([[1, 600], [400], [1_500], [999, 1], [1], ...times(8, () => [1_000]), [998]]);
-  });
-
-  it("refuse rows beyond 8 MiB of an account's JSON that wait, and put at most 1 MiB into a statement", async () => {
-    const createGroupCommit = createGroupCommitFactory(new Registry());
-    const statements: number[] = [];
-    const add = createGroupCommit<{ accountId: string; bytes: number }, void>({
-      name: "large",
-      run: async (rows) => {
-        await test.pool.query("SELECT pg_sleep(0.005)");
-        statements.push(rows.reduce((sum, { bytes }) => sum + bytes, 0));
-        return rows.map(() => undefined);
-      },
-      bytesOf: ({ bytes }) => bytes,
-    });
-    const size = 400 * 1_024;
-    const results = await Promise.allSettled(times(100, () => add({ accountId: "a", bytes: size })));
-    const taken = results.filter(({ status }) => status === "fulfilled");
-    expect(taken).toHaveLength(Math.floor((8 * 1_048_576) / size));
-    expect(Math.max(...statements)).toBe(2 * size);
-    await add({ accountId: "a", bytes: 60 * 1_048_576 });
   });
 });

@@ -32,6 +32,8 @@ export interface Owner<Row, Result> {
 /** A statement while it fills. */
 interface Statement<Row, Result> {
   readonly taken: WaitingRow<Row, Result>[];
+  readonly blocked: Blocked;
+  /** Targets of the rows taken, where no other row may join them. */
   readonly targets: Set<string>;
   count: number;
   bytes: number;
@@ -48,6 +50,13 @@ export interface StatementLimits {
   maxRows: number;
   maxBytes: number;
   maxInFlightPerOwner: number;
+  /** Whether rows of one target may share a statement. */
+  sharesTargets: boolean;
+}
+
+/** Targets whose rows have to wait. */
+interface Blocked {
+  has(target: string): boolean;
 }
 
 /**
@@ -90,13 +99,42 @@ export class FairQueue<Row, Result> {
     this.bytes += entry.bytes;
   }
 
+  /** Puts rows of one owner back in front of its others, in their order. */
+  giveBack(entries: readonly WaitingRow<Row, Result>[]): void {
+    const owner = entries[0]?.owner;
+    if (!owner) return;
+    const others = owner.entries;
+    owner.entries = [];
+    for (const entry of entries) {
+      entry.isTaken = false;
+      this.add(entry);
+    }
+    owner.entries.push(...others);
+  }
+
+  /** Takes out all rows for which `isOut` is true. */
+  remove(isOut: (entry: WaitingRow<Row, Result>) => boolean): void {
+    for (const owner of this.owners.values()) {
+      owner.entries = owner.entries.filter((entry) => {
+        if (!isOut(entry)) return true;
+        owner.rows--;
+        owner.count -= entry.count;
+        owner.bytes -= entry.bytes;
+        this.rows--;
+        this.count -= entry.count;
+        this.bytes -= entry.bytes;
+        return false;
+      });
+    }
+  }
+
   /**
    * Takes the rows of the next statement: all of one kind, with distinct targets, none of them in `blocked`.
    * @returns nothing where every row is blocked or its owner has enough rows in flight
    */
-  take(blocked: ReadonlySet<string>): WaitingRow<Row, Result>[] {
+  take(blocked: Blocked): WaitingRow<Row, Result>[] {
     const turn = this.startTurn();
-    const statement: Statement<Row, Result> = { taken: [], targets: new Set(blocked), count: 0, bytes: 0, extra: 0 };
+    const statement: Statement<Row, Result> = { taken: [], blocked, targets: new Set(), count: 0, bytes: 0, extra: 0 };
     for (let live = turn.length; live > 0; ) {
       let kept = 0;
       for (let i = 0; i < live; i++) {
@@ -129,13 +167,13 @@ export class FairQueue<Row, Result> {
   }
 
   private takeFrom(owner: Owner<Row, Result>, statement: Statement<Row, Result>): boolean {
-    const { maxRows, maxBytes, maxInFlightPerOwner } = this.limits;
+    const { maxRows, maxBytes, maxInFlightPerOwner, sharesTargets } = this.limits;
     const { taken, targets } = statement;
-    const entry = nextOf(owner, taken[0], targets);
+    const entry = nextOf(owner, statement);
     if (!entry || owner.inFlight >= maxInFlightPerOwner) return false;
     const isOver = statement.count + entry.count > maxRows || statement.bytes + entry.bytes > maxBytes;
     if (isOver && taken.length > 0 && !this.joinsBeyond(owner, entry, statement)) return false;
-    if (entry.target !== undefined) targets.add(entry.target);
+    if (entry.target !== undefined && !sharesTargets) targets.add(entry.target);
     taken.push(entry);
     entry.isTaken = true;
     owner.next++;
@@ -175,13 +213,14 @@ export class FairQueue<Row, Result> {
 /** Finds the owner's next row that may join the statement. Skipped rows keep their order. */
 function nextOf<Row, Result>(
   owner: Owner<Row, Result>,
-  first: WaitingRow<Row, Result> | undefined,
-  targets: ReadonlySet<string>,
+  { taken: [first], targets, blocked }: Statement<Row, Result>,
 ): WaitingRow<Row, Result> | undefined {
   for (; owner.next < owner.entries.length; owner.next++) {
     const entry = owner.entries[owner.next] as WaitingRow<Row, Result>;
     const isOfOtherKind = first !== undefined && entry.kind !== first.kind;
-    if (!isOfOtherKind && (entry.target === undefined || !targets.has(entry.target))) return entry;
+    const { target } = entry;
+    const isBlocked = target !== undefined && (targets.has(target) || blocked.has(target));
+    if (!isOfOtherKind && !isBlocked) return entry;
     owner.hasSkipped = true;
   }
   return undefined;

@@ -1,14 +1,14 @@
 import { FairQueue, type WaitingRow } from "./fair-queue.js";
 import { type BatchOptions, type GroupCommitOptions, rowIsLocked } from "./options.js";
-import { splitFailed } from "./split-failed.js";
+import { splitByOwner, splitInHalves } from "./split-failed.js";
 import { findRefusal, type WaitingLimits, waitingLimitsOf } from "./waiting-limits.js";
 
 /** Above this the cost per row hardly falls, and rows wait longer for the statement. */
 const maxRowsPerStatement = 256;
 /** A row with more opaque JSON goes out alone. */
 const maxBytesPerStatement = 1_048_576;
-/** Statements of one kind that may wait for locks: each occupies a connection. */
-const maxLockWaits = 2;
+/** Statements that may wait for locks where `maxLockWaits` is not given: each occupies a connection. */
+const defaultMaxLockWaits = 2;
 
 /** Runs rows in batches. */
 export interface GroupCommit<Row, Result> {
@@ -35,16 +35,17 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
   private readonly waiting: FairQueue<Row, Result>;
   /** Rows that wait for locks, apart from all others. */
   private readonly locked: BatchQueue<Row, Result> | undefined;
-  /** Targets of the rows that wait for locks: their later changes stay in `waiting`. */
-  private readonly lockedTargets = new Set<string>();
+  /** Targets of the rows that wait for locks, and how many rows: their later changes stay in `waiting`. */
+  private readonly lockedTargets = new Map<string, number>();
   private readonly limits: WaitingLimits;
   private inFlight = 0;
 
   constructor(private readonly options: GroupCommitOptions<Row, Result>) {
     const { maxRows = maxRowsPerStatement, maxInFlightPerOwner = Number.POSITIVE_INFINITY } = options;
-    this.waiting = new FairQueue({ maxRows, maxBytes: maxBytesPerStatement, maxInFlightPerOwner });
+    const sharesTargets = options.sharesTargets === true;
+    this.waiting = new FairQueue({ maxRows, maxBytes: maxBytesPerStatement, maxInFlightPerOwner, sharesTargets });
     this.limits = waitingLimitsOf(options.maxWaitingRows);
-    const { runLocked, ...others } = options;
+    const { runLocked, maxLockWaits = defaultMaxLockWaits, ...others } = options;
     if (!runLocked) return;
     const kindOf = (row: Row) => `${options.ownerOf(row)} ${options.kindOf?.(row)}`;
     this.locked = new BatchQueue({ ...others, run: runLocked, kindOf, maxInFlight: maxLockWaits });
@@ -78,6 +79,7 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
     for (let batch = this.take(); batch.length > 0; batch = this.take()) {
       await this.settle(batch, this.options.run);
       for (const { owner } of batch) owner.inFlight--;
+      if (this.options.giveUp && !this.locked) this.giveUp(this.options.giveUp);
     }
     this.inFlight--;
   }
@@ -95,25 +97,58 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
       this.options.observe?.(batch.reduce((sum, { count }) => sum + count, 0));
       results = await run(batch.map(({ row }) => row));
     } catch (error) {
-      const parts = splitFailed(batch, error);
-      if (parts.length > 1) await Promise.all(parts.map((part) => this.settle(part, run)));
-      else for (const { reject } of batch) reject(error);
+      await this.retry(batch, run, error);
       return;
     }
+    let locked: WaitingRow<Row, Result>[] | undefined;
     batch.forEach((entry, index) => {
       const result = results[index];
-      if (result === rowIsLocked) void this.waitForLock(entry);
-      else entry.resolve(result as Result);
+      if (result !== rowIsLocked) entry.resolve(result as Result);
+      else if (locked) locked.push(entry);
+      else locked = [entry];
     });
+    if (locked) this.waitForLocks(locked);
+  }
+
+  private async retry(
+    batch: readonly WaitingRow<Row, Result>[],
+    run: BatchOptions<Row, Result>["run"],
+    error: unknown,
+  ): Promise<void> {
+    const inTurn = this.options.retry === "in-halves";
+    const parts = inTurn ? splitInHalves(batch, error) : splitByOwner(batch, error);
+    if (parts.length <= 1) for (const { reject } of batch) reject(error);
+    else if (inTurn) for (const part of parts) await this.settle(part, run);
+    else await Promise.all(parts.map((part) => this.settle(part, run)));
+  }
+
+  private waitForLocks(entries: readonly WaitingRow<Row, Result>[]): void {
+    if (this.locked) for (const entry of entries) void this.waitForLock(this.locked, entry);
+    else if (this.options.giveUp) this.waiting.giveBack(entries);
+    else for (const { reject } of entries) reject(new Error(`${this.options.name} cannot wait for locks`));
   }
 
   /** The statement that found the row locked does not wait for this. */
-  private async waitForLock({ row, target, resolve, reject }: WaitingRow<Row, Result>): Promise<void> {
-    if (!this.locked) throw new Error(`${this.options.name} has no runLocked`);
-    if (target !== undefined) this.lockedTargets.add(target);
-    await this.locked.add(row).then(resolve, reject);
+  private async waitForLock(
+    locked: BatchQueue<Row, Result>,
+    { row, target, resolve, reject }: WaitingRow<Row, Result>,
+  ): Promise<void> {
+    const { lockedTargets } = this;
+    if (target !== undefined) lockedTargets.set(target, (lockedTargets.get(target) ?? 0) + 1);
+    await locked.add(row).then(resolve, reject);
     if (target === undefined) return;
-    this.lockedTargets.delete(target);
+    const left = (lockedTargets.get(target) ?? 1) - 1;
+    if (left > 0) lockedTargets.set(target, left);
+    else lockedTargets.delete(target);
     if (this.waiting.rows > 0 && this.inFlight < (this.options.maxInFlight ?? 1)) this.start();
+  }
+
+  private giveUp(errorOf: (row: Row) => Error | undefined): void {
+    if (this.waiting.rows === 0) return;
+    this.waiting.remove(({ row, reject }) => {
+      const error = errorOf(row);
+      if (error) reject(error);
+      return error !== undefined;
+    });
   }
 }

@@ -13,7 +13,19 @@ export interface BatchOptions<Row, Result> {
    * Does the same for locked rows of one owner and waits for the locks. With it, `run` must not wait for a lock, so that
    * a locked row delays no other.
    */
-  runLocked?(rows: readonly Row[]): Promise<readonly Result[]>;
+  runLocked?(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
+  /** Statements of `runLocked` in flight at most, each on a connection; default 2. */
+  maxLockWaits?: number;
+  /**
+   * Decides after each run of `runLocked` which waiting rows have waited long enough. The row gets the error; without one
+   * it is tried again. Required where `runLocked` itself returns {@link rowIsLocked}.
+   */
+  giveUp?(row: Row): Error | undefined;
+  /**
+   * How the rows of a failed statement are tried again: `by-owner`, then one by one, in parallel (default); or `in-halves`,
+   * one after the other, for statements that would wait for each other's locks.
+   */
+  retry?: "by-owner" | "in-halves";
   /** Statements in flight at most; default 1. With more than one, {@link targetOf} keeps no order. */
   maxInFlight?: number;
   /** Rows of one owner in flight at most, for slow statements of one row; default no limit. */
@@ -30,6 +42,8 @@ export interface BatchOptions<Row, Result> {
   kindOf?(row: Row): string;
   /** The thing that a row changes. Two changes of one thing go into separate statements, in the order of arrival. */
   targetOf?(row: Row): string;
+  /** Whether changes of one thing may share a statement after all; they keep their order. */
+  sharesTargets?: boolean;
 }
 
 /** The same with everything that depends on the service. */

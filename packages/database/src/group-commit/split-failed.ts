@@ -2,11 +2,11 @@ import { isDatabaseUnavailable } from "../unavailable.js";
 import type { Owner, WaitingRow } from "./fair-queue.js";
 
 /**
- * Splits a failed batch for the next attempt: by owner, then row by row, so that a bad row fails alone. Rows of one owner
- * whose lock timed out stay together, because each of them would wait for that lock again.
+ * Splits a failed batch by owner, then row by row, so that a bad row fails alone. Rows of one owner whose lock timed out
+ * stay together, because each of them would wait for that lock again.
  * @returns the batch itself where another attempt is useless, such as with a database that is down
  */
-export function splitFailed<Row, Result>(
+export function splitByOwner<Row, Result>(
   batch: readonly WaitingRow<Row, Result>[],
   error: unknown,
 ): readonly (readonly WaitingRow<Row, Result>[])[] {
@@ -20,4 +20,14 @@ export function splitFailed<Row, Result>(
   }
   if (byOwner.size > 1) return [...byOwner.values()];
   return isLocked ? [batch] : batch.map((entry) => [entry]);
+}
+
+/** Splits a failed batch into two halves; a single row, or any batch of a database that is down, stays whole. */
+export function splitInHalves<Row, Result>(
+  batch: readonly WaitingRow<Row, Result>[],
+  error: unknown,
+): readonly (readonly WaitingRow<Row, Result>[])[] {
+  if (batch.length === 1 || isDatabaseUnavailable(error)) return [batch];
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
 }
