@@ -22,7 +22,7 @@ describe("loadConfig", () => {
     });
   });
 
-  it("closes silent runs where told after how long", () => {
+  it("closes stale traces where a variable says after how long", () => {
     expect(loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "30m" }).staleAfterMs).toBe(1_800_000);
     expect(() => loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "91d" })).toThrow(/TRACE_STALE_AFTER must be a time/);
   });

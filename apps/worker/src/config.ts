@@ -9,7 +9,7 @@ import {
 } from "@waymark/service";
 import { z } from "zod";
 
-/** What the worker is told by its environment; the README's table explains each variable. */
+/** The worker's configuration; the table in the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /** `name@host` or `Name <name@host>`, on one line: Resend knows better what else it takes. */

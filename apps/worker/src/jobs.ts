@@ -1,18 +1,18 @@
+import type { AlertKey, MailLimits } from "@waymark/alerts";
 import { createPartitions } from "@waymark/analytics";
-import type { TraceFinalized, TraceFinalizedQueue } from "@waymark/queue";
+import type { TraceFinalizedQueue } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Mailer } from "./failure-mail/mailer.js";
-import { createSendFailureMail } from "./failure-mail/send-failure-mail.job.js";
+import { createSendAlert } from "./alerts/send-alert.js";
+import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
+import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
+import type { Mailer } from "./mails/mailer.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
-import { createCloseStaleRuns, staleRunsIntervalMs } from "./stale-runs/close-stale-runs.job.js";
-import { createSendSummaries } from "./summary/send-summaries.job.js";
-import { createSweepAlerts } from "./sweep/sweep-alerts.job.js";
-import type { MailLimits } from "./turns/claim-alert.query.js";
-import { createTakeTurn } from "./turns/take-turn.job.js";
+import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
+import { createSendSummaries } from "./summaries/send-summaries.job.js";
 
 export interface JobDeps {
   pool: pg.Pool;
@@ -21,11 +21,11 @@ export interface JobDeps {
   metrics: WorkerMetrics;
   log: Logger;
   dashboardUrl: string;
-  /** Failure mails of an hour at most. */
+  /** Alert mails of an hour at most. */
   limits: MailLimits;
   sweepIntervalMs: number;
   eventRetentionMonths: number | undefined;
-  /** Undefined where silent runs are left running. */
+  /** Undefined: stale traces stay running. */
   staleAfterMs: number | undefined;
   now(): Date;
   isStopping(): boolean;
@@ -38,25 +38,25 @@ export function createJobs(deps: JobDeps) {
   const periodic: PeriodicJob[] = [
     {
       name: "sweep-alerts",
-      what: "queues alerts that are owed and not in the queue",
+      what: "queues pending alerts that are not in the queue",
       everyMs: deps.sweepIntervalMs,
       run: createSweepAlerts({ pool, queue, log }),
     },
     {
       name: "send-summaries",
-      what: "tells accounts of the failed runs above their mail limits",
+      what: "mails accounts a summary of the alerts above their mail limits",
       everyMs: deps.sweepIntervalMs,
       run: createSendSummaries({ ...mailing, count: metrics.countSummary }),
     },
     {
       name: "purge-expired",
-      what: "removes what is past its retention, and rows of deleted accounts and sites",
+      what: "removes data past its retention, and rows of deleted accounts and sites",
       everyMs: 3_600_000,
       run: createPurgeExpired({ pool, log, now, isStopping }),
     },
     {
       name: "keep-events",
-      what: "makes the partitions of raw events ahead of time, removes months past their retention",
+      what: "makes the partitions of raw events ahead of time, and removes months past their retention",
       everyMs: 3_600_000,
       run: createKeepEvents({
         pool,
@@ -70,22 +70,22 @@ export function createJobs(deps: JobDeps) {
   ];
   if (staleAfterMs !== undefined) {
     periodic.push({
-      name: "close-stale-runs",
-      what: "closes running traces without a write for so long, and queues the mails that this owes",
-      everyMs: staleRunsIntervalMs(staleAfterMs),
-      run: createCloseStaleRuns({ pool, queue, log, staleAfterMs, isStopping }),
+      name: "close-stale-traces",
+      what: "sets running traces without a write for so long to timeout, and queues their alerts",
+      everyMs: staleTracesIntervalMs(staleAfterMs),
+      run: createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping }),
     });
   }
   const queued = {
     traceFinalized: {
-      what: "sends the mail that a failed run owes, of the account whose turn it is",
+      what: "sends the mail of one alert, of the account whose turn it is",
       // Resend takes two mails a second; more in hand would only wait.
       concurrency: 4,
-      run: createTakeTurn({
+      run: createSendNextAlert({
         pool,
         limits,
         log,
-        send: createSendFailureMail({ ...mailing, count: metrics.countMail }),
+        send: createSendAlert({ ...mailing, count: metrics.countMail }),
         countHeld: metrics.countHeld,
       }),
     },
@@ -96,5 +96,5 @@ export function createJobs(deps: JobDeps) {
 interface QueuedJob {
   what: string;
   concurrency: number;
-  run(payload: TraceFinalized): Promise<unknown>;
+  run(payload: AlertKey): Promise<unknown>;
 }

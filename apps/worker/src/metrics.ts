@@ -1,59 +1,61 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { measureAlerts } from "@waymark/alerts";
 import type pg from "pg";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What the worker counts for its operator. */
+/** The worker's own counters. */
 export interface WorkerMetrics {
   countMail(outcome: "sent" | "deferred" | "failed"): void;
   countSummary(outcome: "sent" | "deferred" | "failed"): void;
-  /** Counts alerts whose own mails the limits kept back. */
+  /** Counts alerts that the limits held back. */
   countHeld(alerts: number): void;
 }
 
-/** Alerts that are owed a mail of their own, by a read of `alert_owed_idx`; those that wait for a summary are not late. */
-const owedAlertsSql = `
-  SELECT count(*) AS owed, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
-  FROM alert WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
-
-/** Metrics do not wait longer for the database: they are wanted most when it hangs. */
+/** Metrics do not wait longer for the database: an operator needs them most when it hangs. */
 const collectTimeoutMs = 1_000;
 
-/** Registers the worker's own figures. An age of owed alerts that grows means that mails do not go out. */
+/** Registers the worker's own metrics. A growing age of pending alerts means that mails do not go out. */
 export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMetrics {
   const mails = new Counter({
     name: "waymark_failure_mails_total",
-    help: "Attempts to send a failure mail by outcome: sent, deferred (tried again later), failed (given up)",
+    help: "Attempts to send an alert's mail by outcome: sent, deferred (tried again later), failed (given up)",
     labelNames: ["outcome"],
     registers: [registry],
   });
   const summaries = new Counter({
     name: "waymark_failure_summaries_total",
-    help: "Attempts to send a summary of failed runs by outcome: sent, deferred (tried again later), failed (given up)",
+    help: "Attempts to send a summary of alerts by outcome: sent, deferred (tried again later), failed (given up)",
     labelNames: ["outcome"],
     registers: [registry],
   });
   const held = new Counter({
     name: "waymark_failure_mails_held_total",
-    help: "Alerts above the limits of mails, of which a summary tells",
+    help: "Alerts above the limits of mails, which wait for a summary",
     registers: [registry],
   });
   const age = new Gauge({
     name: "waymark_alerts_owed_oldest_seconds",
-    help: "Age of the oldest alert whose mail is owed, 0 where none is",
+    help: "Age of the oldest alert that waits for a mail of its own, 0 where none does",
+    registers: [registry],
+  });
+  const heldAge = new Gauge({
+    name: "waymark_alerts_held_oldest_seconds",
+    help: "Age of the oldest alert that waits for a summary, or of the oldest summary that waits to be sent, 0 where none does",
     registers: [registry],
   });
   let asking: Promise<void> | undefined;
   new Gauge({
     name: "waymark_alerts_owed",
-    help: "Alerts whose mail is owed, as far as the database has answered",
+    help: "Alerts that wait for a mail of their own, as far as the database has answered",
     registers: [registry],
     async collect() {
-      asking ??= readOwed(pool)
-        .then(({ owed, oldestSeconds }) => {
-          this.set(owed);
+      asking ??= measureAlerts(pool)
+        .then(({ pending, oldestSeconds, oldestHeldSeconds }) => {
+          this.set(pending);
           age.set(oldestSeconds);
+          heldAge.set(oldestHeldSeconds);
         })
-        // The figures stay what they were; readiness and the log tell of the database.
+        // The figures stay as they were; readiness and the log report the database.
         .catch(() => undefined)
         .finally(() => {
           asking = undefined;
@@ -66,9 +68,4 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     countSummary: (outcome) => summaries.inc({ outcome }),
     countHeld: (alerts) => held.inc(alerts),
   };
-}
-
-async function readOwed(pool: pg.Pool): Promise<{ owed: number; oldestSeconds: number }> {
-  const { rows } = await pool.query<{ owed: number; oldestSeconds: number }>(owedAlertsSql);
-  return rows[0] ?? { owed: 0, oldestSeconds: 0 };
 }

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { queueAlerts } from "@waymark/alerts";
-import { createTraceFinalizedQueue, type TraceFinalized } from "@waymark/queue";
+import { type AlertKey, queueAlerts } from "@waymark/alerts";
+import { createTraceFinalizedQueue } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import type pg from "pg";
@@ -12,9 +12,9 @@ import { createWorkerMetrics } from "./metrics.js";
 import { startWorker } from "./start-worker.js";
 import {
   createTestLog,
-  makeFailedRun,
+  makeFailedTrace,
   makeMoreAlerts,
-  makeRunningRun,
+  makeRunningTrace,
   readAlert,
   startResendStub,
   until,
@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A worker as production runs it, that sends to the stub and sweeps every second. */
+/** A worker as production traces it, that sends to the stub and sweeps every second. */
 async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const { log, lines } = createTestLog();
   const config = loadConfig({
@@ -54,38 +54,38 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   return { stop, lines, operations: `http://127.0.0.1:${worker.metricsPort}` };
 }
 
-async function queue(alert: TraceFinalized | readonly TraceFinalized[], redisUrl?: string) {
+async function queue(alert: AlertKey | readonly AlertKey[], redisUrl?: string) {
   const adding = createTraceFinalizedQueue({ databaseUrl: database.url, redisUrl, log: createTestLog().log });
   await queueAlerts({ pool: database.pool, queue: adding }, [alert].flat());
   await adding.close();
 }
 
-const isSent = async (alert: TraceFinalized) => (await readAlert(database.pool, alert))?.isSent === true;
-const mailsOf = ({ alertId }: TraceFinalized) => stub.mails.filter((it) => it.headers["idempotency-key"] === alertId);
+const isSent = async (alert: AlertKey) => (await readAlert(database.pool, alert))?.isSent === true;
+const mailsOf = ({ alertId }: AlertKey) => stub.mails.filter((it) => it.headers["idempotency-key"] === alertId);
 
 function suite(redisUrl?: string) {
   it("sends the mail of a queued alert, once", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { operations } = await start(redisUrl);
-    await queue(run, redisUrl);
-    await until(() => isSent(run));
-    await queue(run, redisUrl);
+    await queue(trace, redisUrl);
+    await until(() => isSent(trace));
+    await queue(trace, redisUrl);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(mailsOf(run)).toHaveLength(1);
-    expect(mailsOf(run)[0]?.body.to).toBe(run.email);
+    expect(mailsOf(trace)).toHaveLength(1);
+    expect(mailsOf(trace)[0]?.body.to).toBe(trace.email);
     const metrics = await (await fetch(`${operations}/metrics`)).text();
     expect(metrics).toMatch(/waymark_failure_mails_total\{outcome="sent",service="worker"\} 1/);
   });
 
   it("sends an alert that never reached the queue", async () => {
-    const run = await makeFailedRun(database.pool, { ageSeconds: 6 });
+    const trace = await makeFailedTrace(database.pool, { ageSeconds: 6 });
     await start(redisUrl);
-    await until(() => isSent(run));
-    expect(mailsOf(run)).toHaveLength(1);
+    await until(() => isSent(trace));
+    expect(mailsOf(trace)).toHaveLength(1);
   });
 
   it("tries again after a failure of Resend, and after the wait of a 429", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     stub.answers.push(
       { status: 500, body: { statusCode: 500, name: "internal_server_error", message: "m" } },
       {
@@ -95,14 +95,14 @@ function suite(redisUrl?: string) {
       },
     );
     await start(redisUrl);
-    await queue(run, redisUrl);
-    await until(() => isSent(run));
-    expect(mailsOf(run)).toHaveLength(3);
-    expect(await readAlert(database.pool, run)).toMatchObject({ attempts: 2 });
+    await queue(trace, redisUrl);
+    await until(() => isSent(trace));
+    expect(mailsOf(trace)).toHaveLength(3);
+    expect(await readAlert(database.pool, trace)).toMatchObject({ attempts: 2 });
   });
 
   it("finishes the mail in hand when it is stopped, and takes no other", async () => {
-    const [inHand, next] = [await makeFailedRun(database.pool), await makeFailedRun(database.pool)];
+    const [inHand, next] = [await makeFailedTrace(database.pool), await makeFailedTrace(database.pool)];
     stub.answers.push({ status: 200, delayMs: 1_500 });
     const { stop } = await start(redisUrl);
     await queue(inHand, redisUrl);
@@ -118,10 +118,10 @@ function suite(redisUrl?: string) {
   });
 
   it("sends one tenant's only mail among the first few, although 300 of another's were queued before it", async () => {
-    const busy = await makeFailedRun(database.pool, { ageSeconds: 60 });
+    const busy = await makeFailedTrace(database.pool, { ageSeconds: 60 });
     const many = await makeMoreAlerts(database.pool, { accountId: busy.accountId, count: 299 });
     await queue([busy, ...many], redisUrl);
-    const single = await makeFailedRun(database.pool);
+    const single = await makeFailedTrace(database.pool);
     await queue(single, redisUrl);
     await start(redisUrl, { ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000" });
     await until(() => isSent(single));
@@ -129,15 +129,15 @@ function suite(redisUrl?: string) {
     await database.pool.query("UPDATE alert SET failed_at = now() WHERE account_id = $1", [busy.accountId]);
   });
 
-  it("tells of the runs above an account's limit in one summary, which settles their alerts", async () => {
-    const run = await makeFailedRun(database.pool);
-    const alerts = [run, ...(await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 9 }))];
+  it("lists the traces above an account's limit in one summary, which settles their alerts", async () => {
+    const trace = await makeFailedTrace(database.pool);
+    const alerts = [trace, ...(await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 9 }))];
     await start(redisUrl, { ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "4" });
     await queue(alerts, redisUrl);
-    const mails = () => stub.mails.filter((mail) => mail.body.to === run.email);
+    const mails = () => stub.mails.filter((mail) => mail.body.to === trace.email);
     const countAlerts = async (condition: string) => {
       const sql = `SELECT FROM alert WHERE account_id = $1 AND ${condition}`;
-      return (await database.pool.query(sql, [run.accountId])).rowCount;
+      return (await database.pool.query(sql, [trace.accountId])).rowCount;
     };
     await until(async () => (await countAlerts("held_until IS NOT NULL")) === 6);
     expect(mails()).toHaveLength(4);
@@ -149,19 +149,21 @@ function suite(redisUrl?: string) {
   });
 
   it("works beside a second worker without sending twice", async () => {
-    const runs = await Promise.all(Array.from({ length: 20 }, () => makeFailedRun(database.pool, { ageSeconds: 6 })));
+    const traces = await Promise.all(
+      Array.from({ length: 20 }, () => makeFailedTrace(database.pool, { ageSeconds: 6 })),
+    );
     await Promise.all([start(redisUrl), start(redisUrl)]);
-    for (const run of runs) await until(() => isSent(run));
-    expect(runs.map((run) => mailsOf(run).length)).toEqual(runs.map(() => 1));
+    for (const trace of traces) await until(() => isSent(trace));
+    expect(traces.map((trace) => mailsOf(trace).length)).toEqual(traces.map(() => 1));
   });
 }
 
 describe("the worker with its queue in Postgres", () => suite());
 describeWithRedis("the worker with its queue in Redis", (redisUrl) => suite(redisUrl));
 
-describe("a run that died silently", () => {
-  it("leads to one mail file, with several workers at work, and only where the worker is told to look", async () => {
-    const run = await makeRunningRun(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
+describe("a trace that nobody finishes", () => {
+  it("leads to one mail file, with several workers at work, and only where the worker is configured to look", async () => {
+    const trace = await makeRunningTrace(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
     const folder = await mkdtemp(join(tmpdir(), "waymark-worker-"));
     closers.push(() => rm(folder, { recursive: true }));
     const env = { DATABASE_URL: database.url, WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
@@ -172,20 +174,20 @@ describe("a run that died silently", () => {
       return lines.find(({ msg }) => msg === "working")?.["jobs"];
     };
     const statusOf = async () =>
-      (await database.pool.query("SELECT status FROM trace WHERE id = $1", [run.traceId])).rows[0].status;
-    expect(await startWith({})).not.toContain("close-stale-runs");
+      (await database.pool.query("SELECT status FROM trace WHERE id = $1", [trace.traceId])).rows[0].status;
+    expect(await startWith({})).not.toContain("close-stale-traces");
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await statusOf()).toBe("running");
 
     const jobs = await Promise.all([1, 2, 3].map(() => startWith({ TRACE_STALE_AFTER: "30s" })));
-    for (const names of jobs) expect(names).toContain("close-stale-runs");
+    for (const names of jobs) expect(names).toContain("close-stale-traces");
     const files = () => readdir(join(folder, "mails")).catch(() => []);
     await until(async () => (await files()).some((name) => name.endsWith(".eml")));
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const mails = await files();
     expect(mails).toHaveLength(1);
     const mail = await readFile(join(folder, "mails", mails[0] ?? ""), "utf8");
-    expect(mail).toContain(`To: ${run.email}`);
+    expect(mail).toContain(`To: ${trace.email}`);
     expect(mail).toMatch(/^Subject: .*a_silent_run/m);
     expect(await statusOf()).toBe("timeout");
   });
@@ -207,7 +209,9 @@ describe("the worker's operations port", () => {
   });
 
   it("answers metrics with the last figures while the database does not answer", async () => {
-    const hanging = { query: async () => ({ rows: [{ owed: 3, oldestSeconds: 60 }] }) as unknown };
+    const hanging = {
+      query: async () => ({ rows: [{ pending: 3, oldestSeconds: 60, oldestHeldSeconds: 90 }] }) as unknown,
+    };
     const registry = createRegistry("worker");
     createWorkerMetrics(registry, hanging as unknown as pg.Pool);
     expect(await registry.metrics()).toContain('waymark_alerts_owed{service="worker"} 3');
@@ -220,6 +224,7 @@ describe("the worker's operations port", () => {
       const text = await registry.metrics();
       expect(text).toContain('waymark_alerts_owed{service="worker"} 3');
       expect(text).toContain('waymark_alerts_owed_oldest_seconds{service="worker"} 60');
+      expect(text).toContain('waymark_alerts_held_oldest_seconds{service="worker"} 90');
     }
     expect(asked).toBe(1);
   });

@@ -3,8 +3,8 @@ import { createTraceFinalizedQueue, createTraceFinalizedWorker } from "@waymark/
 import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
-import type { Mailer } from "./failure-mail/mailer.js";
 import { createJobs } from "./jobs.js";
+import type { Mailer } from "./mails/mailer.js";
 import { createWorkerMetrics } from "./metrics.js";
 import { runPeriodically } from "./run-periodically.js";
 
@@ -75,9 +75,9 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
 async function openMailer({ mail }: Config, log: Logger): Promise<Mailer> {
   const { from, folder, resend } = mail;
   if (resend) {
-    const { createResendMailer } = await import("./failure-mail/resend-mailer.js");
+    const { createResendMailer } = await import("./mails/resend-mailer.js");
     return createResendMailer({ ...resend, from });
   }
-  const { createFileMailer } = await import("./failure-mail/file-mailer.js");
+  const { createFileMailer } = await import("./mails/file-mailer.js");
   return createFileMailer({ folder, from, log });
 }

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "@jest/globals";
+import type { AlertKey } from "@waymark/alerts";
 import { createUuidV7, uuidV7Floor } from "@waymark/database";
-import type { TraceFinalized } from "@waymark/queue";
 import type pg from "pg";
 import { type Logger, pino } from "pino";
 
 const uuid = createUuidV7();
 
-/** An account with a failed run whose mail is owed. */
-export interface FailedRun extends TraceFinalized {
+/** An account with a failed trace and its pending alert. */
+export interface FailedTrace extends AlertKey {
   email: string;
   traceId: string;
 }
 
-/** What a run is made of where a test does not say otherwise. */
-export interface RunSettings {
+/** What a test may choose of a failed trace. */
+export interface TraceSettings {
   plan?: "free" | "pro";
   name?: string;
   error?: string | null;
@@ -26,7 +26,7 @@ export interface RunSettings {
   hasSpan?: boolean;
 }
 
-export async function makeFailedRun(pool: pg.Pool, settings: RunSettings = {}): Promise<FailedRun> {
+export async function makeFailedTrace(pool: pg.Pool, settings: TraceSettings = {}): Promise<FailedTrace> {
   const {
     plan = "pro",
     name = "answer a ticket",
@@ -62,7 +62,7 @@ export async function makeFailedRun(pool: pg.Pool, settings: RunSettings = {}): 
   return { accountId, alertId, traceId, email };
 }
 
-/** So many further failed runs of an account, or further failures of one of its traces, each with an alert that is due. */
+/** Further failed traces of an account, or further failures of one of its traces, each with a due alert. */
 export async function makeMoreAlerts(
   pool: pg.Pool,
   {
@@ -71,7 +71,7 @@ export async function makeMoreAlerts(
     traceId,
     agentId = "support-bot",
   }: { accountId: string; count: number; traceId?: string; agentId?: string },
-): Promise<TraceFinalized[]> {
+): Promise<AlertKey[]> {
   const alertIds = Array.from({ length: count }, uuid);
   const traceIds = alertIds.map(() => traceId ?? uuid());
   if (!traceId) {
@@ -89,29 +89,33 @@ export async function makeMoreAlerts(
   return alertIds.map((alertId) => ({ accountId, alertId }));
 }
 
-/** A run that nobody finished, and when its rows were last written. */
-export interface RunningRun {
+/** What a test may choose of a trace that nobody finished. */
+export interface RunningTrace {
   plan?: "free" | "pro";
   /** Seconds since the trace's row was written. */
   quietSeconds: number;
   /** The same for each of its spans, in the order of their ids. */
   spansQuietSeconds?: readonly number[];
   status?: string;
-  /** Null where the run did not say when it ended. */
+  /** Null where the client gave no end. */
   endedAt?: string | null;
 }
 
-/** An account with a run, of which the last sign of life is as long ago as the test says. */
-export async function makeRunningRun(pool: pg.Pool, run: RunningRun) {
+/** An account with a trace whose rows were last written as long ago as the test says. */
+export async function makeRunningTrace(pool: pg.Pool, trace: RunningTrace) {
   const [accountId, traceId] = [uuid(), uuid()];
   const email = `${accountId}@example.com`;
-  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, $3)", [accountId, email, run.plan ?? "pro"]);
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, $3)", [
+    accountId,
+    email,
+    trace.plan ?? "pro",
+  ]);
   await pool.query(
     `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, written_at)
      VALUES ($1, $2, 'support-bot', 'a silent run', $3, '2026-01-02T03:04:05Z', $4, now() - make_interval(secs => $5))`,
-    [accountId, traceId, run.status ?? "running", run.endedAt ?? null, run.quietSeconds],
+    [accountId, traceId, trace.status ?? "running", trace.endedAt ?? null, trace.quietSeconds],
   );
-  for (const seconds of run.spansQuietSeconds ?? []) {
+  for (const seconds of trace.spansQuietSeconds ?? []) {
     await pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, written_at)
        VALUES ($1, $2, $3, 'a step', 'ok', '2026-01-02T03:04:06Z', now() - make_interval(secs => $4))`,

@@ -264,7 +264,7 @@ describe("usage", () => {
 });
 
 describe("alert", () => {
-  it("lists alerts newest first, those that failed alone with --failed, and makes a failed one owed again", async () => {
+  it("lists alerts newest first, those that failed alone with --failed, and makes a failed one pending again", async () => {
     const { id: accountId } = await newAccount("pro");
     const [failed, sent] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"];
     await database.pool.query(
@@ -279,7 +279,7 @@ describe("alert", () => {
     expect(await json("alert", "list", "--account", accountId, "--failed")).toMatchObject([{ id: failed }]);
     expect(await json("alert", "list", "--account", accountId, "--limit", "1")).toMatchObject([{ id: sent }]);
 
-    expect(await json("alert", "retry", failed)).toMatchObject({ id: failed, state: "owed", attempts: 0 });
+    expect(await json("alert", "retry", failed)).toMatchObject({ id: failed, state: "pending", attempts: 0 });
     const { rows } = await database.pool.query("SELECT failed_at, queued_at FROM alert WHERE id = $1", [failed]);
     expect(rows).toEqual([{ failed_at: null, queued_at: null }]);
 

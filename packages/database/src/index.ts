@@ -21,4 +21,4 @@ export {
 } from "./roles.js";
 export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
-export { createUuidV7, formatUuid, isUuid, uuidV7Floor } from "./uuid.js";
+export { createUuidV7, formatUuid, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

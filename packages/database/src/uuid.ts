@@ -7,6 +7,9 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
+/** Sorts before every id: where a walk along ids starts. */
+export const smallestUuid = "00000000-0000-0000-0000-000000000000";
+
 /** Sixteen bytes as a UUID, in lower case. */
 export function formatUuid(bytes: Buffer): string {
   const hex = bytes.toString("hex", 0, 16);

@@ -1,3 +1,4 @@
+import { deletePendingAlertsSql } from "@waymark/alerts";
 import type { CreateGroupCommit } from "@waymark/database";
 import { idBeforeAll } from "@waymark/traces";
 import type pg from "pg";
@@ -9,7 +10,7 @@ const maxSpansPerStatement = 5_000;
 const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
 
 /**
- * Removes a trace with its contexts and the mails still owed for it, all or nothing; its spans are not found from then on. An
+ * Removes a trace with its contexts and pending alerts, all or nothing; its spans are not found from then on. An
  * OpenTelemetry trace leaves its id behind, so that an exporter that repeats a batch does not bring it back. The trace's row
  * is locked, so that of concurrent deletions one finds it; the worker sends no mail for a trace that is gone. One probe of
  * `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
@@ -24,8 +25,7 @@ const deleteTraceSql = `
   ), contexts AS (
     DELETE FROM trace_context WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
-    DELETE FROM alert
-    WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL AND EXISTS (SELECT FROM gone)
+    ${deletePendingAlertsSql} AND EXISTS (SELECT FROM gone)
   )
   SELECT FROM gone`;
 

@@ -28,7 +28,7 @@ describe("keeping raw events", () => {
     expect(await run("2025-12-31T23:59:59Z")).toEqual(["event_202512", "event_202601", "event_default"]);
   });
 
-  it("keeps everything unless told how many months, and then those besides the present one", async () => {
+  it("keeps everything by default, and with a number of months those besides the present one", async () => {
     await run("2026-02-15T00:00:00Z");
     expect(await run("2026-03-31T00:00:00Z")).toEqual([
       "event_202512",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createTestLog, makeFailedRun, makeOldTrace } from "../worker.fixture.js";
+import { createTestLog, makeFailedTrace, makeOldTrace } from "../worker.fixture.js";
 import { createPurgeExpired } from "./purge-expired.job.js";
 
 const database = useDatabase();
@@ -26,7 +26,7 @@ describe("retention", () => {
   ] as const)(
     "removes a %s account's traces, spans and settled alerts after %i days, and no sooner",
     async (plan, days) => {
-      const { accountId } = await makeFailedRun(database.pool, { plan });
+      const { accountId } = await makeFailedTrace(database.pool, { plan });
       await makeOldTrace(database.pool, { accountId, ageMs: days * dayMs + 60_000 });
       await makeOldTrace(database.pool, { accountId, ageMs: days * dayMs - 60_000 });
       expect(await countOf(accountId)).toEqual({ trace: 3, span: 5, alert: 3 });
@@ -36,7 +36,7 @@ describe("retention", () => {
   );
 
   it("removes many more than one batch", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
        SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 2500)`,
@@ -46,26 +46,26 @@ describe("retention", () => {
     expect(await countOf(accountId)).toMatchObject({ span: 3 });
   });
 
-  it("keeps an alert whose mail is owed, however old", async () => {
-    const run = await makeFailedRun(database.pool, { plan: "free" });
+  it("keeps a pending alert, however old", async () => {
+    const trace = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
       `INSERT INTO alert (account_id, id, trace_id, status)
        VALUES ($1, '01000000-0000-7000-8000-000000000000', '01000000-0000-7000-8000-000000000000', 'error')`,
-      [run.accountId],
+      [trace.accountId],
     );
     await purge();
-    expect(await countOf(run.accountId)).toMatchObject({ alert: 2 });
+    expect(await countOf(trace.accountId)).toMatchObject({ alert: 2 });
   });
 
   it("stops between batches when the worker stops", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
     await purge(() => true);
     expect(await countOf(accountId)).toMatchObject({ trace: 2 });
   });
 
   it("lets two workers purge at once", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     for (let i = 0; i < 20; i++) await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
     await Promise.all([purge(), purge(), purge()]);
     await purge();
@@ -73,7 +73,7 @@ describe("retention", () => {
   });
 
   it("removes idempotency keys after 48 hours, and no sooner, over several batches", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
       `INSERT INTO idempotency_key (account_id, key, request_hash, ids, created_at)
        SELECT $1, 'key ' || n, decode(repeat('00', 32), 'hex'), '{}', now() - interval '48 hours' - interval '1 minute' * n
@@ -92,7 +92,7 @@ describe("retention", () => {
   });
 
   it("removes contexts with their trace, and ids of deleted OpenTelemetry traces after 48 hours", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     const young = "ffffffff-0000-7000-8000-000000000000";
     await database.pool.query(
       `INSERT INTO trace_context (account_id, trace_id, id, value, bytes) VALUES
@@ -134,8 +134,8 @@ describe("retention", () => {
     expect(counters).toEqual([{ key: "running" }]);
   });
 
-  it("removes settled summaries of mails with the alerts that they told of", async () => {
-    const { accountId } = await makeFailedRun(database.pool, { plan: "free" });
+  it("removes settled summaries of mails with the alerts that they listed", async () => {
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
       `INSERT INTO alert_summary (account_id, id, sent_at) VALUES ($1, '01000000-0000-7000-8000-000000000000', now()),
        ($1, '01000000-0000-7000-8000-000000000001', NULL)`,
@@ -147,12 +147,12 @@ describe("retention", () => {
   });
 
   it("gives accounts turns: a backlog of one waits while the others are purged, and is purged in the same round", async () => {
-    const runs = [
-      await makeFailedRun(database.pool, { plan: "free" }),
-      await makeFailedRun(database.pool, { plan: "free" }),
+    const traces = [
+      await makeFailedTrace(database.pool, { plan: "free" }),
+      await makeFailedTrace(database.pool, { plan: "free" }),
     ];
-    const [busy, quiet] = runs.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
-    if (!busy || !quiet) throw new Error("two runs");
+    const [busy, quiet] = traces.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
+    if (!busy || !quiet) throw new Error("two traces");
     await database.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
        SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 21500)`,
@@ -181,8 +181,8 @@ describe("retention", () => {
 
   it("goes on where one account's rows cannot be removed, and destroys salts all the same", async () => {
     const [broken, fine] = [
-      await makeFailedRun(database.pool, { plan: "free" }),
-      await makeFailedRun(database.pool, { plan: "free" }),
+      await makeFailedTrace(database.pool, { plan: "free" }),
+      await makeFailedTrace(database.pool, { plan: "free" }),
     ];
     for (const { accountId } of [broken, fine]) await makeOldTrace(database.pool, { accountId, ageMs: 40 * dayMs });
     await database.pool.query(
@@ -202,8 +202,8 @@ describe("retention", () => {
   });
 
   it("removes what an account left that was deleted by SQL", async () => {
-    const { accountId } = await makeFailedRun(database.pool);
-    await makeFailedRun(database.pool);
+    const { accountId } = await makeFailedTrace(database.pool);
+    await makeFailedTrace(database.pool);
     await database.pool.query("DELETE FROM account WHERE id = $1", [accountId]);
     await purge();
     expect(await countOf(accountId)).toEqual({ trace: 0, span: 0, alert: 0 });

@@ -1,20 +1,19 @@
+import { purgeAlertsSql } from "@waymark/alerts";
+import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 
-/**
- * Rows removed by one statement at most: small enough to hold no lock for long and to let replicas follow. Rows that another
- * worker is removing are skipped, so that two workers never wait for each other.
- */
+/** Rows that one statement removes at most: it holds no lock for long, and replicas can follow. */
 const batchRows = 1_000;
 
-/** Batches of one table that an account gets before the next account has its turn. */
+/** Batches of one table before the next account has its turn. */
 const batchesPerVisit = 20;
 
 const owners = ["trace", "trace_context", "span", "alert", "alert_summary"] as const;
 
 /**
- * One batch per table, each one range of the primary key, which starts with the account and goes on with the time of the id.
- * Traces go first: what is half removed is not found rather than found incomplete. Spans and their contexts go by their
- * trace's age. Alerts and summaries stay as long as their mail is owed.
+ * One batch per table, a range of its primary key: the account, then the time in the id. Traces go first, so nobody finds an
+ * incomplete trace. Spans and contexts go by their trace's age; pending alerts and summaries stay. Each statement skips rows
+ * that another worker is removing.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
@@ -25,12 +24,7 @@ const purgeSql = {
   span: `DELETE FROM span WHERE account_id = $1 AND (trace_id, id) IN (
     SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     FOR UPDATE SKIP LOCKED)`,
-  alert: `DELETE FROM alert WHERE account_id = $1 AND id IN (
-    SELECT id FROM alert WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
-    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-  alert_summary: `DELETE FROM alert_summary WHERE account_id = $1 AND id IN (
-    SELECT id FROM alert_summary WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
-    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  ...purgeAlertsSql,
 } as const satisfies Record<(typeof owners)[number], string>;
 
 /** Rows removed, by table. */
@@ -70,17 +64,15 @@ export async function purgeAccount(
 /** Accounts after the given one, in the order of their ids. A range of `account_pkey`. */
 const listAccountsSql = "SELECT id, plan FROM account WHERE id > $1 ORDER BY id LIMIT 500";
 
-const smallestId = "00000000-0000-0000-0000-000000000000";
-
 /** An account and its plan. */
 export interface ListedAccount {
   id: string;
   plan: string;
 }
 
-/** Every account with its plan, in pages, so that memory does not grow with their number. */
+/** All accounts with their plans, in pages, so that memory does not grow with their number. */
 export async function* listAccounts(pool: pg.Pool): AsyncGenerator<ListedAccount> {
-  let after = smallestId;
+  let after = smallestUuid;
   while (true) {
     const { rows } = await pool.query<ListedAccount>(listAccountsSql, [after]);
     yield* rows;

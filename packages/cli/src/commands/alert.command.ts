@@ -1,6 +1,10 @@
+import { findAccount } from "@waymark/accounts";
+import { type ListedAlert, listAlerts, retryAlert } from "@waymark/alerts";
+import { isUuid } from "@waymark/database";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { listAlerts, retryAlert } from "../alerts.query.js";
+import type pg from "pg";
 import { type Act, onDatabase } from "../command-context.js";
+import { CommandError } from "../command-error.js";
 import { formatTable } from "../table.js";
 
 const defaultLimit = 100;
@@ -8,11 +12,11 @@ const maxLimit = 10_000;
 
 /** `waymark alert list|retry`. */
 export function addAlertCommands(program: Command, act: Act): void {
-  const alert = program.command("alert").description("look at the failure mails of an account, send failed ones again");
+  const alert = program.command("alert").description("look at an account's alerts, send failed ones again");
 
   alert
     .command("list")
-    .description("list an account's alerts, newest first: owed, held for a summary, sent, or failed for good")
+    .description("list an account's alerts, newest first: pending, held for a summary, sent, or failed for good")
     .requiredOption("--account <id>", "whose alerts")
     .option("--failed", "only those that failed for good")
     .addOption(
@@ -21,7 +25,10 @@ export function addAlertCommands(program: Command, act: Act): void {
     .action(
       act(async (context, options: { account: string; failed?: true; limit: number }) => {
         const { account, failed = false, limit } = options;
-        const value = await onDatabase(context, ({ prisma }) => listAlerts(prisma, account, { failed, limit }));
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
+          const { id } = await findAccount(prisma, account);
+          return listAlerts(pool, { accountId: id, failed, limit });
+        });
         const columns = [
           "id",
           "trace_id",
@@ -43,10 +50,21 @@ export function addAlertCommands(program: Command, act: Act): void {
     .argument("<alert-id>", "the alert's id, as 'waymark alert list' shows it")
     .action(
       act(async (context, alertId: string) => {
-        const value = await onDatabase(context, ({ pool, prisma }) => retryAlert(pool, prisma, alertId));
-        return { value, text: `The alert ${value.id} is owed again; the worker's next sweep sends it.` };
+        const value = await onDatabase(context, ({ pool }) => retry(pool, alertId));
+        return { value, text: `The alert ${value.id} is pending again; the worker's next sweep sends it.` };
       }),
     );
+}
+
+/** @throws CommandError where there is no such alert, it was sent, or a summary on its way lists it */
+async function retry(pool: pg.Pool, alertId: string): Promise<ListedAlert> {
+  const alert = isUuid(alertId) ? await retryAlert(pool, alertId) : undefined;
+  if (!alert) throw new CommandError(`There is no alert '${alertId}'. 'waymark alert list --account ID' shows them.`);
+  if (alert.sent_at) throw new CommandError(`Alert ${alertId} was sent at ${alert.sent_at}.`);
+  if (alert.summary_id) {
+    throw new CommandError(`Alert ${alertId} is in the summary ${alert.summary_id}, which is on its way.`);
+  }
+  return alert;
 }
 
 function parseLimit(text: string): number {

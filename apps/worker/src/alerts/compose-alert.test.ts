@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { composeMail } from "./compose-mail.js";
-import { formatDuration } from "./mail-text.js";
+import { formatDuration } from "../mails/mail-text.js";
+import { composeAlert } from "./compose-alert.js";
 
 const trace = {
   id: "0190a7e0-0000-7000-8000-000000000000",
@@ -11,12 +11,12 @@ const trace = {
   failedSpan: { name: "call the model", error: "connection refused" },
 };
 const compose = (change: Partial<typeof trace> | { failedSpan: null } | { durationMs: null } = {}) =>
-  composeMail({
+  composeAlert({
     alert: { status: "error", failures: 1, trace: { ...trace, ...change } },
     dashboardUrl: "https://waymark.example",
   });
 
-describe("the failure mail", () => {
+describe("an alert's mail", () => {
   it("says agent, trace, status, duration, the failing span with its error, and where to look", () => {
     const { subject, text, html } = compose();
     expect(subject).toBe("support-bot: “answer ticket 7” ended in error");
@@ -29,7 +29,7 @@ describe("the failure mail", () => {
     }
   });
 
-  it("says when the run began, its id, and how to read it where there is no dashboard", () => {
+  it("says when the trace began, its id, and how to read it where there is no dashboard", () => {
     const { text, html } = compose();
     for (const body of [text, html]) {
       expect(body).toContain("2026-01-02 03:04:05 UTC");
@@ -38,14 +38,14 @@ describe("the failure mail", () => {
     expect(text).toMatch(new RegExp(`^Trace id: +${trace.id}$`, "m"));
   });
 
-  it("says how often the run failed where it stands for several failures", () => {
-    const { text } = composeMail({ alert: { status: "error", failures: 21, trace }, dashboardUrl: "" });
+  it("says how often the trace failed where it stands for several failures", () => {
+    const { text } = composeAlert({ alert: { status: "error", failures: 21, trace }, dashboardUrl: "" });
     expect(text).toMatch(/Failures: +21 failures/);
     expect(compose().text).not.toContain("Failures");
   });
 
   it("says timed out for a timeout", () => {
-    const { subject, text } = composeMail({ alert: { status: "timeout", failures: 1, trace }, dashboardUrl: "" });
+    const { subject, text } = composeAlert({ alert: { status: "timeout", failures: 1, trace }, dashboardUrl: "" });
     expect(subject).toMatch(/timed out$/);
     expect(text).toMatch(/Status: +timeout/);
   });

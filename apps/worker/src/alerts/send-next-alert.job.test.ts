@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { JobOutcome, TraceFinalized } from "@waymark/queue";
+import type { AlertKey } from "@waymark/alerts";
+import type { JobOutcome } from "@waymark/queue";
 import { useDatabase } from "@waymark/testing";
-import type { Delivery, Mail } from "../failure-mail/mailer.js";
-import { createSendFailureMail } from "../failure-mail/send-failure-mail.job.js";
-import { createSweepAlerts } from "../sweep/sweep-alerts.job.js";
-import { createTestLog, makeFailedRun, makeMoreAlerts, readAlert } from "../worker.fixture.js";
-import { createTakeTurn } from "./take-turn.job.js";
+import type { Delivery, Mail } from "../mails/mailer.js";
+import { createTestLog, makeFailedTrace, makeMoreAlerts, readAlert } from "../worker.fixture.js";
+import { createSendAlert } from "./send-alert.js";
+import { createSendNextAlert } from "./send-next-alert.job.js";
+import { createSweepAlerts } from "./sweep-alerts.job.js";
 
 const database = useDatabase();
 // A turn goes round all accounts, so each test starts with no alerts but its own.
@@ -23,11 +24,11 @@ function setUp({ perTrace = 3, perAccount = 20, deliveries = [] as Delivery[] } 
   };
   const counts = { held: 0 };
   const startWorker = () =>
-    createTakeTurn({
+    createSendNextAlert({
       pool,
       limits: { perTrace, perAccount },
       log,
-      send: createSendFailureMail({ pool, mailer, log, dashboardUrl: "", count: () => undefined }),
+      send: createSendAlert({ pool, mailer, log, dashboardUrl: "", count: () => undefined }),
       countHeld: (alerts) => {
         counts.held += alerts;
       },
@@ -36,7 +37,7 @@ function setUp({ perTrace = 3, perAccount = 20, deliveries = [] as Delivery[] } 
 }
 
 /** Runs the jobs of alerts in order. */
-async function runAll(take: (alert: TraceFinalized) => Promise<JobOutcome>, alerts: readonly TraceFinalized[]) {
+async function runAll(take: (alert: AlertKey) => Promise<JobOutcome>, alerts: readonly AlertKey[]) {
   const outcomes: JobOutcome[] = [];
   for (const alert of alerts) outcomes.push(await take(alert));
   return outcomes;
@@ -53,9 +54,9 @@ async function heldOf(accountId: string): Promise<number> {
 
 describe("whose turn it is", () => {
   it("goes round the accounts: one mail of a second tenant is among the first three, behind 500 of the first", async () => {
-    const busy = await makeFailedRun(database.pool, { ageSeconds: 60 });
+    const busy = await makeFailedTrace(database.pool, { ageSeconds: 60 });
     const many = await makeMoreAlerts(database.pool, { accountId: busy.accountId, count: 499 });
-    const quiet = await makeFailedRun(database.pool);
+    const quiet = await makeFailedTrace(database.pool);
     const { take, mails } = setUp({ perAccount: 10_000 });
     await runAll(take, [busy, ...many.slice(0, 2)]);
     expect(mails.map(({ to }) => to)).toContain(quiet.email);
@@ -63,44 +64,46 @@ describe("whose turn it is", () => {
   });
 
   it("sends every mail with as many jobs as alerts, whichever job sends which", async () => {
-    const runs = await Promise.all(Array.from({ length: 6 }, () => makeFailedRun(database.pool)));
+    const traces = await Promise.all(Array.from({ length: 6 }, () => makeFailedTrace(database.pool)));
     const { take, mails } = setUp();
-    await Promise.all(runs.map((run) => take(run)));
-    expect(mails.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual(runs.map((run) => run.alertId).sort());
+    await Promise.all(traces.map((trace) => take(trace)));
+    expect(mails.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual(
+      traces.map((trace) => trace.alertId).sort(),
+    );
   });
 
   it("tries again after the time that the mail service asked for, and no sooner", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const deferred: Delivery = { outcome: "deferred", reason: "Resend answered 500", retryAfterMs: 60_000 };
     const { take, mails } = setUp({ deliveries: [deferred] });
-    expect(await take(run)).toEqual({ retryAfterMs: 60_000 });
-    const again = await take(run);
+    expect(await take(trace)).toEqual({ retryAfterMs: 60_000 });
+    const again = await take(trace);
     expect(again === "done" ? 0 : again.retryAfterMs).toBeGreaterThan(50_000);
     expect(mails).toHaveLength(1);
     await database.pool.query("UPDATE alert SET due_at = now()");
-    expect(await take(run)).toBe("done");
-    expect(mails.map(({ idempotencyKey }) => idempotencyKey)).toEqual([run.alertId, run.alertId]);
+    expect(await take(trace)).toBe("done");
+    expect(mails.map(({ idempotencyKey }) => idempotencyKey)).toEqual([trace.alertId, trace.alertId]);
   });
 
   it("leaves an alert alone that another worker has in hand, and takes it over after half a minute", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     await database.pool.query("UPDATE alert SET allowed_at = now(), due_at = now() + interval '30 seconds'");
     const { take, mails } = setUp();
-    const outcome = await take(run);
+    const outcome = await take(trace);
     expect(outcome === "done" ? 0 : outcome.retryAfterMs).toBeGreaterThan(20_000);
     await database.pool.query("UPDATE alert SET due_at = due_at - interval '30 seconds'");
-    expect(await take(run)).toBe("done");
+    expect(await take(trace)).toBe("done");
     expect(mails).toHaveLength(1);
   });
 
   it("does not wait for who locks the account's row", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { take, mails } = setUp();
     const client = await database.pool.connect();
     try {
       await client.query("BEGIN");
-      await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [run.accountId]);
-      expect(await take(run)).toBe("done");
+      await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [trace.accountId]);
+      expect(await take(trace)).toBe("done");
     } finally {
       await client.query("ROLLBACK");
       client.release();
@@ -109,12 +112,12 @@ describe("whose turn it is", () => {
   });
 
   it("settles the alert of an account that was removed by SQL, so that nothing queues it again", async () => {
-    const run = await makeFailedRun(database.pool, { ageSeconds: 600, queuedSecondsAgo: 400 });
-    await database.pool.query("DELETE FROM account WHERE id = $1", [run.accountId]);
+    const trace = await makeFailedTrace(database.pool, { ageSeconds: 600, queuedSecondsAgo: 400 });
+    await database.pool.query("DELETE FROM account WHERE id = $1", [trace.accountId]);
     const { take, mails, lines } = setUp();
-    expect(await take(run)).toBe("done");
+    expect(await take(trace)).toBe("done");
     expect(mails).toEqual([]);
-    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true, last_error: "The account is gone" });
+    expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, last_error: "The account is gone" });
     expect(lines.some(({ level }) => level > 30)).toBe(false);
     const queue = { add: async () => undefined };
     expect(await createSweepAlerts({ pool: database.pool, queue, log: createTestLog().log })()).toEqual({ queued: 0 });
@@ -123,27 +126,27 @@ describe("whose turn it is", () => {
 
 describe("the limits of mails", () => {
   it("let an account have 20 mails an hour, and keep back the others without losing one", async () => {
-    const run = await makeFailedRun(database.pool);
-    const more = await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 49 });
+    const trace = await makeFailedTrace(database.pool);
+    const more = await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 49 });
     const { take, mails, counts } = setUp();
-    expect(new Set(await runAll(take, [run, ...more]))).toEqual(new Set(["done"]));
+    expect(new Set(await runAll(take, [trace, ...more]))).toEqual(new Set(["done"]));
     expect(mails).toHaveLength(20);
-    expect(await heldOf(run.accountId)).toBe(30);
+    expect(await heldOf(trace.accountId)).toBe(30);
     expect(counts.held).toBe(30);
   });
 
   it("open again an hour after the mail that filled them", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { take, mails } = setUp({ perAccount: 1 });
-    await take(run);
+    await take(trace);
     await database.pool.query("UPDATE alert SET allowed_at = allowed_at - interval '61 minutes'");
-    await runAll(take, await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 2 }));
+    await runAll(take, await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 2 }));
     expect(mails).toHaveLength(2);
-    expect(await heldOf(run.accountId)).toBe(1);
+    expect(await heldOf(trace.accountId)).toBe(1);
   });
 
   it("let a trace have 3 mails an hour, and leave the account's other traces theirs", async () => {
-    const { accountId, traceId } = await makeFailedRun(database.pool, { ageSeconds: 60 });
+    const { accountId, traceId } = await makeFailedTrace(database.pool, { ageSeconds: 60 });
     await makeMoreAlerts(database.pool, { accountId, traceId, count: 9 });
     const other = await makeMoreAlerts(database.pool, { accountId, count: 2 });
     const { take, mails } = setUp();
@@ -153,16 +156,16 @@ describe("the limits of mails", () => {
   });
 
   it("hold exactly with several workers at once", async () => {
-    const run = await makeFailedRun(database.pool);
-    const more = await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 59 });
+    const trace = await makeFailedTrace(database.pool);
+    const more = await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 59 });
     const { startWorker, mails } = setUp();
     const workers = [startWorker(), startWorker(), startWorker()];
-    await Promise.all([run, ...more].map((alert, n) => workers[n % 3]?.(alert)));
+    await Promise.all([trace, ...more].map((alert, n) => workers[n % 3]?.(alert)));
     expect(mails).toHaveLength(20);
   });
 
   it("ask anew for a mail that is tried again after more than an hour, so an outage is not followed by a flood", async () => {
-    const first = await makeFailedRun(database.pool);
+    const first = await makeFailedTrace(database.pool);
     const { accountId } = first;
     const late = await makeMoreAlerts(database.pool, { accountId, count: 29 });
     await database.pool.query("UPDATE alert SET allowed_at = now() - interval '3 hours', attempts = 9");
@@ -173,12 +176,12 @@ describe("the limits of mails", () => {
   });
 
   it("do not ask anew for a mail that is tried again within the hour", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { take, mails } = setUp({ perAccount: 1, deliveries: [{ outcome: "deferred", reason: "no" }] });
-    await take(run);
-    await runAll(take, await makeMoreAlerts(database.pool, { accountId: run.accountId, count: 1 }));
+    await take(trace);
+    await runAll(take, await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 1 }));
     await database.pool.query("UPDATE alert SET due_at = now()");
-    expect(await take(run)).toBe("done");
-    expect(mails.map(({ idempotencyKey }) => idempotencyKey)).toEqual([run.alertId, run.alertId]);
+    expect(await take(trace)).toBe("done");
+    expect(mails.map(({ idempotencyKey }) => idempotencyKey)).toEqual([trace.alertId, trace.alertId]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { QueueUnavailableError, type TraceFinalized } from "@waymark/queue";
+import type { AlertKey } from "@waymark/alerts";
+import { QueueUnavailableError } from "@waymark/queue";
 import { useDatabase } from "@waymark/testing";
-import { createTestLog, makeFailedRun, readAlert } from "../worker.fixture.js";
+import { createTestLog, makeFailedTrace, readAlert } from "../worker.fixture.js";
 import { createSweepAlerts } from "./sweep-alerts.job.js";
 
 const database = useDatabase();
@@ -10,7 +11,7 @@ function setUp(add: () => Promise<void> = () => Promise.resolve()) {
   const added: string[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alerts: readonly TraceFinalized[]) => {
+    add: async (alerts: readonly AlertKey[]) => {
       await add();
       added.push(...alerts.map(({ alertId }) => alertId));
     },
@@ -20,8 +21,8 @@ function setUp(add: () => Promise<void> = () => Promise.resolve()) {
 
 describe("the sweep", () => {
   it("queues what was never queued, after the five seconds in which the service does so itself", async () => {
-    const missed = await makeFailedRun(database.pool, { ageSeconds: 6 });
-    const fresh = await makeFailedRun(database.pool);
+    const missed = await makeFailedTrace(database.pool, { ageSeconds: 6 });
+    const fresh = await makeFailedTrace(database.pool);
     const { sweep, added } = setUp();
     await sweep();
     expect(added).toContain(missed.alertId);
@@ -29,9 +30,9 @@ describe("the sweep", () => {
     expect(await readAlert(database.pool, missed)).toMatchObject({ isQueued: true });
   });
 
-  it("queues again what was queued over five minutes ago and is still owed", async () => {
-    const lost = await makeFailedRun(database.pool, { ageSeconds: 400, queuedSecondsAgo: 301 });
-    const waiting = await makeFailedRun(database.pool, { ageSeconds: 400, queuedSecondsAgo: 290 });
+  it("queues again what was queued over five minutes ago and is still pending", async () => {
+    const lost = await makeFailedTrace(database.pool, { ageSeconds: 400, queuedSecondsAgo: 301 });
+    const waiting = await makeFailedTrace(database.pool, { ageSeconds: 400, queuedSecondsAgo: 290 });
     const { sweep, added } = setUp();
     await sweep();
     expect(added).toContain(lost.alertId);
@@ -39,8 +40,8 @@ describe("the sweep", () => {
   });
 
   it("leaves alone what is sent or failed", async () => {
-    const sent = await makeFailedRun(database.pool, { ageSeconds: 60 });
-    const failed = await makeFailedRun(database.pool, { ageSeconds: 60 });
+    const sent = await makeFailedTrace(database.pool, { ageSeconds: 60 });
+    const failed = await makeFailedTrace(database.pool, { ageSeconds: 60 });
     await database.pool.query("UPDATE alert SET sent_at = now() WHERE id = $1", [sent.alertId]);
     await database.pool.query("UPDATE alert SET failed_at = now() WHERE id = $1", [failed.alertId]);
     const { sweep, added } = setUp();
@@ -50,7 +51,7 @@ describe("the sweep", () => {
   });
 
   it("stops quietly while the queue is down, and loses nothing", async () => {
-    const run = await makeFailedRun(database.pool, { ageSeconds: 6 });
+    const trace = await makeFailedTrace(database.pool, { ageSeconds: 6 });
     const { sweep, lines } = setUp(async () => {
       throw new QueueUnavailableError("down");
     });
@@ -58,6 +59,6 @@ describe("the sweep", () => {
     expect(lines).toEqual([]);
     const { sweep: next, added } = setUp();
     await next();
-    expect(added).toContain(run.alertId);
+    expect(added).toContain(trace.alertId);
   });
 });

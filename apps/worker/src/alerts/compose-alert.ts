@@ -1,4 +1,4 @@
-import type { OwedAlert } from "./find-owed-alert.query.js";
+import type { PendingAlert } from "@waymark/alerts";
 import {
   bounds,
   countOf,
@@ -10,11 +10,10 @@ import {
   oneLine,
   printable,
   styles,
-} from "./mail-text.js";
+} from "../mails/mail-text.js";
 
-/** What a failure mail is made of. */
-export interface MailContent {
-  alert: Pick<OwedAlert, "status" | "failures"> & { trace: NonNullable<OwedAlert["trace"]> };
+export interface AlertMailContent {
+  alert: Pick<PendingAlert, "status" | "failures"> & { trace: NonNullable<PendingAlert["trace"]> };
   /** Where the dashboard is, without a slash at the end. */
   dashboardUrl: string;
 }
@@ -22,11 +21,14 @@ export interface MailContent {
 const headings = { error: "ended in error", timeout: "timed out" } as const;
 
 /**
- * The mail that tells of a failed run: agent, trace and its id, status, when it began, duration, the innermost failing span
- * with its error, a link, and how to read the trace without the dashboard. Texts that clients sent are cut to their bounds,
- * kept on their line and escaped for HTML.
+ * The mail of a failed trace: agent, trace and its id, status, start, duration, the innermost failing span with its error, a
+ * link, and the command that shows the trace without the dashboard. Cuts and escapes clients' texts and keeps each on its line.
  */
-export function composeMail({ alert, dashboardUrl }: MailContent): { subject: string; text: string; html: string } {
+export function composeAlert({ alert, dashboardUrl }: AlertMailContent): {
+  subject: string;
+  text: string;
+  html: string;
+} {
   const { trace, status, failures } = alert;
   const facts: [label: string, value: string][] = [
     ["Agent", oneLine(trace.agentId, bounds.line)],

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import { QueueUnavailableError, type TraceFinalized } from "@waymark/queue";
+import type { AlertKey } from "@waymark/alerts";
+import { QueueUnavailableError } from "@waymark/queue";
 import { useDatabase } from "@waymark/testing";
 import pg from "pg";
-import { createTestLog, makeRunningRun, until } from "../worker.fixture.js";
-import { createCloseStaleRuns, staleRunsIntervalMs } from "./close-stale-runs.job.js";
+import { createTestLog, makeRunningTrace, until } from "../worker.fixture.js";
+import { createCloseStaleTraces, staleTracesIntervalMs } from "./close-stale-traces.job.js";
 
 const database = useDatabase();
 const staleAfterMs = 600_000;
@@ -17,25 +18,25 @@ function setUp({
   add?: () => Promise<void>;
   isStopping?: () => boolean;
 } = {}) {
-  const queued: TraceFinalized[] = [];
+  const queued: AlertKey[] = [];
   const { log, lines } = createTestLog();
   const queue = {
-    add: async (alerts: readonly TraceFinalized[]) => {
+    add: async (alerts: readonly AlertKey[]) => {
       await add?.();
       queued.push(...alerts);
     },
   };
-  const close = createCloseStaleRuns({ pool, queue, log, staleAfterMs, isStopping });
+  const close = createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping });
   return { close, queued, lines };
 }
 
-interface Run {
+interface Trace {
   accountId: string;
   traceId: string;
 }
 
-/** The run as it is now; its times as seconds ago. */
-async function read({ accountId, traceId }: Run) {
+/** The trace as it is now; its times as seconds ago. */
+async function read({ accountId, traceId }: Trace) {
   const { rows } = await database.pool.query(
     `SELECT status, alert_id AS "alertId", ended_at IS NOT NULL AS "hasEnded",
        round(extract(epoch FROM now() - ended_at))::int AS "endedSecondsAgo",
@@ -46,7 +47,7 @@ async function read({ accountId, traceId }: Run) {
   return rows[0];
 }
 
-async function alertsOf({ accountId }: Pick<Run, "accountId">) {
+async function alertsOf({ accountId }: Pick<Trace, "accountId">) {
   const { rows } = await database.pool.query(
     `SELECT id, trace_id AS "traceId", status, queued_at IS NOT NULL AS "isQueued" FROM alert WHERE account_id = $1`,
     [accountId],
@@ -54,16 +55,16 @@ async function alertsOf({ accountId }: Pick<Run, "accountId">) {
   return rows;
 }
 
-const statusOf = async (run: Run) => (await read(run)).status;
+const statusOf = async (trace: Trace) => (await read(trace)).status;
 
-/** Finds the mails that were queued for a run's account. */
-const mailsFor = (queued: readonly TraceFinalized[], { accountId }: Run) =>
+/** The alerts that were queued for a trace's account. */
+const alertsFor = (queued: readonly AlertKey[], { accountId }: Trace) =>
   queued.filter((alert) => alert.accountId === accountId);
 
-describe("closing silent runs", () => {
-  it("closes a run whose last write is longer ago, and no other", async () => {
-    const silent = await makeRunningRun(database.pool, { quietSeconds: 602 });
-    const alive = await makeRunningRun(database.pool, { quietSeconds: 590 });
+describe("closing stale traces", () => {
+  it("closes a trace whose last write is longer ago, and no other", async () => {
+    const silent = await makeRunningTrace(database.pool, { quietSeconds: 602 });
+    const alive = await makeRunningTrace(database.pool, { quietSeconds: 590 });
     const { close } = setUp();
     await close();
     const closed = await read(silent);
@@ -72,18 +73,18 @@ describe("closing silent runs", () => {
     expect(await read(alive)).toMatchObject({ status: "running", hasEnded: false, alertId: null });
   });
 
-  it.each(["success", "error", "timeout"])("leaves a run alone that ended in %s", async (status) => {
-    const run = await makeRunningRun(database.pool, { quietSeconds: 9_000, status });
+  it.each(["success", "error", "timeout"])("leaves a trace alone that ended in %s", async (status) => {
+    const trace = await makeRunningTrace(database.pool, { quietSeconds: 9_000, status });
     const { close } = setUp();
     await close();
-    expect(await read(run)).toMatchObject({ status, hasEnded: false, alertId: null });
-    expect(await alertsOf(run)).toEqual([]);
+    expect(await read(trace)).toMatchObject({ status, hasEnded: false, alertId: null });
+    expect(await alertsOf(trace)).toEqual([]);
   });
 
   it("takes a span's write for a sign of life, be it the newest span or an older one that was changed", async () => {
-    const byNewest = await makeRunningRun(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [8_000, 590] });
-    const byOlder = await makeRunningRun(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [590, 8_000] });
-    const silent = await makeRunningRun(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [602, 8_000] });
+    const byNewest = await makeRunningTrace(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [8_000, 590] });
+    const byOlder = await makeRunningTrace(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [590, 8_000] });
+    const silent = await makeRunningTrace(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [602, 8_000] });
     const { close } = setUp();
     await close();
     expect([await statusOf(byNewest), await statusOf(byOlder)]).toEqual(["running", "running"]);
@@ -92,24 +93,24 @@ describe("closing silent runs", () => {
     expect(Math.abs(closed.endedSecondsAgo - 602)).toBeLessThanOrEqual(3);
   });
 
-  it("notes a living run's last write, and closes it once that is too long ago", async () => {
-    const run = await makeRunningRun(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [590, 8_000] });
+  it("notes a living trace's last write, and closes it once that is too long ago", async () => {
+    const trace = await makeRunningTrace(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [590, 8_000] });
     const { close } = setUp();
     await close();
-    expect(Math.abs((await read(run)).writtenSecondsAgo - 590)).toBeLessThanOrEqual(3);
+    expect(Math.abs((await read(trace)).writtenSecondsAgo - 590)).toBeLessThanOrEqual(3);
     await database.pool.query("UPDATE span SET written_at = written_at - interval '1 minute' WHERE account_id = $1", [
-      run.accountId,
+      trace.accountId,
     ]);
     await database.pool.query("UPDATE trace SET written_at = written_at - interval '1 minute' WHERE id = $1", [
-      run.traceId,
+      trace.traceId,
     ]);
     await close();
-    expect(await statusOf(run)).toBe("timeout");
+    expect(await statusOf(trace)).toBe("timeout");
   });
 
-  it("keeps an end that the run gave, and ends no run before it started", async () => {
-    const ended = await makeRunningRun(database.pool, { quietSeconds: 9_000, endedAt: "2026-01-02T03:05:00Z" });
-    const ahead = await makeRunningRun(database.pool, { quietSeconds: 9_000 });
+  it("keeps an end that the trace gave, and ends no trace before it started", async () => {
+    const ended = await makeRunningTrace(database.pool, { quietSeconds: 9_000, endedAt: "2026-01-02T03:05:00Z" });
+    const ahead = await makeRunningTrace(database.pool, { quietSeconds: 9_000 });
     await database.pool.query("UPDATE trace SET started_at = '2999-01-01' WHERE id = $1", [ahead.traceId]);
     const { close } = setUp();
     await close();
@@ -122,11 +123,11 @@ describe("closing silent runs", () => {
     ]);
   });
 
-  it("owes and queues one mail on Pro, and none on Free", async () => {
+  it("adds and queues one alert on Pro, and none on Free", async () => {
     const [pro, free] = await Promise.all(
-      (["pro", "free"] as const).map((plan) => makeRunningRun(database.pool, { plan, quietSeconds: 9_000 })),
+      (["pro", "free"] as const).map((plan) => makeRunningTrace(database.pool, { plan, quietSeconds: 9_000 })),
     );
-    if (!pro || !free) throw new Error("two runs were made");
+    if (!pro || !free) throw new Error("two traces were made");
     const { close, queued } = setUp();
     await close();
     await close();
@@ -135,95 +136,95 @@ describe("closing silent runs", () => {
       { id: expect.any(String), traceId: pro.traceId, status: "timeout", isQueued: true },
       [],
     ]);
-    // What a later PATCH goes by: the same status owes nothing, another one clears the note.
+    // A later PATCH compares it: the same status adds no alert, another one clears the id.
     expect((await read(pro)).alertId).toBe(alert.id);
-    expect(mailsFor(queued, pro)).toEqual([{ accountId: pro.accountId, alertId: alert.id }]);
+    expect(alertsFor(queued, pro)).toEqual([{ accountId: pro.accountId, alertId: alert.id }]);
     expect(await read(free)).toMatchObject({ status: "timeout", alertId: null });
-    expect([await alertsOf(free), mailsFor(queued, free)]).toEqual([[], []]);
+    expect([await alertsOf(free), alertsFor(queued, free)]).toEqual([[], []]);
   });
 
-  it("leaves the mails to the sweep while the queue is down", async () => {
-    const runs = [
-      await makeRunningRun(database.pool, { quietSeconds: 9_000 }),
-      await makeRunningRun(database.pool, { quietSeconds: 9_000 }),
+  it("leaves the alerts to the sweep while the queue is down", async () => {
+    const traces = [
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000 }),
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000 }),
     ];
     const { close, lines } = setUp({
       add: async () => {
         throw new QueueUnavailableError("down");
       },
     });
-    expect(await close()).toEqual({ closed: 2, owed: 2 });
-    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([[30, "silent runs closed"]]);
-    for (const run of runs) expect(await alertsOf(run)).toMatchObject([{ isQueued: false }]);
+    expect(await close()).toEqual({ closed: 2, alerts: 2 });
+    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([[30, "stale traces closed"]]);
+    for (const trace of traces) expect(await alertsOf(trace)).toMatchObject([{ isQueued: false }]);
   });
 });
 
-describe("closing silent runs beside others", () => {
-  it("gives each run one alert and one mail, with several workers at once", async () => {
-    const runs = await Promise.all(
-      Array.from({ length: 300 }, () => makeRunningRun(database.pool, { quietSeconds: 9_000 })),
+describe("closing stale traces beside others", () => {
+  it("gives each trace one alert and one job, with several workers at once", async () => {
+    const traces = await Promise.all(
+      Array.from({ length: 300 }, () => makeRunningTrace(database.pool, { quietSeconds: 9_000 })),
     );
     const workers = Array.from({ length: 4 }, () => setUp());
     await Promise.all(workers.map(({ close }) => close()));
     await workers[0]?.close();
     const queued = workers.flatMap((worker) => worker.queued);
-    for (const run of runs) {
-      expect(await statusOf(run)).toBe("timeout");
-      expect([(await alertsOf(run)).length, mailsFor(queued, run).length]).toEqual([1, 1]);
+    for (const trace of traces) {
+      expect(await statusOf(trace)).toBe("timeout");
+      expect([(await alertsOf(trace)).length, alertsFor(queued, trace).length]).toEqual([1, 1]);
     }
   });
 
   it.each([
     ["finalized", "UPDATE trace SET status = 'success', ended_at = now(), written_at = now() WHERE id = $1", "success"],
     ["written to", "UPDATE trace SET written_at = now() WHERE id = $1", "running"],
-  ])("leaves a run to who has it locked, and untouched once it was %s", async (_, change, status) => {
-    const [run, other] = [
-      await makeRunningRun(database.pool, { quietSeconds: 9_000 }),
-      await makeRunningRun(database.pool, { quietSeconds: 9_000 }),
+  ])("leaves a trace to who has it locked, and untouched once it was %s", async (_, change, status) => {
+    const [trace, other] = [
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000 }),
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000 }),
     ];
     const client = await database.pool.connect();
     const { close } = setUp();
     try {
       await client.query("BEGIN");
-      await client.query(change, [run.traceId]);
+      await client.query(change, [trace.traceId]);
       await close();
-      expect([await statusOf(run), await statusOf(other)]).toEqual(["running", "timeout"]);
+      expect([await statusOf(trace), await statusOf(other)]).toEqual(["running", "timeout"]);
       await client.query("COMMIT");
     } finally {
       client.release();
     }
     await close();
-    expect(await read(run)).toMatchObject({ status, alertId: null });
-    expect(await alertsOf(run)).toEqual([]);
+    expect(await read(trace)).toMatchObject({ status, alertId: null });
+    expect(await alertsOf(trace)).toEqual([]);
   });
 
-  it("takes a run that was locked in a later round, where nothing was written", async () => {
-    const run = await makeRunningRun(database.pool, { quietSeconds: 9_000 });
+  it("takes a trace that was locked in a later round, where nothing was written", async () => {
+    const trace = await makeRunningTrace(database.pool, { quietSeconds: 9_000 });
     const client = await database.pool.connect();
     const { close } = setUp();
     try {
       await client.query("BEGIN");
-      await client.query("SELECT FROM trace WHERE id = $1 FOR UPDATE", [run.traceId]);
+      await client.query("SELECT FROM trace WHERE id = $1 FOR UPDATE", [trace.traceId]);
       await close();
-      expect(await statusOf(run)).toBe("running");
+      expect(await statusOf(trace)).toBe("running");
       await client.query("ROLLBACK");
     } finally {
       client.release();
     }
     await close();
-    expect(await statusOf(run)).toBe("timeout");
-    expect(await alertsOf(run)).toHaveLength(1);
+    expect(await statusOf(trace)).toBe("timeout");
+    expect(await alertsOf(trace)).toHaveLength(1);
   });
 
   it.each([
     ["finalized", "UPDATE trace SET status = 'success' WHERE id = $1", "success"],
     ["written to", "UPDATE trace SET written_at = now() WHERE id = $1", "running"],
-  ])("leaves a run untouched that was %s after the round began, before its turn came", async (_, change, status) => {
+  ])("leaves a trace untouched that was %s after the round began, before its turn came", async (_, change, status) => {
     const [first, next] = [
-      await makeRunningRun(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [9_000] }),
-      await makeRunningRun(database.pool, { quietSeconds: 9_000 }),
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000, spansQuietSeconds: [9_000] }),
+      await makeRunningTrace(database.pool, { quietSeconds: 9_000 }),
     ];
-    // A policy holds the round up where it reads the first run's span: after its snapshot, before the next run's lock.
+    // A policy holds the round up where it reads the first trace's span: after its snapshot, before the next trace's lock.
     const role = `held_${first.traceId.slice(-12)}`;
     await database.pool.query(`
       CREATE ROLE ${role};
@@ -259,34 +260,34 @@ describe("closing silent runs beside others", () => {
     expect(await alertsOf(next)).toEqual([]);
   });
 
-  it("is exact while runs are finalized at the same time", async () => {
-    const runs = await Promise.all(
-      Array.from({ length: 200 }, () => makeRunningRun(database.pool, { quietSeconds: 9_000 })),
+  it("is exact while traces are finalized at the same time", async () => {
+    const traces = await Promise.all(
+      Array.from({ length: 200 }, () => makeRunningTrace(database.pool, { quietSeconds: 9_000 })),
     );
-    const finalize = async (run: Run) => {
+    const finalize = async (trace: Trace) => {
       const { rowCount } = await database.pool.query(
         "UPDATE trace SET status = 'success', alert_id = NULL, written_at = now() WHERE id = $1 AND status = 'running'",
-        [run.traceId],
+        [trace.traceId],
       );
       return rowCount === 1;
     };
     const workers = [setUp(), setUp()];
     const [finalized] = await Promise.all([
-      Promise.all(runs.toReversed().map(async (run) => [run, await finalize(run)] as const)),
+      Promise.all(traces.toReversed().map(async (trace) => [trace, await finalize(trace)] as const)),
       ...workers.map(({ close }) => close()),
     ]);
-    for (const [run, wasFirst] of finalized) {
-      expect(await statusOf(run)).toBe(wasFirst ? "success" : "timeout");
-      expect(await alertsOf(run)).toHaveLength(wasFirst ? 0 : 1);
+    for (const [trace, wasFirst] of finalized) {
+      expect(await statusOf(trace)).toBe(wasFirst ? "success" : "timeout");
+      expect(await alertsOf(trace)).toHaveLength(wasFirst ? 0 : 1);
     }
   });
 });
 
-describe("closing many silent runs", () => {
+describe("closing many stale traces", () => {
   const { pool } = useDatabase();
 
   it("closes 10,000 in bounded batches, which a stop ends in between and the next round goes on with", async () => {
-    const { accountId } = await makeRunningRun(pool, { plan: "free", quietSeconds: 590 });
+    const { accountId } = await makeRunningTrace(pool, { plan: "free", quietSeconds: 590 });
     await pool.query(
       `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, written_at)
        SELECT $1, ('f' || right(gen_random_uuid()::text, -1))::uuid, 'a', 'n', 'running', now(), now() - interval '1 hour'
@@ -295,9 +296,9 @@ describe("closing many silent runs", () => {
     );
     let pages = 0;
     const { close: closeSome } = setUp({ pool, isStopping: () => pages++ >= 3 });
-    expect(await closeSome()).toEqual({ closed: 1_499, owed: 0 });
+    expect(await closeSome()).toEqual({ closed: 1_499, alerts: 0 });
     const { close } = setUp({ pool });
-    expect(await close()).toEqual({ closed: 8_501, owed: 0 });
+    expect(await close()).toEqual({ closed: 8_501, alerts: 0 });
     const { rows } = await pool.query(
       "SELECT status, count(*) FROM trace WHERE account_id = $1 GROUP BY status ORDER BY status",
       [accountId],
@@ -309,14 +310,14 @@ describe("closing many silent runs", () => {
   });
 });
 
-describe("how often silent runs are looked for", () => {
+describe("how often the worker looks for stale traces", () => {
   it.each([
     [1_000, 1_000],
     [4_000, 1_000],
     [4_400, 1_100],
     [240_000, 60_000],
     [7_776_000_000, 60_000],
-  ])("for runs that are silent after %i ms is every %i ms", (afterMs, everyMs) => {
-    expect(staleRunsIntervalMs(afterMs)).toBe(everyMs);
+  ])("for traces that are stale after %i ms is every %i ms", (afterMs, everyMs) => {
+    expect(staleTracesIntervalMs(afterMs)).toBe(everyMs);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createTestLog, makeFailedRun, readAlert } from "../worker.fixture.js";
-import type { Delivery, Mail } from "./mailer.js";
-import { createSendFailureMail } from "./send-failure-mail.job.js";
+import type { Delivery, Mail } from "../mails/mailer.js";
+import { createTestLog, makeFailedTrace, readAlert } from "../worker.fixture.js";
+import { createSendAlert } from "./send-alert.js";
 
 const database = useDatabase();
 
@@ -10,7 +10,7 @@ function setUp(deliveries: Delivery[] = []) {
   const mails: Mail[] = [];
   const counts: string[] = [];
   const { log, lines } = createTestLog();
-  const send = createSendFailureMail({
+  const send = createSendAlert({
     pool: database.pool,
     mailer: {
       send: async (mail) => {
@@ -25,96 +25,96 @@ function setUp(deliveries: Delivery[] = []) {
   return { send, mails, counts, lines };
 }
 
-describe("sending a failure mail", () => {
+describe("sending an alert's mail", () => {
   it("sends one mail to the account, with the innermost failing span, and settles the alert", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send, mails, counts } = setUp();
-    expect(await send(run)).toBe("done");
+    expect(await send(trace)).toBe("done");
     expect(mails).toHaveLength(1);
-    expect(mails[0]).toMatchObject({ to: run.email, idempotencyKey: run.alertId });
+    expect(mails[0]).toMatchObject({ to: trace.email, idempotencyKey: trace.alertId });
     expect(mails[0]?.text).toMatch(/Failed span: +call the model/);
     expect(mails[0]?.text).toContain("connection refused");
     expect(mails[0]?.text).toMatch(/Duration: +1 min 23 s/);
-    expect(mails[0]?.text).toContain(`https://waymark.example/dashboard/traces/${run.traceId}`);
-    expect(await readAlert(database.pool, run)).toMatchObject({ isSent: true, attempts: 1, last_error: null });
+    expect(mails[0]?.text).toContain(`https://waymark.example/dashboard/traces/${trace.traceId}`);
+    expect(await readAlert(database.pool, trace)).toMatchObject({ isSent: true, attempts: 1, last_error: null });
     expect(counts).toEqual(["sent"]);
   });
 
   it("sends nothing for an alert that is settled, and nothing for one that does not exist", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send, mails } = setUp();
-    await send(run);
-    expect(await send(run)).toBe("done");
-    expect(await send({ accountId: run.accountId, alertId: run.traceId })).toBe("done");
+    await send(trace);
+    expect(await send(trace)).toBe("done");
+    expect(await send({ accountId: trace.accountId, alertId: trace.traceId })).toBe("done");
     expect(mails).toHaveLength(1);
   });
 
   it("does not find another account's alert", async () => {
-    const [mine, other] = [await makeFailedRun(database.pool), await makeFailedRun(database.pool)];
+    const [mine, other] = [await makeFailedTrace(database.pool), await makeFailedTrace(database.pool)];
     const { send, mails } = setUp();
     await send({ accountId: mine.accountId, alertId: other.alertId });
     expect(mails).toEqual([]);
   });
 
   it("waits longer after each attempt, and says why in the row", async () => {
-    const run = await makeFailedRun(database.pool, { hasSpan: false });
+    const trace = await makeFailedTrace(database.pool, { hasSpan: false });
     const deferred: Delivery = { outcome: "deferred", reason: "Resend answered 500" };
     const { send, counts } = setUp([deferred, deferred, { ...deferred, retryAfterMs: 60_000 }]);
-    expect(await send(run)).toEqual({ retryAfterMs: 2_000 });
-    expect(await send(run)).toEqual({ retryAfterMs: 4_000 });
-    expect(await send(run)).toEqual({ retryAfterMs: 60_000 });
-    expect(await readAlert(database.pool, run)).toMatchObject({
+    expect(await send(trace)).toEqual({ retryAfterMs: 2_000 });
+    expect(await send(trace)).toEqual({ retryAfterMs: 4_000 });
+    expect(await send(trace)).toEqual({ retryAfterMs: 60_000 });
+    expect(await readAlert(database.pool, trace)).toMatchObject({
       isSent: false,
       hasFailed: false,
       attempts: 3,
       last_error: "Resend answered 500",
     });
-    expect(await send(run)).toBe("done");
-    expect(await readAlert(database.pool, run)).toMatchObject({ isSent: true, attempts: 4, last_error: null });
+    expect(await send(trace)).toBe("done");
+    expect(await readAlert(database.pool, trace)).toMatchObject({ isSent: true, attempts: 4, last_error: null });
     expect(counts).toEqual(["deferred", "deferred", "deferred", "sent"]);
   });
 
   it("gives up after twenty attempts within a day, keeps the reason and logs an error", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send, lines } = setUp(Array.from({ length: 20 }, () => ({ outcome: "deferred", reason: "no" }) as const));
     let totalMs = 0;
     for (let attempt = 1; attempt < 20; attempt++) {
-      const outcome = await send(run);
+      const outcome = await send(trace);
       if (outcome !== "done") totalMs += outcome.retryAfterMs;
     }
     expect(totalMs / 3_600_000).toBeGreaterThan(12);
     expect(totalMs / 3_600_000).toBeLessThan(24);
-    expect(await send(run)).toBe("done");
-    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true, attempts: 20, last_error: "no" });
-    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "failure mail given up", alertId: run.alertId, reason: "no" });
+    expect(await send(trace)).toBe("done");
+    expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, attempts: 20, last_error: "no" });
+    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "alert mail given up", alertId: trace.alertId, reason: "no" });
   });
 
   it("gives up at once on a mail that is refused", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send, counts } = setUp([{ outcome: "refused", reason: "Resend answered 422" }]);
-    expect(await send(run)).toBe("done");
-    expect(await readAlert(database.pool, run)).toMatchObject({ hasFailed: true, last_error: "Resend answered 422" });
+    expect(await send(trace)).toBe("done");
+    expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, last_error: "Resend answered 422" });
     expect(counts).toEqual(["failed"]);
   });
 
   it("waits as long as a rate limit says, without counting that as an attempt", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send } = setUp([{ outcome: "rate-limited", reason: "429", retryAfterMs: 1_234 }]);
-    expect(await send(run)).toEqual({ retryAfterMs: 1_234 });
-    expect(await readAlert(database.pool, run)).toMatchObject({ attempts: 0, last_error: "429", hasFailed: false });
+    expect(await send(trace)).toEqual({ retryAfterMs: 1_234 });
+    expect(await readAlert(database.pool, trace)).toMatchObject({ attempts: 0, last_error: "429", hasFailed: false });
   });
 
   it("sends nothing for a trace that is deleted, also between two attempts, and does not call that a failure", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     const { send, mails, counts, lines } = setUp([{ outcome: "deferred", reason: "Resend answered 500" }]);
-    await send(run);
-    await database.pool.query("DELETE FROM trace WHERE id = $1", [run.traceId]);
-    expect(await send(run)).toBe("done");
-    expect(await send(run)).toBe("done");
+    await send(trace);
+    await database.pool.query("DELETE FROM trace WHERE id = $1", [trace.traceId]);
+    expect(await send(trace)).toBe("done");
+    expect(await send(trace)).toBe("done");
     expect(mails).toHaveLength(1);
     expect(counts).toEqual(["deferred"]);
-    expect(lines.at(-1)).toMatchObject({ level: 30, alertId: run.alertId });
-    expect(await readAlert(database.pool, run)).toMatchObject({
+    expect(lines.at(-1)).toMatchObject({ level: 30, alertId: trace.alertId });
+    expect(await readAlert(database.pool, trace)).toMatchObject({
       hasFailed: true,
       attempts: 1,
       last_error: "The trace is gone",
@@ -127,15 +127,15 @@ describe("the failing span that a mail names", () => {
 
   /** Spans by number: parent, start and end in seconds, and whether it failed. */
   async function mailOf(spans: { parent?: number | string; start: number; end?: number; failed?: boolean }[]) {
-    const run = await makeFailedRun(database.pool, { hasSpan: false });
+    const trace = await makeFailedTrace(database.pool, { hasSpan: false });
     for (const [n, { parent, start, end, failed = true }] of spans.entries()) {
       const parentId = typeof parent === "number" ? ids[parent] : parent;
       await database.pool.query(
         `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, error, parent_span_id)
          VALUES ($1, $2, $3, $4, $5, to_timestamp($6), to_timestamp($7), $8, $9)`,
         [
-          run.accountId,
-          run.traceId,
+          trace.accountId,
+          trace.traceId,
           ids[n],
           `span ${n}`,
           failed ? "error" : "ok",
@@ -147,12 +147,12 @@ describe("the failing span that a mail names", () => {
       );
     }
     const { send, mails } = setUp();
-    await send(run);
-    return { name: /Failed span: +(.*)/.exec(mails[0]?.text ?? "")?.[1], text: mails[0]?.text ?? "", run };
+    await send(trace);
+    return { name: /Failed span: +(.*)/.exec(mails[0]?.text ?? "")?.[1], text: mails[0]?.text ?? "", trace };
   }
 
   it("is the innermost where an error propagates to its wrappers, with its own error", async () => {
-    const { name, text, run } = await mailOf([
+    const { name, text, trace } = await mailOf([
       { start: 1, end: 9 },
       { start: 2, end: 8, parent: 0 },
       { start: 3, end: 7, parent: 1 },
@@ -162,7 +162,7 @@ describe("the failing span that a mail names", () => {
     expect(text).toContain("cause 2");
     expect(text).not.toContain("cause 0");
     expect(text).toContain("2026-01-02 03:04:05 UTC");
-    expect(text).toContain(run.traceId);
+    expect(text).toContain(trace.traceId);
   });
 
   it("is the one that ended first of several innermost ones; without an end its start counts", async () => {
@@ -200,16 +200,16 @@ describe("the failing span that a mail names", () => {
   });
 
   it("is found among 100,000 spans", async () => {
-    const run = await makeFailedRun(database.pool);
+    const trace = await makeFailedTrace(database.pool);
     await database.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, error, parent_span_id)
        SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 'wrapper ' || n, CASE WHEN n > 95000 THEN 'error' ELSE 'ok' END,
          '2026-01-02T03:04:05Z', '2026-01-02T03:05:05Z', repeat('x', 500), (lpad(to_hex(n - 1), 32, '0')::uuid)::text
        FROM generate_series(1, 100000) AS n`,
-      [run.accountId, run.traceId],
+      [trace.accountId, trace.traceId],
     );
     const { send, mails } = setUp();
-    await send(run);
+    await send(trace);
     expect(mails[0]?.text).toMatch(/Failed span: +wrapper 100000/);
   });
 });

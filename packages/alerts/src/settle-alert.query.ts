@@ -1,8 +1,18 @@
-import type { TraceFinalized } from "@waymark/queue";
 import type pg from "pg";
-import type { Attempt } from "./attempt.js";
+import type { AlertKey } from "./alert-key.js";
 
-/** What an attempt changes in the row of an alert or of a summary, by {@link attemptValues} from $3 on. */
+/** How an attempt to send left an alert or a summary. */
+export interface Attempt {
+  state: "sent" | "failed" | "pending";
+  /** Why the mail was not sent. */
+  reason: string | null;
+  /** Whether the attempt counts towards giving up. */
+  counts: boolean;
+  /** When the next attempt may begin, where the state is pending. */
+  retryAfterMs: number;
+}
+
+/** The columns that an attempt sets in the row of an alert or a summary, by {@link attemptValues} from $3 on. */
 export const noteAttemptSql = `
     attempts = attempts + $3::integer,
     last_error = $4,
@@ -15,16 +25,13 @@ export function attemptValues({ counts, reason, state, retryAfterMs }: Attempt):
   return [counts ? 1 : 0, reason, state, retryAfterMs];
 }
 
-/**
- * Writes down an attempt, unless another one settled the alert meanwhile; where it is still owed, the next one may begin
- * after the given time. One probe of `alert_pkey`.
- */
+/** Writes down an attempt, unless another one settled the alert meanwhile. One probe of `alert_pkey`. */
 const settleAlertSql = `
   UPDATE alert SET ${noteAttemptSql}
   WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL`;
 
 /** Notes how an attempt to send the alert's mail ended. */
-export async function settleAlert(pool: pg.Pool, alert: TraceFinalized, attempt: Attempt): Promise<void> {
+export async function settleAlert(pool: pg.Pool, alert: AlertKey, attempt: Attempt): Promise<void> {
   const values = [alert.accountId, alert.alertId, ...attemptValues(attempt)];
   await pool.query({ name: "settle-alert", text: settleAlertSql, values });
 }

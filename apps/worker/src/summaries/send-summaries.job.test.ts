@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
+import { makeSummary } from "@waymark/alerts";
 import { useDatabase } from "@waymark/testing";
-import type { Delivery, Mail } from "../failure-mail/mailer.js";
-import { createTestLog, makeFailedRun, makeMoreAlerts } from "../worker.fixture.js";
+import type { Delivery, Mail } from "../mails/mailer.js";
+import { createTestLog, makeFailedTrace, makeMoreAlerts } from "../worker.fixture.js";
 import { createSendSummaries } from "./send-summaries.job.js";
-import { makeSummary } from "./summary.query.js";
 
 const database = useDatabase();
 beforeEach(() => database.pool.query("TRUNCATE alert, alert_summary"));
@@ -40,26 +40,26 @@ const hold = (accountId: string, until: string) =>
 async function statesOf(accountId: string) {
   const { rows } = await database.pool.query(
     `SELECT count(*)::int AS alerts, count(sent_at)::int AS sent, count(failed_at)::int AS failed,
-       count(summary_id)::int AS told, count(DISTINCT summary_id)::int AS summaries FROM alert WHERE account_id = $1`,
+       count(summary_id)::int AS listed, count(DISTINCT summary_id)::int AS summaries FROM alert WHERE account_id = $1`,
     [accountId],
   );
   return rows[0];
 }
 
-/** An account with so many held alerts of runs. */
+/** An account with so many held alerts of traces. */
 async function makeHeld(count: number) {
-  const run = await makeFailedRun(database.pool);
+  const trace = await makeFailedTrace(database.pool);
   const more = await makeMoreAlerts(database.pool, {
-    accountId: run.accountId,
+    accountId: trace.accountId,
     count: count - 1,
     agentId: "billing-bot",
   });
-  await hold(run.accountId, "-1 second");
-  return { ...run, more };
+  await hold(trace.accountId, "-1 second");
+  return { ...trace, more };
 }
 
-describe("the summary of failed runs", () => {
-  it("tells of all of them in one mail once the limit opens again: by agent, the newest by name and id, how many more", async () => {
+describe("the summary of alerts", () => {
+  it("lists all of them in one mail once the limit opens again: by agent, the newest by name and id, how many more", async () => {
     const { accountId, email } = await makeHeld(31);
     const { round, mails, counts } = setUp();
     await hold(accountId, "1 minute");
@@ -76,11 +76,11 @@ describe("the summary of failed runs", () => {
     expect(mail?.text).toContain("… and 11 more.");
     expect(mail?.text.match(/https:\/\/waymark\.example\/dashboard\/traces\/[0-9a-f-]{36}/g)).toHaveLength(20);
     expect(mail?.html).toContain("<li>billing-bot: 30 runs</li>");
-    expect(await statesOf(accountId)).toEqual({ alerts: 31, sent: 31, failed: 0, told: 31, summaries: 1 });
+    expect(await statesOf(accountId)).toEqual({ alerts: 31, sent: 31, failed: 0, listed: 31, summaries: 1 });
     expect(counts).toEqual(["sent"]);
   });
 
-  it("counts the failures of a run whose status was toggled", async () => {
+  it("counts the failures of a trace whose status was toggled", async () => {
     const { accountId } = await makeHeld(2);
     await database.pool.query("UPDATE alert SET failures = 191 WHERE account_id = $1", [accountId]);
     const { round, mails } = setUp();
@@ -89,7 +89,7 @@ describe("the summary of failed runs", () => {
     expect(mails[0]?.text).toMatch(/“run 1” of billing-bot: error, 191 failures/);
   });
 
-  it("comes once an hour at most: what is held meanwhile is told by the next one", async () => {
+  it("comes once an hour at most: the next one lists what is held meanwhile", async () => {
     const { accountId } = await makeHeld(2);
     const { round, mails } = setUp();
     await round();
@@ -100,7 +100,7 @@ describe("the summary of failed runs", () => {
     await database.pool.query("UPDATE alert_summary SET created_at = now() - interval '61 minutes'");
     await round();
     expect(mails.map(({ subject }) => subject)).toEqual(["2 more failed runs", "3 more failed runs"]);
-    expect(await statesOf(accountId)).toEqual({ alerts: 5, sent: 5, failed: 0, told: 5, summaries: 2 });
+    expect(await statesOf(accountId)).toEqual({ alerts: 5, sent: 5, failed: 0, listed: 5, summaries: 2 });
   });
 
   it("is made once an hour also where another worker found the account ready before", async () => {
@@ -109,10 +109,10 @@ describe("the summary of failed runs", () => {
     await makeMoreAlerts(database.pool, { accountId, count: 1 });
     await hold(accountId, "-1 second");
     await makeSummary(database.pool, { accountId, summaryId: randomUUID() });
-    expect(await statesOf(accountId)).toMatchObject({ alerts: 3, told: 2, summaries: 1 });
+    expect(await statesOf(accountId)).toMatchObject({ alerts: 3, listed: 2, summaries: 1 });
   });
 
-  it("tells of 20,000 alerts at most, those held first; the next one tells of the others", async () => {
+  it("lists 20,000 alerts at most, those held first; the next one lists the others", async () => {
     const { accountId, alertId } = await makeHeld(1);
     await makeMoreAlerts(database.pool, { accountId, count: 20_000 });
     await hold(accountId, "-1 minute");
@@ -148,7 +148,7 @@ describe("the summary of failed runs", () => {
     const { accountId } = await makeHeld(3);
     const { round, mails, counts } = setUp([{ outcome: "deferred", reason: "Resend answered 500" }]);
     await round();
-    expect(await statesOf(accountId)).toMatchObject({ sent: 0, told: 3 });
+    expect(await statesOf(accountId)).toMatchObject({ sent: 0, listed: 3 });
     await round();
     expect(mails).toHaveLength(1);
     await database.pool.query("UPDATE alert_summary SET due_at = now()");
@@ -165,7 +165,7 @@ describe("the summary of failed runs", () => {
     expect(await statesOf(accountId)).toMatchObject({ sent: 0, failed: 3 });
     const { rows } = await database.pool.query("SELECT DISTINCT last_error FROM alert");
     expect(rows).toEqual([{ last_error: "Resend answered 422" }]);
-    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "summary of failed runs given up" });
+    expect(lines.at(-1)).toMatchObject({ level: 50, msg: "summary given up" });
   });
 
   it("is sent once by several workers at once", async () => {
@@ -177,7 +177,7 @@ describe("the summary of failed runs", () => {
     expect(new Set([...mails, ...others].map(({ to }) => to)).size).toBe(5);
   });
 
-  it("sends nothing for runs that were deleted, or for an account that is gone", async () => {
+  it("sends nothing for traces that were deleted, or for an account that is gone", async () => {
     const [deleted, gone] = [await makeHeld(2), await makeHeld(2)];
     await database.pool.query("DELETE FROM trace WHERE account_id = $1", [deleted.accountId]);
     await database.pool.query("DELETE FROM account WHERE id = $1", [gone.accountId]);

@@ -1,20 +1,20 @@
-import type { TraceFinalized } from "@waymark/queue";
 import type pg from "pg";
+import type { AlertKey } from "./alert-key.js";
 
-/** An alert that is still owed, and what its mail says. */
-export interface OwedAlert {
+/** A pending alert and the content of its mail. */
+export interface PendingAlert {
   status: "error" | "timeout";
   /** Null where the account is gone. */
   email: string | null;
   attempts: number;
-  /** How many failures of the trace it stands for. */
+  /** Failures of the trace that it stands for. */
   failures: number;
-  /** Null where the trace was deleted, or retention removed it, before the mail went out. */
+  /** Null where a DELETE or retention removed the trace before the mail went out. */
   trace: {
     id: string;
     agentId: string;
     name: string;
-    /** Null where it is outside of what a Date holds. */
+    /** Null where a Date cannot hold it. */
     startedAt: Date | null;
     durationMs: number | null;
     failedSpan: { name: string; error: string | null } | null;
@@ -35,27 +35,26 @@ interface Row {
   span_error: string | null;
 }
 
-/** Spans of a trace that are looked at: as many as a trace may have; of one with more, those received first. */
+/** Spans of a trace to look at, those received first: as many as a trace may have. */
 const maxSpans = 100_000;
-/** Failing spans among which the innermost is sought: those received first, since the innermost end first. */
+/** Failing spans to compare, those received first: the innermost end first. */
 const maxFailing = 10_000;
 
 /**
- * The alert as long as it is owed, with the account's address, the trace and its innermost failing span: one without a
- * failing child, of several the one that ended first (a span without an end counts by its start). Where parents form a
- * circle, the failing span that ended first. Parents are kept as given, so they are compared in lower case. Texts are cut: a
- * mail shows a few lines, and an error may be megabytes long; only the chosen span's is read. Probes of the primary keys of
- * alert, account and trace; the spans of one trace are one range of `span_pkey`, read up to the bounds above.
+ * A pending alert with the account's address, the trace and its innermost failing span: one without a failing child; of
+ * several, or where parents form a circle, the first to end. A span without an end counts by its start. Clients' parent ids
+ * keep their letter case, so they are compared in lower case. Texts are cut, since an error may be megabytes long. Probes of
+ * the primary keys of alert, account and trace; one range of `span_pkey` up to the bounds above.
  */
-const findOwedAlertSql = `
-  WITH owed AS (
+const readPendingAlertSql = `
+  WITH pending AS (
     SELECT account_id, trace_id, status, attempts, failures FROM alert
     WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL
   ), failing AS MATERIALIZED (
     SELECT id, lower(parent_span_id) AS parent_id, started_at, ended_at
-    FROM owed CROSS JOIN LATERAL (
+    FROM pending CROSS JOIN LATERAL (
       SELECT id, status, parent_span_id, started_at, ended_at FROM span
-      WHERE account_id = owed.account_id AND trace_id = owed.trace_id ORDER BY id LIMIT ${maxSpans}
+      WHERE account_id = pending.account_id AND trace_id = pending.trace_id ORDER BY id LIMIT ${maxSpans}
     ) AS spans
     WHERE spans.status = 'error' LIMIT ${maxFailing}
   ), innermost AS (
@@ -64,20 +63,20 @@ const findOwedAlertSql = `
       COALESCE(f.ended_at, f.started_at), f.started_at, f.id
     LIMIT 1
   )
-  SELECT owed.status, account.email, owed.attempts, owed.failures, owed.trace_id, trace.agent_id, trace.name AS trace_name,
+  SELECT pending.status, account.email, pending.attempts, pending.failures, pending.trace_id, trace.agent_id, trace.name AS trace_name,
     extract(epoch FROM trace.started_at)::float8 * 1000 AS started_ms,
     extract(epoch FROM trace.ended_at - trace.started_at)::float8 * 1000 AS duration_ms,
     span.name AS span_name, left(span.error, 4000) AS span_error
-  FROM owed
-  LEFT JOIN account ON account.id = owed.account_id
-  LEFT JOIN trace ON trace.account_id = owed.account_id AND trace.id = owed.trace_id
+  FROM pending
+  LEFT JOIN account ON account.id = pending.account_id
+  LEFT JOIN trace ON trace.account_id = pending.account_id AND trace.id = pending.trace_id
   LEFT JOIN span ON span.account_id = trace.account_id AND span.trace_id = trace.id
     AND span.id = (SELECT id FROM innermost)`;
 
-/** The alert, or undefined where there is none or it is settled. */
-export async function findOwedAlert(pool: pg.Pool, alert: TraceFinalized): Promise<OwedAlert | undefined> {
+/** The alert with its trace and address; undefined where it is settled or gone. */
+export async function readPendingAlert(pool: pg.Pool, alert: AlertKey): Promise<PendingAlert | undefined> {
   const values = [alert.accountId, alert.alertId];
-  const { rows } = await pool.query<Row>({ name: "find-owed-alert", text: findOwedAlertSql, values });
+  const { rows } = await pool.query<Row>({ name: "read-pending-alert", text: readPendingAlertSql, values });
   const [row] = rows;
   if (!row) return undefined;
   const { status, email, attempts, failures } = row;

@@ -1,31 +1,26 @@
-import { withTransaction } from "@waymark/database";
-import type { TraceFinalized } from "@waymark/queue";
+import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { leaseMs } from "../failure-mail/attempt.js";
+import type { AlertKey } from "./alert-key.js";
 
-/** Failure mails of one hour at most; a summary tells of the runs above. */
+/** Alert mails of the last 60 minutes at most; a summary lists the failures above. */
 export interface MailLimits {
   perTrace: number;
   perAccount: number;
 }
 
-/** The alert whose turn it is, and whether its mail may go out or waits for the account's summary. */
-export interface Claim extends TraceFinalized {
+/** The alert whose turn it is. A held one waits for the account's summary. */
+export interface Claim extends AlertKey {
   verdict: "send" | "held";
-  /** How many alerts of the account the limit keeps back now, where it does. */
+  /** Alerts of the account that this claim held back. */
   held: number;
 }
 
-/** Alerts that one statement keeps back at most; the next claim of the account goes on. */
+/** Alerts that one claim holds back at most; the account's next claim continues. */
 const maxHeldTogether = 1_000;
 
-/** Sorts before every account's id. */
-export const smallestId = "00000000-0000-0000-0000-000000000000";
-
 /**
- * The oldest due alert of the first account after the given one that has any, and whether the limits count it already, from
- * an attempt of the last hour that failed. An alert that another worker is claiming is skipped. A probe of `alert_turn_idx`,
- * which passes over alerts that are not due yet.
+ * The oldest due alert of the first account after $1, and whether an earlier attempt of the last hour counts in the limits
+ * already. Skips alerts that another worker is claiming. A probe of `alert_turn_idx`, past alerts that are not due.
  */
 const findTurnSql = `
   SELECT account_id, id, trace_id, COALESCE(allowed_at > now() - interval '1 hour', false) FROM alert
@@ -34,14 +29,14 @@ const findTurnSql = `
   FOR NO KEY UPDATE SKIP LOCKED`;
 
 /**
- * Lets one worker at a time count the account's mails, so that the limits hold exactly. Not the lock of the account's row:
- * whoever holds that one would keep the mails of all accounts waiting.
+ * One worker at a time counts the account's mails, so the limits hold exactly. An advisory lock: a transaction that holds the
+ * account's row would delay the mails of all accounts.
  */
 const lockMailsSql = "SELECT pg_advisory_xact_lock(hashtextextended('waymark mails ' || $1, 0))";
 
 /**
- * When the limits open again, null where they are open: an hour after the mail that is as many mails ago as the limit says.
- * The account's last hour is a range of `alert_allowed_idx`, the trace's alerts one of `alert_trace_idx`.
+ * When the limits of the account ($3) and the trace ($4) open again, null where they are open: an hour after the mail at
+ * that offset. A range of `alert_allowed_idx` for the account, one of `alert_trace_idx` for the trace.
  */
 const readLimitsSql = `
   SELECT
@@ -52,17 +47,14 @@ const readLimitsSql = `
       WHERE account_id = $1 AND trace_id = $2 AND allowed_at > now() - interval '1 hour'
       ORDER BY allowed_at DESC OFFSET $4 - 1 LIMIT 1)`;
 
-/**
- * Lets the alert's mail go now, by which the limits count it, and keeps other workers from it for the time of an attempt. A
- * probe of `alert_pkey`.
- */
+/** Allows the alert's mail, counts it in the limits, and keeps other workers off for $3 ms. A probe of `alert_pkey`. */
 const allowSql = `
   UPDATE alert SET allowed_at = now(), due_at = now() + $3 * interval '1 millisecond'
   WHERE account_id = $1 AND id = $2`;
 
 /**
- * Keeps back alerts of the account that no limit let go in the last hour, those of one trace where one is given. What another
- * worker has locked is skipped. A range of `alert_turn_idx`.
+ * Holds back until $2 the account's pending alerts that no limit allowed in the last hour, of one trace where $3 names it.
+ * Skips alerts that another worker has locked. A range of `alert_turn_idx`.
  */
 const holdSql = `
   UPDATE alert SET held_until = $2 FROM (
@@ -74,18 +66,24 @@ const holdSql = `
   ) AS pending
   WHERE alert.account_id = $1 AND alert.id = pending.id`;
 
+export interface ClaimOptions {
+  /** The account whose turn was last; omitted, the round starts anew. */
+  after: string | undefined;
+  limits: MailLimits;
+  /** Other workers leave a claimed alert alone for this time; an attempt to send takes less. */
+  leaseMs: number;
+}
+
 /**
- * Claims the alert whose turn it is, going round the accounts, and decides by the limits whether its mail may go out.
- * @param after the account whose turn was last
- * @returns undefined where nothing is due
+ * Claims the oldest due alert of the next account, going round all accounts, and decides by the limits whether its mail may
+ * go out now.
+ * @returns undefined where no alert is due
  */
-export function claimAlert(
-  pool: pg.Pool,
-  { after, limits }: { after: string; limits: MailLimits },
-): Promise<Claim | undefined> {
+export function claimAlert(pool: pg.Pool, options: ClaimOptions): Promise<Claim | undefined> {
+  const { after = smallestUuid, limits, leaseMs } = options;
   return withTransaction(pool, async (client) => {
     const turn =
-      (await findTurn(client, after)) ?? (after === smallestId ? undefined : await findTurn(client, smallestId));
+      (await findTurn(client, after)) ?? (after === smallestUuid ? undefined : await findTurn(client, smallestUuid));
     if (!turn) return undefined;
     const [accountId, alertId, traceId, isAllowed] = turn;
     await client.query(lockMailsSql, [accountId]);
@@ -115,13 +113,13 @@ async function findTurn(client: pg.ClientBase, after: string): Promise<Turn | un
   return rows[0];
 }
 
-/** How long until an alert may be tried, while it is owed a mail of its own. One probe of `alert_pkey`. */
+/** How long until a pending alert with a mail of its own is due. One probe of `alert_pkey`. */
 const findWaitSql = `
   SELECT GREATEST(extract(epoch FROM due_at - now()) * 1000, 0)::float8 FROM alert
   WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
 
-/** Milliseconds until the alert may be tried; undefined where it is settled, kept back or gone. */
-export async function findWait(pool: pg.Pool, { accountId, alertId }: TraceFinalized): Promise<number | undefined> {
+/** Milliseconds until the alert is due; undefined where it is settled, held back or gone. */
+export async function findWait(pool: pg.Pool, { accountId, alertId }: AlertKey): Promise<number | undefined> {
   const values = [accountId, alertId];
   const { rows } = await pool.query<[number]>({ text: findWaitSql, rowMode: "array", values });
   return rows[0]?.[0];

@@ -1,8 +1,6 @@
-import { bounds, countOf, escapeHtml, footer, formatMoment, oneLine, styles } from "../failure-mail/mail-text.js";
-import type { MailLimits } from "../turns/claim-alert.query.js";
-import type { SummaryContent } from "./summary.query.js";
+import type { MailLimits, SummaryContent } from "@waymark/alerts";
+import { bounds, countOf, escapeHtml, footer, formatMoment, oneLine, styles } from "../mails/mail-text.js";
 
-/** What a summary is made of. */
 export interface SummaryMailContent {
   summary: Omit<SummaryContent, "email" | "attempts">;
   limits: MailLimits;
@@ -11,13 +9,13 @@ export interface SummaryMailContent {
 }
 
 /**
- * The mail that tells of the failed runs whose own mails the limits kept back: how many by agent, the newest by name with
- * their ids, how many more there are, and how to list them. Texts that clients sent are cut, kept on their line and escaped.
+ * The mail for the failed traces whose own mails the limits held back: how many by agent, the newest by name and id, how many
+ * more there are, and how to list them. Cuts and escapes clients' texts and keeps each on its line.
  */
 export function composeSummary(content: SummaryMailContent): { subject: string; text: string; html: string } {
-  const { runs } = content.summary;
+  const { traces } = content.summary;
   return {
-    subject: countOf(runs, "more failed run"),
+    subject: countOf(traces, "more failed run"),
     text: asText(content),
     html: asHtml(content),
   };
@@ -26,31 +24,31 @@ export function composeSummary(content: SummaryMailContent): { subject: string; 
 const listCommand = "waymark trace list --status error,timeout";
 
 function intro({ summary, limits }: SummaryMailContent): string {
-  const { runs, failures, first, last } = summary;
-  const often = failures > runs ? `, ${countOf(failures, "time")} in all` : "";
+  const { traces, failures, first, last } = summary;
+  const often = failures > traces ? `, ${countOf(failures, "time")} in all` : "";
   const when = `between ${formatMoment(first)} and ${formatMoment(last)}`;
   const why = `An account gets ${countOf(limits.perAccount, "mail")} an hour, and a run ${limits.perTrace}; this one tells of the rest.`;
-  return `${countOf(runs, "more run")} failed${often}, ${when}. ${why}`;
+  return `${countOf(traces, "more run")} failed${often}, ${when}. ${why}`;
 }
 
-/** A line for each agent, and one for those that are not named. */
-function agentLines({ agents, runs }: SummaryMailContent["summary"]): string[] {
-  const lines = agents.map((it) => `${oneLine(it.agentId, bounds.line)}: ${described(it.runs, it.failures)}`);
-  const others = runs - agents.reduce((sum, it) => sum + it.runs, 0);
+/** A line for each named agent, and one for the others. */
+function agentLines({ agents, traces }: SummaryMailContent["summary"]): string[] {
+  const lines = agents.map((it) => `${oneLine(it.agentId, bounds.line)}: ${described(it.traces, it.failures)}`);
+  const others = traces - agents.reduce((sum, it) => sum + it.traces, 0);
   return others > 0 ? [...lines, `other agents: ${countOf(others, "run")}`] : lines;
 }
 
-function described(runs: number, failures: number): string {
-  return failures > runs ? `${countOf(runs, "run")}, ${countOf(failures, "failure")}` : countOf(runs, "run");
+function described(traces: number, failures: number): string {
+  return failures > traces ? `${countOf(traces, "run")}, ${countOf(failures, "failure")}` : countOf(traces, "run");
 }
 
-function runLine({ name, agentId, status, failures }: SummaryMailContent["summary"]["newest"][number]): string {
+function traceLine({ name, agentId, status, failures }: SummaryMailContent["summary"]["newest"][number]): string {
   const often = failures > 1 ? `, ${countOf(failures, "failure")}` : "";
   return `“${oneLine(name, bounds.line)}” of ${oneLine(agentId, 60)}: ${status}${often}`;
 }
 
-function more({ runs, newest }: SummaryMailContent["summary"]): string | undefined {
-  const left = runs - newest.length;
+function more({ traces, newest }: SummaryMailContent["summary"]): string | undefined {
+  const left = traces - newest.length;
   return left > 0 ? `… and ${left.toLocaleString("en-US")} more.` : undefined;
 }
 
@@ -64,8 +62,8 @@ function asText(content: SummaryMailContent): string {
     "",
     "The newest:",
   ];
-  for (const run of summary.newest) {
-    lines.push(`    ${runLine(run)}`, `        ${dashboardUrl}/dashboard/traces/${run.traceId}`);
+  for (const trace of summary.newest) {
+    lines.push(`    ${traceLine(trace)}`, `        ${dashboardUrl}/dashboard/traces/${trace.traceId}`);
   }
   const rest = more(summary);
   if (rest) lines.push(`    ${rest}`);
@@ -76,9 +74,9 @@ function asText(content: SummaryMailContent): string {
 function asHtml(content: SummaryMailContent): string {
   const { summary, dashboardUrl } = content;
   const agents = agentLines(summary).map((line) => `<li>${escapeHtml(line)}</li>`);
-  const newest = summary.newest.map((run) => {
-    const link = escapeHtml(`${dashboardUrl}/dashboard/traces/${run.traceId}`);
-    return `<li>${escapeHtml(runLine(run))}<br><a href="${link}">${run.traceId}</a></li>`;
+  const newest = summary.newest.map((trace) => {
+    const link = escapeHtml(`${dashboardUrl}/dashboard/traces/${trace.traceId}`);
+    return `<li>${escapeHtml(traceLine(trace))}<br><a href="${link}">${trace.traceId}</a></li>`;
   });
   const rest = more(summary);
   return [

@@ -1,0 +1,63 @@
+import { type AlertKey, queueAlerts } from "@waymark/alerts";
+import { createUuidV7 } from "@waymark/database";
+import { QueueUnavailableError, type TraceFinalizedQueue } from "@waymark/queue";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
+
+export interface StaleTracesDeps {
+  pool: pg.Pool;
+  queue: Pick<TraceFinalizedQueue, "add">;
+  log: Logger;
+  /** Closes a running trace whose last write is older. */
+  staleAfterMs: number;
+  /** Asked between pages. */
+  isStopping(): boolean;
+}
+
+/**
+ * How often to look: a stale trace is closed at most a quarter of its time late, or a minute if that is shorter.
+ * @returns milliseconds, from a second to a minute
+ */
+export function staleTracesIntervalMs(staleAfterMs: number): number {
+  return Math.min(Math.max(staleAfterMs / 4, 1_000), 60_000);
+}
+
+/** Sets running traces without a write for so long to `timeout` and queues their alerts. Several workers may do so at once. */
+export function createCloseStaleTraces(deps: StaleTracesDeps): () => Promise<{ closed: number; alerts: number }> {
+  const { pool, log, staleAfterMs, isStopping } = deps;
+  const uuid = createUuidV7();
+  return async () => {
+    const total = { closed: 0, alerts: 0 };
+    let after: TraceKey | undefined = firstKey;
+    let isQueueUp = true;
+    try {
+      while (after && !isStopping()) {
+        const { traces, end }: { traces: TraceKey[]; end: TraceKey | undefined } = await findQuietTraces(pool, {
+          after,
+          staleAfterMs,
+        });
+        after = end;
+        if (traces.length === 0) continue;
+        const { closed, alerts } = await closeStaleTraces(pool, { traces, staleAfterMs, uuid });
+        total.closed += closed;
+        total.alerts += alerts.length;
+        if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
+      }
+    } finally {
+      if (total.closed > 0) log.info(total, "stale traces closed");
+    }
+    return total;
+  };
+}
+
+/** Whether the queue took the alerts; otherwise the sweep finds them. */
+async function tryToQueue(deps: Pick<StaleTracesDeps, "pool" | "queue">, alerts: AlertKey[]): Promise<boolean> {
+  try {
+    await queueAlerts(deps, alerts);
+    return true;
+  } catch (error) {
+    if (!(error instanceof QueueUnavailableError)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,107 @@
+import { type AlertKey, plansWithAlerts } from "@waymark/alerts";
+import { smallestUuid } from "@waymark/database";
+import type pg from "pg";
+
+/** Names a trace, and a position in the order of all traces. */
+export interface TraceKey {
+  accountId: string;
+  traceId: string;
+}
+
+/** Running traces that one statement reads, and locks, at most. */
+const pageRows = 500;
+
+/** Before every trace. */
+export const firstKey: TraceKey = { accountId: smallestUuid, traceId: smallestUuid };
+
+/** A page of the running traces along `trace_running_idx`, and for each whether its own row was last written $3 ms ago. */
+const findQuietTracesSql = `
+  SELECT account_id, id, written_at < now() - $3 * interval '1 millisecond'
+  FROM trace WHERE status = 'running' AND (account_id, id) > ($1::uuid, $2::uuid)
+  ORDER BY account_id, id LIMIT $4`;
+
+/**
+ * Finds running traces whose own row is older than `staleAfterMs`; their spans may be younger.
+ * @param after the page starts after this trace
+ * @returns the traces of the page, and its end, undefined where it is the last page
+ */
+export async function findQuietTraces(
+  pool: pg.Pool,
+  { after, staleAfterMs }: { after: TraceKey; staleAfterMs: number },
+): Promise<{ traces: TraceKey[]; end: TraceKey | undefined }> {
+  // Unnamed, so planned each time: a plan kept from when the table was empty would read all of it.
+  const { rows } = await pool.query<[string, string, boolean]>({
+    text: findQuietTracesSql,
+    rowMode: "array",
+    values: [after.accountId, after.traceId, staleAfterMs, pageRows],
+  });
+  const keyOf = ([accountId, traceId]: [string, string, boolean]): TraceKey => ({ accountId, traceId });
+  const last = rows.length === pageRows ? rows.at(-1) : undefined;
+  return { traces: rows.filter(([, , isQuiet]) => isQuiet).map(keyOf), end: last && keyOf(last) };
+}
+
+/**
+ * Sets those of the given traces to `timeout` whose last write, their own or a span's, is $4 ms old, and inserts their alerts,
+ * all or nothing. Judges each trace under its lock and skips locked ones until a later round. Probes `span_pkey` for the
+ * newest span; only where that is old it reads the trace's range of the index, since an older span may have been changed. It
+ * notes the last write in a living trace's row, so that the spans are not read again before the trace can be stale. A span
+ * that is stored while the statement runs may come after the end.
+ */
+const closeStaleTracesSql = `
+  WITH quiet AS (
+    SELECT t.account_id, t.id, t.written_at, c.alert_id, now() - $4 * interval '1 millisecond' AS bound
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS c (account_id, id, alert_id)
+    JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    WHERE t.status = 'running'
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+  ), judged AS (
+    SELECT q.account_id, q.id, q.alert_id, q.bound, GREATEST(q.written_at, CASE
+      WHEN newest.written_at >= q.bound THEN newest.written_at
+      ELSE (SELECT max(s.written_at) FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.id)
+    END) AS last_write
+    FROM quiet q LEFT JOIN LATERAL (
+      SELECT s.written_at FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.id ORDER BY s.id DESC LIMIT 1
+    ) AS newest ON true
+  ), noted AS (
+    UPDATE trace t SET written_at = j.last_write FROM judged j
+    WHERE j.last_write >= j.bound AND t.account_id = j.account_id AND t.id = j.id
+  ), closed AS (
+    UPDATE trace t SET
+      status = 'timeout',
+      ended_at = COALESCE(t.ended_at, GREATEST(t.started_at, j.last_write)),
+      alert_id = CASE
+        WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($5::text[])) THEN j.alert_id
+      END,
+      written_at = now()
+    FROM judged j
+    WHERE j.last_write < j.bound AND t.account_id = j.account_id AND t.id = j.id
+    RETURNING t.account_id, t.id, t.status, t.alert_id
+  ), new_alerts AS (
+    INSERT INTO alert (account_id, id, trace_id, status)
+    SELECT account_id, alert_id, id, status FROM closed WHERE alert_id IS NOT NULL
+  )
+  SELECT account_id, alert_id FROM closed`;
+
+/**
+ * Closes those of the traces that are stale indeed.
+ * @param staleAfterMs a trace whose last write is older is stale
+ * @returns how many it closed, and their new alerts
+ */
+export async function closeStaleTraces(
+  pool: pg.Pool,
+  { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },
+): Promise<{ closed: number; alerts: AlertKey[] }> {
+  const { rows } = await pool.query<[string, string | null]>({
+    text: closeStaleTracesSql,
+    rowMode: "array",
+    values: [
+      traces.map(({ accountId }) => accountId),
+      traces.map(({ traceId }) => traceId),
+      traces.map(uuid),
+      staleAfterMs,
+      plansWithAlerts,
+    ],
+  });
+  const alerts = rows.flatMap(([accountId, alertId]) => (alertId === null ? [] : [{ accountId, alertId }]));
+  return { closed: rows.length, alerts };
+}

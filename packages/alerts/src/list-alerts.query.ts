@@ -1,0 +1,76 @@
+import type pg from "pg";
+
+/** An alert as people see it. */
+export interface ListedAlert {
+  id: string;
+  trace_id: string;
+  /** The trace's status that the mail reports: error or timeout. */
+  status: string;
+  state: "pending" | "held" | "sent" | "failed";
+  /** Failures of the trace that it stands for. */
+  failures: number;
+  /** The summary that lists it, where the limits held back its own mail. */
+  summary_id: string | null;
+  attempts: number;
+  last_error: string | null;
+  created_at: string;
+  sent_at: string | null;
+  failed_at: string | null;
+}
+
+interface Row extends Omit<ListedAlert, "created_at" | "sent_at" | "failed_at"> {
+  created_at: Date;
+  sent_at: Date | null;
+  failed_at: Date | null;
+}
+
+const columns = `id, trace_id, status,
+    CASE WHEN sent_at IS NOT NULL THEN 'sent' WHEN failed_at IS NOT NULL THEN 'failed' WHEN held_until IS NOT NULL THEN 'held'
+      ELSE 'pending' END AS state,
+    failures, summary_id, attempts, last_error, created_at, sent_at, failed_at`;
+
+/** An account's alerts, newest first, where $2 asks for it only failed ones. A range of `alert_pkey`. */
+const listSql = `
+  SELECT ${columns} FROM alert WHERE account_id = $1 AND (NOT $2 OR failed_at IS NOT NULL) ORDER BY id DESC LIMIT $3`;
+
+/** An account's alerts, newest first; `failed` leaves out all but those that the worker gave up. */
+export async function listAlerts(
+  pool: pg.Pool,
+  { accountId, failed, limit }: { accountId: string; failed: boolean; limit: number },
+): Promise<ListedAlert[]> {
+  const { rows } = await pool.query<Row>(listSql, [accountId, failed, limit]);
+  return rows.map(present);
+}
+
+/**
+ * Sets an alert back to its first day, so that the worker's next sweep sends it. Leaves sent alerts alone, and alerts of a
+ * summary that is on its way. The caller does not know the account, with which `alert_pkey` starts: Postgres 18 skips from
+ * account to account in it, older ones read the whole index, which a person can wait for.
+ */
+const retrySql = `
+  UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
+    summary_id = NULL
+  WHERE id = $1 AND sent_at IS NULL AND (failed_at IS NOT NULL OR summary_id IS NULL)`;
+
+const findSql = `SELECT ${columns} FROM alert WHERE id = $1`;
+
+/**
+ * Makes a failed alert pending again; a pending one may be retried too.
+ * @param alertId a UUID
+ * @returns the alert as it is now: `summary_id` is set where its summary sends it, state `sent` where that happened before;
+ *   undefined where there is no such alert
+ */
+export async function retryAlert(pool: pg.Pool, alertId: string): Promise<ListedAlert | undefined> {
+  await pool.query(retrySql, [alertId]);
+  const { rows } = await pool.query<Row>(findSql, [alertId]);
+  return rows[0] && present(rows[0]);
+}
+
+function present({ created_at, sent_at, failed_at, ...row }: Row): ListedAlert {
+  return {
+    ...row,
+    created_at: created_at.toISOString(),
+    sent_at: sent_at?.toISOString() ?? null,
+    failed_at: failed_at?.toISOString() ?? null,
+  };
+}
