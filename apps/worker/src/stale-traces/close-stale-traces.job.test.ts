@@ -3,7 +3,7 @@ import type { AlertKey } from "@waymark/alerts";
 import { QueueUnavailableError } from "@waymark/queue";
 import { useDatabase } from "@waymark/testing";
 import pg from "pg";
-import { createTestLog, makeRunningTrace, until } from "../worker.fixture.js";
+import { createTestLog, makeMoreAlerts, makeRunningTrace, until } from "../worker.fixture.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./close-stale-traces.job.js";
 
 const database = useDatabase();
@@ -141,6 +141,20 @@ describe("closing stale traces", () => {
     expect(alertsFor(queued, pro)).toEqual([{ accountId: pro.accountId, alertId: alert.id }]);
     expect(await read(free)).toMatchObject({ status: "timeout", alertId: null });
     expect([await alertsOf(free), alertsFor(queued, free)]).toEqual([[], []]);
+  });
+
+  it("counts the failure in the newest alert of a trace that has ten pending ones, and queues nothing", async () => {
+    const trace = await makeRunningTrace(database.pool, { quietSeconds: 9_000 });
+    await makeMoreAlerts(database.pool, { ...trace, count: 10 });
+    const { close, queued } = setUp();
+    expect(await close()).toEqual({ closed: 1, alerts: 0 });
+    const { rows } = await database.pool.query("SELECT failures FROM alert WHERE trace_id = $1 ORDER BY id", [
+      trace.traceId,
+    ]);
+    expect(rows.map(({ failures }) => failures)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+    expect(alertsFor(queued, trace)).toEqual([]);
+    // Set all the same, so that a later PATCH to timeout adds nothing.
+    expect((await read(trace)).alertId).toEqual(expect.any(String));
   });
 
   it("leaves the alerts to the sweep while the queue is down", async () => {

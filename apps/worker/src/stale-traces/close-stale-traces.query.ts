@@ -1,4 +1,4 @@
-import { type AlertKey, plansWithAlerts } from "@waymark/alerts";
+import { type AlertKey, insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 
@@ -65,22 +65,22 @@ const closeStaleTracesSql = `
   ), noted AS (
     UPDATE trace t SET written_at = j.last_write FROM judged j
     WHERE j.last_write >= j.bound AND t.account_id = j.account_id AND t.id = j.id
+  ), changes AS (
+    SELECT j.account_id, j.id, j.last_write, 'timeout' AS status, CASE
+      WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($5::text[])) THEN j.alert_id
+    END AS alert_id
+    FROM judged j WHERE j.last_write < j.bound
   ), closed AS (
     UPDATE trace t SET
-      status = 'timeout',
-      ended_at = COALESCE(t.ended_at, GREATEST(t.started_at, j.last_write)),
-      alert_id = CASE
-        WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($5::text[])) THEN j.alert_id
-      END,
+      status = c.status,
+      ended_at = COALESCE(t.ended_at, GREATEST(t.started_at, c.last_write)),
+      ${setAlertIdSql},
       written_at = now()
-    FROM judged j
-    WHERE j.last_write < j.bound AND t.account_id = j.account_id AND t.id = j.id
-    RETURNING t.account_id, t.id, t.status, t.alert_id
-  ), new_alerts AS (
-    INSERT INTO alert (account_id, id, trace_id, status)
-    SELECT account_id, alert_id, id, status FROM closed WHERE alert_id IS NOT NULL
-  )
-  SELECT account_id, alert_id FROM closed`;
+    FROM changes c WHERE t.account_id = c.account_id AND t.id = c.id
+    RETURNING ${returnAlertIdSql}
+  ), ${insertAlertsSql("closed")}
+  SELECT closed.account_id, a.id FROM closed
+  LEFT JOIN new_alerts a ON a.account_id = closed.account_id AND a.id = closed.alert_id`;
 
 /**
  * Closes those of the traces that are stale indeed.
