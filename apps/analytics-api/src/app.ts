@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRefusals, dashboardSignposts, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import { createRefusals, dashboardPlaceholders, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -40,7 +40,7 @@ export function createApp(deps: AppDeps): Express {
   app.set("etag", false);
   app.use(requestContext(deps));
   app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardSignposts());
+  app.use(dashboardPlaceholders());
   app.use(api.basePath, authenticate(deps.keys));
   app.use(api.basePath, rateLimit(deps.limiter));
   app.use(api.basePath, requireStatisticsPlan);

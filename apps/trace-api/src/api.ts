@@ -1,6 +1,5 @@
 import type { ApiDescription, Route } from "@waymark/http";
 import { commonAnswers } from "./answers.js";
-import { otlpOperation, otlpPath } from "./otlp/otlp.api.js";
 
 const description = `
 Records what AI agents did: a trace is one run, its spans are the steps. Plain JSON from any language; no client library is needed.
@@ -34,6 +33,5 @@ export function describeTraceApi(routes: readonly Route[]): ApiDescription {
     keyForm: "wmk_trace_…",
     commonAnswers,
     routes,
-    further: { [otlpPath]: { post: otlpOperation } },
   };
 }

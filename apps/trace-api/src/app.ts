@@ -5,7 +5,7 @@ import {
   createBodyReader,
   createBytesReader,
   createRefusals,
-  dashboardSignposts,
+  dashboardPlaceholders,
   mountRoutes,
   publicRoutes,
   requestContext,
@@ -22,7 +22,7 @@ import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createBodyBudget } from "./limits/body-budget.js";
-import { otlpRouter } from "./otlp/otlp.route.js";
+import { otlpRoute } from "./otlp/otlp.route.js";
 import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
@@ -74,6 +74,7 @@ export function createApp(deps: AppDeps): Express {
     deleteTraceRoute(batching),
     listAgentsRoute(batching),
     getUsageRoute(batching),
+    otlpRoute(storing),
   ];
   const api = describeTraceApi(routes);
 
@@ -81,12 +82,15 @@ export function createApp(deps: AppDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.use(requestContext(deps));
-  const readBody = createBodyReader(deps.bodyLimitBytes, { budget });
-  mountRoutes(app, routes, { basePath: api.basePath, guards, readBody, answers: createAnswerBudget(refusals) });
-  app.use(api.basePath, ...guards);
-  app.use(otlpRouter({ ...storing, guards, readBytes: createBytesReader(deps.bodyLimitBytes, budget) }));
+  mountRoutes(app, routes, {
+    basePath: api.basePath,
+    guards,
+    readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
+    readBytes: createBytesReader(deps.bodyLimitBytes, budget),
+    answers: createAnswerBudget(refusals),
+  });
   app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardSignposts());
+  app.use(dashboardPlaceholders());
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

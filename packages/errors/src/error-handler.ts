@@ -11,9 +11,10 @@ export interface ErrorHandlerOptions {
   isUnavailable(error: unknown): boolean;
   /** Where failures of ours are logged, when the request has no logger of its own. */
   log: Logger;
-  /** Writes the answer, where it is not to be JSON in the form of all others. */
-  send?(response: Response, error: AppError): void;
 }
+
+/** Sends an error. A route with its own error format puts one into `response.locals.sendError`. */
+export type SendError = (response: Response, error: AppError) => void;
 
 /** The one place where an error becomes an answer: every body is `{"error": string, …}`. */
 export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler {
@@ -30,7 +31,8 @@ export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler 
       next(thrown);
       return;
     }
-    (options.send ?? sendError)(response, error);
+    const send: SendError = response.locals["sendError"] ?? sendError;
+    send(response, error);
   };
 }
 

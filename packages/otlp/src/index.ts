@@ -1,4 +1,4 @@
-export { type OtlpForm, type PartialSuccess, writeStatus, writeSuccess } from "./answer.js";
+export { type OtlpEncoding, type PartialSuccess, writeStatus, writeSuccess } from "./answer.js";
 export type { Context } from "./context.js";
 export { type MappedRequest, type MappedSpan, mapRequest } from "./map-request.js";
 export { readJson } from "./read-json.js";

@@ -112,7 +112,7 @@ export function getStatsRoute({ pool, reads, now }: { pool: pg.Pool; reads: Read
         description: "The site's figures in the range",
         schema: statsSchema,
         example,
-        textExamples: { "text/csv": writeCsv(contractLists.topPages, example.topPages) },
+        otherMedia: { "text/csv": { schema: z.string(), example: writeCsv(contractLists.topPages, example.topPages) } },
         headers: [...limitHeaders, "Vary"],
       },
       400: invalidQuery,

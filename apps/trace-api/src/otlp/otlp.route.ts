@@ -1,77 +1,110 @@
 import { setImmediate } from "node:timers/promises";
 import { principalOf } from "@waymark/auth";
-import { isDatabaseUnavailable } from "@waymark/database";
-import { AppError, errorHandler, validationError } from "@waymark/errors";
-import { markRoute, parseJsonBody, type ReadBytes, refuseMethod } from "@waymark/http";
+import { validationError } from "@waymark/errors";
+import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/http";
 import {
   loadOtlpMessages,
   MalformedRequest,
   type MappedRequest,
   mapRequest,
-  type OtlpForm,
+  type OtlpEncoding,
   type OtlpMessages,
   readJson,
   readProtobuf,
-  writeStatus,
   writeSuccess,
 } from "@waymark/otlp";
-import { planOf, upgradePath, utcMonth } from "@waymark/plan";
-import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { Logger } from "pino";
-import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
-import { agentLimitError, quotaHeaders, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
-import { maxContextsPerTrace } from "./add-spans.query.js";
-import { otlpPath } from "./otlp.api.js";
-import { createSpansStore, type StoreSpansDeps, type StoreSpansResult } from "./store-spans.js";
+import { planOf, utcMonth } from "@waymark/plan";
+import { z } from "zod";
+import { quotaHeaders } from "../usage/trace-quota.js";
+import { sendOtlpError } from "./otlp-error.js";
+import { partialSuccessOf } from "./partial-success.js";
+import { createSpansStore, type StoreSpansDeps } from "./store-spans.js";
 
-const contentTypes = { protobuf: "application/x-protobuf", json: "application/json" } as const;
-
-/** How deeply the JSON of a request may nest: the four levels of a list in a list, 200 times, and what is around it. */
+/** How deeply the JSON of a request may nest: 200 lists in each other take four levels each, and the messages around them 20. */
 const maxJsonDepth = 820;
 
-export interface OtlpDeps extends StoreSpansDeps {
-  /** Run before the handler: the check of the key, and the limits of a key's requests. */
-  guards: readonly RequestHandler[];
-  readBytes: ReadBytes;
-  log: Logger;
+interface OtlpDeps extends StoreSpansDeps {
   now(): Date;
 }
 
-/** `POST /v1/traces`: takes spans from OpenTelemetry exporters, as OTLP over HTTP in protobuf or JSON (OTLP 1.x). */
-export function otlpRouter(deps: OtlpDeps): Router {
-  const { guards, readBytes, log, now } = deps;
+const binary = { schema: z.unknown().meta({ type: "string", format: "binary" }) };
+
+const requestExample = {
+  resourceSpans: [
+    {
+      scopeSpans: [
+        {
+          spans: [
+            {
+              traceId: "5b8efff798038103d269b633813fc60c",
+              spanId: "eee19b7ec3c1b174",
+              name: "invoke_agent billing-agent",
+              startTimeUnixNano: "1769860800000000000",
+              endTimeUnixNano: "1769860804250000000",
+              attributes: [{ key: "gen_ai.agent.name", value: { stringValue: "billing-agent" } }],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+/**
+ * `POST /v1/traces`: stores spans of OpenTelemetry exporters, sent as OTLP over HTTP in protobuf or JSON (OTLP 1.x). It
+ * lies outside `/api/v1`, since exporters append this path to the address of the service.
+ */
+export function otlpRoute(deps: OtlpDeps) {
   const messages = loadOtlpMessages();
-  const store = createSpansStore(deps);
-  const router = Router();
-  const mounted = router.route(otlpPath);
-  mounted.all((_request, response, next) => {
-    markRoute(response, otlpPath);
-    next();
+  const storeSpans = createSpansStore(deps);
+  return route({
+    method: "post",
+    basePath: "",
+    path: "/v1/traces",
+    operationId: "exportTraces",
+    summary: "Store spans of an OpenTelemetry exporter (OTLP over HTTP)",
+    description:
+      "Takes an `ExportTraceServiceRequest` in protobuf or JSON, also in gzip, and answers in the same encoding. Spans with the same OpenTelemetry trace id become one trace, across requests and in any order. The root span sets the agent, name, status and end of the trace. A failed root span sends a mail. Repeated spans change nothing; spans of a deleted trace are dropped. Errors are `google.rpc.Status`.",
+    lenientQuery: [],
+    body: {
+      "application/x-protobuf": binary,
+      "application/json": {
+        schema: z.looseObject({ resourceSpans: z.array(z.looseObject({})).optional() }),
+        example: requestExample,
+      },
+    },
+    answers,
+    sendError: sendOtlpError,
+    async handle({ body, response }) {
+      const mapped = await readSpans(messages, body);
+      const { accountId, plan: planId } = principalOf(response);
+      const plan = planOf(planId);
+      const month = utcMonth(deps.now());
+      const stored = await storeSpans({ accountId, plan, month: month.firstDay }, mapped.spans);
+      const quota = { plan, month, used: stored.used ?? 0 };
+      const partial = partialSuccessOf(mapped, stored, quota);
+      return {
+        status: 200,
+        headers: stored.used === undefined ? {} : quotaHeaders(quota),
+        contentType: body.mediaType,
+        body: writeSuccess(messages, body.mediaType, partial),
+      };
+    },
   });
-  mounted.post(...guards, async (request, response) => {
-    const form = requireForm(request);
-    const mapped = await readSpans(messages, form, await readBytes(request, response));
-    const { accountId, plan: planId } = principalOf(response);
-    const plan = planOf(planId);
-    const month = utcMonth(now());
-    const stored = await store({ accountId, plan, month: month.firstDay }, mapped.spans);
-    const quota = { plan, month, used: stored.used ?? 0 };
-    const partial = judge(mapped, stored, quota);
-    response.set({ ...(stored.used !== undefined && quotaHeaders(quota)), "Cache-Control": "no-store" });
-    send(response, 200, form, writeSuccess(messages, form, partial));
-  });
-  mounted.all(refuseMethod(["POST"], otlpPath));
-  router.use(otlpPath, errorHandler({ isUnavailable: isDatabaseUnavailable, log, send: sendError }));
-  return router;
 }
 
-/** The largest request takes some tenths of a second: small ones of others come in between. */
-async function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): Promise<MappedRequest> {
+/** Reads and maps a request. The largest takes some tenths of a second, so small requests run in between. */
+async function readSpans(
+  messages: OtlpMessages,
+  { mediaType, bytes }: EncodedBody<OtlpEncoding>,
+): Promise<MappedRequest> {
   try {
-    const request = form === "protobuf" ? readProtobuf(messages, body) : readJson(parseJsonBody(body, maxJsonDepth));
-    const mapping = mapRequest(request);
-    for (let piece = mapping.next(); ; piece = mapping.next()) {
-      if (piece.done) return piece.value;
+    const isProtobuf = mediaType === "application/x-protobuf";
+    const mapping = mapRequest(
+      isProtobuf ? readProtobuf(messages, bytes) : readJson(parseJsonBody(bytes, maxJsonDepth)),
+    );
+    for (let step = mapping.next(); ; step = mapping.next()) {
+      if (step.done) return step.value;
       await setImmediate();
     }
   } catch (error) {
@@ -79,81 +112,61 @@ async function readSpans(messages: OtlpMessages, form: OtlpForm, body: Buffer): 
   }
 }
 
-/**
- * The part of a success that tells of refused spans.
- * @throws AppError where nothing was stored: 400 if all spans are invalid or too large, else for the limit that refused the others
- */
-function judge({ spans, refused: unfit }: MappedRequest, { refused }: StoreSpansResult, quota: TraceQuota) {
-  const reasons = [...unfit].map(([problem, count]) => `${count} invalid: ${problem}`);
-  const invalid = [...unfit.values()].reduce((sum, count) => sum + count, 0);
-  if (invalid > 0 && spans.length === 0) {
-    throw validationError({ body: `No span is valid: ${[...unfit.keys()].join("; ")}` });
-  }
-  if (refused.context_limit > 0) {
-    const problem = `a trace must not have more than ${maxContextsPerTrace} resources and scopes`;
-    if (refused.context_limit === spans.length) throw validationError({ body: `No span is valid: ${problem}` });
-    reasons.unshift(`${refused.context_limit} invalid: ${problem}`);
-  }
-  if (refused.span_limit > 0) {
-    if (refused.span_limit === spans.length) throw traceFull();
-    reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
-  }
-  const overLimits = refused.agent_limit + refused.trace_limit;
-  if (overLimits > 0 && overLimits === spans.length) {
-    throw refused.trace_limit > 0 ? traceLimitError(quota) : agentLimitError(quota);
-  }
-  if (refused.agent_limit > 0) {
-    reasons.unshift(
-      `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
-    );
-  }
-  if (refused.trace_limit > 0) {
-    const limit = `the limit of ${quota.plan.tracesPerMonth} traces a month`;
-    reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
-  }
-  if (reasons.length === 0) return undefined;
-  const errorMessage = `Spans were refused: ${reasons.join("; ")}`;
-  return { rejectedSpans: overLimits + refused.span_limit + refused.context_limit + invalid, errorMessage };
+const statusSchema = z.looseObject({ code: z.int32(), message: z.string(), error: z.string() });
+
+function failure(
+  description: string,
+  example: { code: number; message?: string; error: string },
+  headers: readonly string[] = [],
+): DocumentedAnswer {
+  const { code, error, message = error } = example;
+  return {
+    description,
+    schema: statusSchema,
+    example: { code, message, error },
+    otherMedia: { "application/x-protobuf": binary },
+    ...(headers.length > 0 && { headers }),
+  };
 }
 
-function formOf(request: Request): OtlpForm | undefined {
-  const type = (request.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (type === contentTypes.json) return "json";
-  return type === contentTypes.protobuf ? "protobuf" : undefined;
-}
-
-function requireForm(request: Request): OtlpForm {
-  const form = formOf(request);
-  if (form) return form;
-  const allowed = Object.values(contentTypes);
-  throw new AppError("unsupported_media_type", { details: { allowed }, headers: { Accept: allowed.join(", ") } });
-}
-
-/** The `google.rpc.Code` that stands for a status of HTTP. */
-const rpcCodes: Readonly<Record<number, number>> = {
-  400: 3,
-  401: 16,
-  403: 7,
-  405: 12,
-  413: 3,
-  415: 3,
-  429: 8,
-  503: 14,
+const answers = {
+  200: {
+    description:
+      "The spans are committed. Where limits refused some, `partialSuccess` has their number and names the limits",
+    schema: z.looseObject({
+      partialSuccess: z.looseObject({ rejectedSpans: z.string(), errorMessage: z.string() }).optional(),
+    }),
+    example: {},
+    otherMedia: { "application/x-protobuf": binary },
+  },
+  400: failure("The body cannot be read, or no span is valid and within the bounds of resource, scope and attributes", {
+    code: 3,
+    error: "Validation failed",
+    message: "The body is not an ExportTraceServiceRequest in protobuf",
+  }),
+  401: failure("The key is missing, malformed, unknown or revoked", { code: 16, error: "Invalid API key" }, [
+    "WWW-Authenticate",
+  ]),
+  403: failure("All spans are of further agents than the plan allows", {
+    code: 7,
+    error: "Free plan limited to 1 agent",
+  }),
+  413: failure("The inflated body is over the limit, or all spans are of traces that have 100,000 spans already", {
+    code: 3,
+    error: "Body too large",
+  }),
+  415: failure("The content type is neither of the two, or the content encoding is unknown", {
+    code: 3,
+    error: "Unsupported content type",
+  }),
+  429: failure(
+    "All spans are of new traces, and the month's traces are used up",
+    { code: 8, error: "Monthly trace limit reached. Upgrade to Pro." },
+    ["Retry-After"],
+  ),
+  503: failure(
+    "The database cannot be reached, or clients send more than it takes in",
+    { code: 14, error: "Service temporarily unavailable" },
+    ["Retry-After"],
+  ),
 };
-const rpcInternal = 13;
-
-/** Errors are `google.rpc.Status` in the request's form; its JSON has the members of all our errors besides. */
-function sendError(response: Response, { status, body, headers, message }: AppError): void {
-  const form = formOf(response.req) ?? "json";
-  response.set({ ...headers, "Cache-Control": "no-store" });
-  const { fields } = body as { fields?: Record<string, string> };
-  const text = fields ? Object.values(fields).join("; ") : message;
-  send(response, status, form, writeStatus(form, rpcCodes[status] ?? rpcInternal, text, body));
-}
-
-function send(response: Response, status: number, form: OtlpForm, body: Buffer): void {
-  response.statusCode = status;
-  response.setHeader("Content-Type", contentTypes[form]);
-  response.setHeader("Content-Length", body.length);
-  response.end(body);
-}

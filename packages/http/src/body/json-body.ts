@@ -1,7 +1,8 @@
-import { AppError, validationError } from "@waymark/errors";
+import { validationError } from "@waymark/errors";
 import { type JsonMembers, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
 import type { Request, Response } from "express";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
+import { unsupportedMediaType } from "./media-type.js";
 
 /** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
@@ -29,20 +30,26 @@ export interface BodyReaderOptions {
   budget?: BodyBudget;
 }
 
-/** Reads JSON bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. */
-export function createBodyReader(limitBytes: number, { isAnyTypeJson = false, budget }: BodyReaderOptions = {}) {
-  const readBytes = createBytesReader(limitBytes, budget);
+/**
+ * Reads a JSON body.
+ * @param opaque the members to keep as text
+ * @param onBytes receives the inflated body before it is parsed
+ * @throws AppError 413, 415, or 400 with `fields.body`
+ */
+export type ReadJson = (
+  request: Request,
+  response: Response,
+  opaque: OpaqueMembers,
+  onBytes?: (bytes: Buffer) => void,
+) => Promise<JsonBody>;
 
-  /**
-   * @param onBytes told the body's bytes, inflated
-   * @throws AppError 413, 415, or 400 with `fields.body`
-   */
-  return async (
-    request: Request,
-    response: Response,
-    opaque: OpaqueMembers,
-    onBytes?: (bytes: Buffer) => void,
-  ): Promise<JsonBody> => {
+/** Makes a reader of JSON bodies; see {@link createBytesReader} for the size limit and the encodings. */
+export function createBodyReader(
+  limitBytes: number,
+  { isAnyTypeJson = false, budget }: BodyReaderOptions = {},
+): ReadJson {
+  const readBytes = createBytesReader(limitBytes, budget);
+  return async (request, response, opaque, onBytes) => {
     if (!isAnyTypeJson) checkContentType(request);
     const bytes = await readBytes(request, response);
     const text = readText(bytes);
@@ -66,10 +73,7 @@ function checkContentType(request: Request): void {
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
   if (type?.trim() === "application/json" && isUtf8) return;
-  throw new AppError("unsupported_media_type", {
-    details: { allowed: ["application/json"] },
-    headers: { Accept: "application/json" },
-  });
+  throw unsupportedMediaType(["application/json"]);
 }
 
 function readText(bytes: Buffer): string {

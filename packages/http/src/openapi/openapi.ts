@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { idempotencyKeyParameter } from "../route/idempotency-key.js";
-import type { DocumentedAnswer, Route } from "../route/route.js";
+import type { DocumentedAnswer, MediaTypes, Route } from "../route/route.js";
 import { type JsonSchema, type NamedSchemas, toJsonSchema } from "../schema/json-schema.js";
 import type { OpenApiParameter } from "./openapi-parameter.js";
 
@@ -15,8 +16,6 @@ export interface ApiDescription {
   routes: readonly Route[];
   /** Answers that a route need not list, by status, such as the 401 of all routes. */
   commonAnswers?(route: Route): Readonly<Record<number, DocumentedAnswer>>;
-  /** Operations elsewhere, whose bodies the routes' schemas cannot describe, by path and method. */
-  further?: OpenApiDocument["paths"];
 }
 
 interface OpenApiMedia {
@@ -52,13 +51,12 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
   const schemas: NamedSchemas = {};
   for (const each of api.routes) {
-    const path = (api.basePath + each.path).replace(/:(\w+)/g, "{$1}");
+    const path = ((each.basePath ?? api.basePath) + each.path).replace(/:(\w+)/g, "{$1}");
     paths[path] = {
       ...paths[path],
       [each.method]: describeOperation(each, { ...api.commonAnswers?.(each), ...each.answers }, schemas),
     };
   }
-  Object.assign(paths, api.further);
   paths["/health"] = { get: { ...health, ...(api.keyForm && { security: [] }) } };
   paths["/ready"] = { get: { ...ready, ...(api.keyForm && { security: [] }) } };
   const components = {
@@ -93,8 +91,9 @@ function describeOperation(
   };
   if (each.description) operation.description = each.description;
   if (each.body) {
-    const media = { schema: toJsonSchema(each.body, "input", schemas), example: each.bodyExample };
-    operation.requestBody = { required: true, content: { "application/json": media } };
+    const { body, bodyExample } = each;
+    const media = body instanceof z.ZodType ? { "application/json": { schema: body, example: bodyExample } } : body;
+    operation.requestBody = { required: true, content: describeMedia(media, "input", schemas) };
   }
   return operation;
 }
@@ -136,23 +135,24 @@ function headerParameters(each: Route): OpenApiParameter[] {
 }
 
 function describeAnswer(answer: DocumentedAnswer, schemas: NamedSchemas): OpenApiOperation["responses"][string] {
-  const media = {
-    schema: toJsonSchema(answer.schema, "output", schemas),
-    ...(answer.example !== undefined && { example: answer.example }),
-  };
   const headers = answer.headers?.map((name) => [
     name,
     { schema: { type: /^(RateLimit-|Retry-After$)/.test(name) ? "integer" : "string" } },
   ]);
-  const texts = Object.entries(answer.textExamples ?? {}).map(([type, example]) => [
-    type,
-    { schema: { type: "string" }, example },
-  ]);
+  const media = { [answer.contentType ?? "application/json"]: answer, ...answer.otherMedia };
   return {
     description: answer.description,
     ...(headers && { headers: Object.fromEntries(headers) }),
-    content: { [answer.contentType ?? "application/json"]: media, ...Object.fromEntries(texts) },
+    content: describeMedia(media, "output", schemas),
   };
+}
+
+function describeMedia(media: MediaTypes, io: "input" | "output", schemas: NamedSchemas): Record<string, OpenApiMedia> {
+  const described = Object.entries(media).map(([type, { schema, example }]) => [
+    type,
+    { schema: toJsonSchema(schema, io, schemas), ...(example !== undefined && { example }) },
+  ]);
+  return Object.fromEntries(described);
 }
 
 const health: OpenApiOperation = {

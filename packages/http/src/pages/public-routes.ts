@@ -1,8 +1,8 @@
 import { type ReadinessChecks, readiness } from "@waymark/service";
 import { type RequestHandler, Router } from "express";
 import { type ApiDescription, describeApi } from "../openapi/openapi.js";
+import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
-import { refuseMethod } from "../route/route.js";
 import { docsPage } from "./docs-page.js";
 import { htmlPage, prefersHtml, sendHtml, sendJson } from "./html-page.js";
 

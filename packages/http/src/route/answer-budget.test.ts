@@ -9,7 +9,8 @@ import request from "supertest";
 import { z } from "zod";
 import { createRefusals } from "../limits/refusals.js";
 import { createShares } from "../limits/shares.js";
-import { mountRoutes, route } from "./route.js";
+import { mountRoutes } from "./mount-routes.js";
+import { route } from "./route.js";
 
 const mebibyte = 1_048_576;
 /** More than the sockets of both sides buffer. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { SendError } from "@waymark/errors";
 import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { Counter, Histogram, type Registry } from "prom-client";
@@ -7,6 +8,8 @@ import { Counter, Histogram, type Registry } from "prom-client";
 class RequestLocals {
   /** The route's path pattern, set where a route matched: a metric's label must not grow with what clients send. */
   route?: string;
+  /** Sends the request's errors, where its route has its own way. */
+  sendError?: SendError;
   private ownLog?: Logger;
 
   constructor(
@@ -50,14 +53,18 @@ export function requestContext(options: { log: Logger; registry: Registry }): Re
   };
 }
 
-/** The logger of a request, for what a handler has to say. */
-export function requestLog(response: Response, otherwise: Logger): Logger {
-  return (response.locals as Partial<RequestLocals>).log ?? otherwise;
-}
-
 /** Names the route that a request matched, for the metrics. */
 export function markRoute(response: Response, route: string): void {
   (response.locals as Partial<RequestLocals>).route = route;
+}
+
+/** Makes `errorHandler` send a route's errors its own way; runs before the guards, whose errors count. */
+export function useErrorSender(route: string, sendError: SendError): RequestHandler {
+  return (_request, response, next) => {
+    markRoute(response, route);
+    (response.locals as Partial<RequestLocals>).sendError = sendError;
+    next();
+  };
 }
 
 function createObserver(registry: Registry) {

@@ -1,0 +1,82 @@
+import { AppError } from "@waymark/errors";
+import type { IRouter, RequestHandler } from "express";
+import { z } from "zod";
+import type { ReadBytes } from "../body/body-bytes.js";
+import type { ReadJson } from "../body/json-body.js";
+import { requireMediaType } from "../body/media-type.js";
+import { validate } from "../schema/validate.js";
+import { readIdempotencyKey } from "./idempotency-key.js";
+import { createQueryReader } from "./read-query.js";
+import { markRoute, useErrorSender } from "./request-context.js";
+import type { Route } from "./route.js";
+import { type AnswerBudget, sendAnswer } from "./send-answer.js";
+
+export interface MountOptions {
+  basePath: string;
+  /** Run before each handler, and for every other request below the base path: unknown paths and methods need a key, too. */
+  guards?: readonly RequestHandler[];
+  /** Reads JSON bodies, for routes with a schema of the body. */
+  readBody?: ReadJson;
+  /** Reads bodies for routes that decode them. */
+  readBytes?: ReadBytes;
+  /** Counts answers to GET above 64 KiB until the client has read them: a client that never reads holds its answer. */
+  answers?: AnswerBudget;
+}
+
+/**
+ * Mounts routes. A path with routes of other methods is answered 405 with `Allow`; unknown paths are left to the handlers
+ * that follow. Each route has its whole path on the given router: a nested router costs a request several microseconds.
+ */
+export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
+  const { basePath, guards = [] } = options;
+  const labelOf = (each: Route) => (each.basePath ?? basePath) + each.path;
+  const labels = new Set(routes.map(labelOf));
+  const routesAt = (label: string) => routes.filter((each) => labelOf(each) === label);
+  for (const label of labels) {
+    const mounted = router.route(label);
+    for (const each of routesAt(label)) {
+      if (each.sendError) mounted.all(useErrorSender(label, each.sendError));
+      mounted[each.method](...guards, createHandler(each, label, options));
+    }
+  }
+  if (guards.length > 0) router.use(basePath, ...guards);
+  for (const label of labels) {
+    const allowed = routesAt(label).flatMap(({ method }) =>
+      method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()],
+    );
+    router.all(label, refuseMethod(allowed, label));
+  }
+}
+
+/** Answers 405 and names the methods that the path has; `label` is the route's name in metrics. */
+export function refuseMethod(allowed: readonly string[], label: string): RequestHandler {
+  return (_request, response) => {
+    markRoute(response, label);
+    throw new AppError("method_not_allowed", { details: { allowed }, headers: { Allow: allowed.join(", ") } });
+  };
+}
+
+function createHandler(spec: Route, label: string, { readBody, readBytes, answers }: MountOptions): RequestHandler {
+  const schema = spec.body instanceof z.ZodType ? spec.body : undefined;
+  const mediaTypes = schema || !spec.body ? undefined : Object.keys(spec.body);
+  if ((schema && !readBody) || (mediaTypes && !readBytes)) {
+    throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
+  }
+  const readQuery = createQueryReader(spec);
+  // A request of another method has changed something: its answer, a short one, is not refused.
+  const budget = spec.method === "get" ? answers : undefined;
+  return async (request, response) => {
+    markRoute(response, label);
+    const query = readQuery(request);
+    const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
+    let body: unknown;
+    if (schema && readBody) body = validate(schema, await readBody(request, response, spec, claim?.addBody));
+    else if (mediaTypes && readBytes) {
+      const mediaType = requireMediaType(request, mediaTypes);
+      body = { mediaType, bytes: await readBytes(request, response) };
+    }
+    const params = request.params as Record<string, string>;
+    const answer = await spec.handle({ params, query, body, idempotency: claim?.take(), request, response });
+    return sendAnswer(response, answer, budget);
+  };
+}
