@@ -5,6 +5,7 @@ import {
   type Route,
   validationErrorSchema,
 } from "@waymark/http";
+import { otherValue } from "@waymark/lists";
 import { statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import { z } from "zod";
 
@@ -32,6 +33,9 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
     routes,
   };
 }
+
+/** How an answer's lists end; part of the descriptions of statistics and custom events. */
+export const otherNote = `Where a day had more values than are kept, the rest stands as \`${otherValue}\` at the end of its list: unranked, beside the \`limit\`. What is listed above it may then lack the days on which it was part of that rest.`;
 
 /** The headers of every authenticated answer. */
 export const limitHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;

@@ -1,25 +1,18 @@
-export { listSites, requireSite, type Site } from "./find-site.query.js";
-export { foldedNote } from "./other-value.js";
+export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
+export type { ListAnswer, ListRow } from "./list-rows.js";
 export {
   type AskedRange,
   checkRange,
   type Days,
-  listDays,
-  previousDays,
+  defaultRange,
+  type Range,
+  type ResolvedRange,
   rangeParameters,
+  ranges,
   resolveRange,
 } from "./range.js";
-export { type EventRow, eventBounds, readEvents } from "./read-events.query.js";
-export { readRealtime } from "./read-realtime.query.js";
-export { readStats, type StatRow } from "./read-stats.query.js";
-export {
-  contractLists,
-  findList,
-  furtherLists,
-  type ListName,
-  lists,
-  presentList,
-  type StatList,
-} from "./stat-lists.js";
-export { readInTime } from "./too-much.js";
+export { readInTime } from "./read-in-time.js";
+export { readList, readStatistics, type Statistics, type StatisticsQuery } from "./read-statistics.js";
+export { readRealtime, realtimeMinutes } from "./realtime.query.js";
+export { listSites, requireSite, type Site } from "./sites.query.js";
 export { csvType, writeCsv } from "./write-csv.js";

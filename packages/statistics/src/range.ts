@@ -1,26 +1,26 @@
 import { z } from "zod";
 
-/** The ranges that can be asked for, and how many UTC days each has, today included. */
+/** The ranges and their number of UTC days, today included. */
 const rangeDays = { today: 1, "7d": 7, "30d": 30 } as const;
 
-/** `today`, `7d` or `30d`. */
-type Range = keyof typeof rangeDays;
+export type Range = keyof typeof rangeDays;
 
-const ranges = Object.keys(rangeDays) as [Range, ...Range[]];
+/** The names of the ranges. */
+export const ranges = Object.keys(rangeDays) as [Range, ...Range[]];
 
-/** `7d` where neither a range nor days of the client's choice are given (design, "Statistics"). */
-const defaultRange: Range = "7d";
+/** The range of a request that names none. */
+export const defaultRange: Range = "7d";
 
 /** The longest span of `from` and `to`: a leap year. It bounds the rows that an answer adds up. */
-export const maxDays = 366;
+const maxDays = 366;
 
 const dayMs = 86_400_000;
 
-/** Imports begin with 1970; Postgres, unlike the form, has no year 0. */
+/** Imports begin with 1970. Postgres has no year 0, which the format allows. */
 const dayMessage = "Must be a day as YYYY-MM-DD, 1970-01-01 or later";
 const day = z.iso.date(dayMessage).refine((text) => text >= "1970-01-01", dayMessage);
 
-/** The query parameters that say which UTC days are asked for; `checkRange` holds them to each other. */
+/** The query parameters of a range. `checkRange` checks how they go together. */
 export const rangeParameters = {
   range: z
     .enum(ranges)
@@ -38,7 +38,7 @@ interface RangeQuery {
   to?: string | undefined;
 }
 
-/** Refuses `from` and `to` where one is missing, where they stand beside `range`, and where they span too much. */
+/** Refuses `from` without `to`, both beside `range`, and spans above 366 days. */
 export function checkRange({ range, from, to }: RangeQuery, context: z.RefinementCtx): void {
   const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
   if (from === undefined && to === undefined) return;
@@ -57,11 +57,14 @@ export interface Days {
   last: string;
 }
 
-/** The members by which an answer says what was asked for. */
+/** The members of an answer that repeat the request's range. */
 export type AskedRange = { range: Range } | { range: "custom"; from: string; to: string };
 
-/** What a checked query asks for: the days, and the members that say so in the answer. */
-export function resolveRange({ range = defaultRange, from, to }: RangeQuery, now: Date): { asked: AskedRange } & Days {
+/** The days of a request, and how its answer names them. */
+export type ResolvedRange = { asked: AskedRange } & Days;
+
+/** The UTC days of a checked query; `now` is in the last day of a range. */
+export function resolveRange({ range = defaultRange, from, to }: RangeQuery, now: Date): ResolvedRange {
   if (from !== undefined && to !== undefined) return { asked: { range: "custom", from, to }, first: from, last: to };
   const last = toDay(now.getTime());
   return { asked: { range }, first: addDays(last, 1 - rangeDays[range]), last };

@@ -1,21 +1,20 @@
-import { principalOf } from "@waymark/auth";
 import { route } from "@waymark/http";
-import { readRealtime, requireSite } from "@waymark/statistics";
+import { readRealtime, realtimeMinutes } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../api.js";
+import { readOwnSite } from "../reads/read-own-site.js";
 import type { ReadShares } from "../reads/read-shares.js";
 
-const windowMinutes = 5;
-
 /** `GET /sites/:id/realtime`: who is on the site now. An extension of the contract. */
-export function getRealtimeRoute({ pool, reads, now }: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
+export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
+  const { pool, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/realtime",
     operationId: "getRealtime",
     summary: "Read how many visitors are on a site now",
-    description: `Extension of the contract: the visitors with a page view in the last ${windowMinutes} minutes. Visitors are told apart per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
+    description: `Extension of the contract: the visitors with a page view in the last ${realtimeMinutes} minutes. Visitors are told apart per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
     params: { id: "The site's id" },
     answers: {
       200: {
@@ -28,18 +27,9 @@ export function getRealtimeRoute({ pool, reads, now }: { pool: pg.Pool; reads: R
       ...commonAnswers,
       404: siteNotFound,
     },
-    async handle({ params, response }) {
-      const siteId = params["id"] ?? "";
-      const { accountId } = principalOf(response);
-      await requireSite(pool, accountId, siteId);
-      const until = now().getTime();
-      const from = until - windowMinutes * 60_000;
-      const visitors = await reads.read(
-        accountId,
-        () => readRealtime(pool, { siteId, from, until }),
-        () => response.destroyed,
-      );
-      return { status: 200, body: { since: new Date(from).toISOString(), visitors } };
+    async handle(input) {
+      const body = await readOwnSite(deps, input, (siteId) => readRealtime(pool, { siteId, now: now() }));
+      return { status: 200, body };
     },
   });
 }

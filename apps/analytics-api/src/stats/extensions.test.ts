@@ -119,7 +119,7 @@ describe("the extensions of the statistics", () => {
       expect((await read(account, siteId, "lists=browsers&limit=1")).browsers).toEqual([browsers[0]]);
     });
 
-    it("show a folded tail at their end, unranked, beside the limit, with the fields of any row", async () => {
+    it("show (other) at their end, unranked, beside the limit, with the fields of any row", async () => {
       test.setNow(now);
       const account = await test.makeAccount();
       const siteId = await account.makeSite();

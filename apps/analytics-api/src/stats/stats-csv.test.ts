@@ -47,7 +47,7 @@ describe("GET /api/v1/sites/:id/stats as CSV", () => {
       expect((await get("lists=browsers").expect(200)).text).toBe('"browser","visitors","pageviews"\r\n');
     });
 
-    it("keeps range, order, limit and a folded tail as JSON does", async () => {
+    it("keeps range, order, limit and the row (other) as JSON does", async () => {
       const { get } = await makeSite([
         ["page", today, "(other)", 50, 60],
         ["page", today, "/a", 1, 1],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Line, useApp } from "./app.fixture.js";
+import { type Line, useApp } from "../app.fixture.js";
 
 const now = new Date("2026-03-15T10:00:00Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { useApp } from "./app.fixture.js";
+import { useApp } from "../app.fixture.js";
 
 describe("days that cannot be added up in time", () => {
   const test = useApp(undefined, 1_000);

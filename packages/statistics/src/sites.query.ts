@@ -2,7 +2,7 @@ import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 
-/** A site as the API shows it (statistics contract, "Site"). */
+/** A site as the API answers it (statistics contract, "Site"). */
 export interface Site {
   id: string;
   domain: string;
@@ -12,7 +12,7 @@ export interface Site {
 /** The account's sites, oldest first, by the index on `account_id`. */
 const listSitesSql = "SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id";
 
-/** Whether the account has the site: one probe of `site_pkey`. */
+/** A row when the account has the site: one probe of `site_pkey`. */
 const ownsSiteSql = "SELECT FROM site WHERE id = $2 AND account_id = $1";
 
 /** All sites of an account. */
@@ -21,7 +21,7 @@ export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[
   return rows;
 }
 
-/** @throws AppError 404 when the account has no site with the id, be it unknown, another account's or no id at all */
+/** @throws AppError 404 when the account has no site with the id: it is unknown, another account's or no UUID */
 export async function requireSite(pool: pg.Pool, accountId: string, siteId: string): Promise<void> {
   if (isUuid(siteId)) {
     const { rowCount } = await pool.query({ name: "owns-site", text: ownsSiteSql, values: [accountId, siteId] });

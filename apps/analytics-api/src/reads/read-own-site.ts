@@ -1,0 +1,24 @@
+import { principalOf } from "@waymark/auth";
+import { requireSite } from "@waymark/statistics";
+import type { Response } from "express";
+import type pg from "pg";
+import type { ReadShares } from "./read-shares.js";
+
+/**
+ * Reads from the site that a request names, when it is the account's turn.
+ * @throws AppError 404 when the account does not have the site, 429 or 503 when too many reads are under way
+ */
+export async function readOwnSite<Result>(
+  { pool, reads }: { pool: pg.Pool; reads: ReadShares },
+  { params, response }: { params: Readonly<Record<string, string>>; response: Response },
+  work: (siteId: string) => Promise<Result>,
+): Promise<Result> {
+  const siteId = params["id"] ?? "";
+  const { accountId } = principalOf(response);
+  await requireSite(pool, accountId, siteId);
+  return reads.read(
+    accountId,
+    () => work(siteId),
+    () => response.destroyed,
+  );
+}
