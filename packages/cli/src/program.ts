@@ -8,6 +8,7 @@ import { addKeyCommands } from "./commands/key.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
+import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 
@@ -62,6 +63,7 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addKeyCommands(program, act);
   addSiteCommands(program, act);
   addUsageCommand(program, act);
+  addStatsCommand(program, act);
   addImportCommand(program, act);
   addExportCommand(program, act);
   addRollupCommands(program, act);

@@ -1,0 +1,110 @@
+import { listNames, lists, otherValue } from "@waymark/lists";
+import type { ListAnswer, Statistics } from "@waymark/statistics";
+import stringWidth from "string-width";
+import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
+
+/** A line of a table: the bar shows the visitors. */
+interface Line {
+  label: string;
+  visitors: number;
+  /** Absent in lists that do not show page views. */
+  pageviews?: number | undefined;
+}
+
+const columns = { visitors: 10, pageviews: 12, minBar: 8, maxBar: 40 };
+const gap = 2;
+
+/** Eighths of a column. */
+const blocks = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/**
+ * A site's statistics as text: totals, a table of days, and a table per list, each with bars. No line is wider than the
+ * terminal, or than 80 columns where the output is no terminal.
+ */
+export function drawStatistics(site: { domain: string }, statistics: Statistics, style: TerminalStyle): string {
+  const { series = [], range } = statistics;
+  const width = style.isTerminal ? style.width : 80;
+  const days = series.map(({ day, ...figures }) => ({ label: day, ...figures }));
+  const tables = [
+    drawTable("day", days, width),
+    ...listNames.flatMap((name) => {
+      const answer = statistics[name];
+      return answer === undefined ? [] : [drawTable(titleOf(name), toLines(answer, lists[name].key), width)];
+    }),
+  ];
+  const [first, last] = [series[0]?.day, series.at(-1)?.day];
+  const title = `${printable(site.domain)}, ${first === last ? first : `${first} to ${last}`} (${range}, UTC)`;
+  const totals = drawTotals(statistics).map((line) => cutTo(line, width));
+  return [style.bold(cutTo(title, width)), totals.join("\n"), ...tables].join("\n\n");
+}
+
+function drawTotals({ uniqueVisitors, pageviews, previous }: Statistics): string[] {
+  const total = (label: string, now: number, before: number | undefined) =>
+    `${label.padEnd(10)}${count(now).padStart(12)}${before === undefined ? "" : `  ${changeOf(now, before)}`}`;
+  return [
+    total("Visitors", uniqueVisitors, previous?.uniqueVisitors),
+    total("Page views", pageviews, previous?.pageviews),
+  ];
+}
+
+/** `+12% (660 before)`: the change against as many days before. */
+function changeOf(now: number, before: number): string {
+  if (before === 0) return "(0 before)";
+  const percent = Math.round(((now - before) / before) * 100);
+  return `${percent < 0 ? "" : "+"}${percent}% (${count(before)} before)`;
+}
+
+function drawTable(title: string, lines: readonly Line[], width: number): string {
+  const heading = title.toUpperCase();
+  if (lines.length === 0) return `${heading}\n-`;
+  const showsPageviews = lines.some(({ pageviews }) => pageviews !== undefined);
+  const figuresWidth = columns.visitors + (showsPageviews ? columns.pageviews : 0);
+  const labels = lines.map(({ label }) => printable(label) || "-");
+  const longest = Math.max(...[heading, ...labels].map((label) => stringWidth(label)));
+  const labelWidth = Math.min(longest, width - figuresWidth - gap - columns.minBar);
+  const barWidth = Math.min(columns.maxBar, width - labelWidth - figuresWidth - gap);
+  const ranked = lines.filter(({ label }) => label !== otherValue);
+  const most = Math.max(1, ...ranked.map(({ visitors }) => visitors));
+  const row = (label: string, visitors: string, pageviews: string, bar: string) =>
+    [
+      fit(label, labelWidth),
+      visitors.padStart(columns.visitors),
+      showsPageviews ? pageviews.padStart(columns.pageviews) : "",
+      bar === "" ? "" : " ".repeat(gap) + bar,
+    ]
+      .join("")
+      .trimEnd();
+  return [
+    row(heading, "VISITORS", "PAGE VIEWS", ""),
+    ...lines.map(({ label, visitors, pageviews = 0 }, index) => {
+      // `(other)` may be longer than every ranked value, and is none itself.
+      const bar = label === otherValue ? "" : drawBar(visitors / most, barWidth);
+      return row(labels[index] ?? "", count(visitors), count(pageviews), bar);
+    }),
+  ].join("\n");
+}
+
+function drawBar(share: number, width: number): string {
+  const eighths = Math.round(share * width * 8);
+  return "█".repeat(Math.floor(eighths / 8)) + (blocks[eighths % 8] ?? "");
+}
+
+function toLines(answer: ListAnswer, key: string): Line[] {
+  const rows = Array.isArray(answer)
+    ? answer
+    : Object.entries(answer).map(([value, figures]) => ({ ...figures, [key]: value }));
+  return rows.map((row) => ({
+    label: String(row[key]),
+    visitors: Number(row["visitors"]),
+    pageviews: row["pageviews"] === undefined ? undefined : Number(row["pageviews"]),
+  }));
+}
+
+/** `topPages` as `top pages`. */
+function titleOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { Statistics } from "@waymark/statistics";
+import { useDatabase } from "@waymark/testing";
+import stringWidth from "string-width";
+import { createCommandLine } from "./command-line.fixture.js";
+import { drawStatistics } from "./stats-view.js";
+import { styleOf } from "./terminal-text.js";
+
+const now = new Date("2026-03-15T10:00:00Z");
+
+describe("waymark stats", () => {
+  const database = useDatabase();
+  const { run, json } = createCommandLine({ DATABASE_URL: database.url }, () => now);
+
+  async function makeSite(): Promise<string> {
+    const account = await json<{ id: string }>(
+      "account",
+      "create",
+      "--email",
+      `${randomUUID()}@example.com`,
+      "--plan",
+      "free",
+    );
+    const domain = `${randomUUID()}.example`;
+    const args = ["--account", account.id, "--domain", domain, "--name", "s"];
+    const site = await json<{ id: string }>("site", "create", ...args);
+    await database.pool.query(
+      `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews) VALUES
+       ($1, 'total', '2026-03-15', '', 30, 70), ($1, 'total', '2026-03-14', '', 10, 20), ($1, 'total', '2026-03-08', '', 20, 45),
+       ($1, 'page', '2026-03-15', '/', 30, 60), ($1, 'page', '2026-03-14', '/a', 5, 9), ($1, 'page', '2026-03-14', '(other)', 99, 99),
+       ($1, 'channel', '2026-03-15', 'Direct', 30, 70), ($1, 'browser', '2026-03-15', 'Firefox', 30, 70)`,
+      [site.id],
+    );
+    return site.id;
+  }
+
+  it("prints the API's answer with --json", async () => {
+    const site = await makeSite();
+    expect(await json("stats", "--site", site, "--range", "today", "--lists", "browsers,topPages")).toEqual({
+      range: "today",
+      pageviews: 70,
+      uniqueVisitors: 30,
+      topPages: [{ path: "/", visitors: 30, pageviews: 60 }],
+      topReferrers: [],
+      topCountries: [],
+      channels: { Direct: { visitors: 30, pageviews: 70 } },
+      browsers: [{ browser: "Firefox", visitors: 30, pageviews: 70 }],
+      series: [{ day: "2026-03-15", visitors: 30, pageviews: 70 }],
+      previous: { from: "2026-03-14", to: "2026-03-14", pageviews: 20, uniqueVisitors: 10 },
+    });
+    expect(await json("stats", "--site", site, "--limit", "1")).toMatchObject({
+      range: "7d",
+      topPages: [{ path: "/" }, { path: "(other)" }],
+    });
+  });
+
+  it("draws totals, days and lists with bars within 80 columns", async () => {
+    const { code, stdout, stderr } = await run(["stats", "--site", await makeSite()]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("2026-03-09 to 2026-03-15 (7d, UTC)");
+    expect(stdout).toContain("Visitors            40  +100% (20 before)");
+    expect(stdout).toMatch(/^DAY {9}VISITORS {2}PAGE VIEWS$/m);
+    expect(stdout).toMatch(/^2026-03-13 +0 +0$/m);
+    expect(stdout).toMatch(/^2026-03-14 +10 +20 {2}█{13}▍$/m);
+    expect(stdout).toMatch(/^2026-03-15 +30 +70 {2}█{40}$/m);
+    expect(stdout).toMatch(/^TOP PAGES[\s\S]+^\/ +30 +60 {2}█{40}$[\s\S]+^\(other\) +99 +99$/m);
+    expect(stdout).toMatch(/^TOP COUNTRIES\n-$/m);
+    expect(Math.max(...stdout.split("\n").map((line) => stringWidth(line)))).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    [["--range", "90d"], 2, "Allowed choices are today, 7d, 30d."],
+    [["--lists", "browsers,cats"], 2, "Allowed names, separated by commas, are topPages,"],
+    [["--limit", "1001"], 2, "It must be a whole number from 1 to 1000."],
+    [["--site", randomUUID()], 1, "There is no site"],
+  ])("refuses %j with a sentence", async (args, code, sentence) => {
+    expect(await run(["stats", "--site", "none", ...args])).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringContaining(sentence),
+    });
+  });
+});
+
+describe("the drawing", () => {
+  const path = `/${"日本語".repeat(60)}\u001b[2J`;
+  const statistics: Statistics = {
+    range: "today",
+    pageviews: 1_234_567,
+    uniqueVisitors: 0,
+    topPages: [{ path, visitors: 1_000_000, pageviews: 9_999_999 }],
+    topReferrers: [{ source: "Google", visitors: 0 }],
+    channels: {},
+    series: [{ day: "2026-03-15", visitors: 0, pageviews: 1_234_567 }],
+    previous: { from: "2026-03-14", to: "2026-03-14", pageviews: 1, uniqueVisitors: 0 },
+  };
+
+  it.each([40, 60, 80, 200])("fits a terminal of %i columns, whatever visitors write", (columns) => {
+    const text = drawStatistics(
+      { domain: "a.example" },
+      statistics,
+      styleOf({ isTTY: true, columns }, { NO_COLOR: "1" }),
+    );
+    expect(text).not.toContain("\u001b");
+    expect(text).toContain("9,999,999");
+    expect(
+      Math.max(
+        ...text
+          .split("\n")
+
+          .map((line) => stringWidth(line)),
+      ),
+    ).toBeLessThanOrEqual(columns);
+  });
+});
