@@ -1,4 +1,4 @@
-import type { SourceKind } from "./source-kind.js";
+import type { SourceKind } from "./source.js";
 
 /** What is known of how a visitor came, all in lower case; the source's kind is undefined where there is no source. */
 export interface Arrival {

@@ -1,4 +1,4 @@
-import type { SourceKind } from "./source-kind.js";
+import type { SourceKind } from "./source.js";
 
 /** A source that we know without the public lists, or know better. */
 interface OwnSource {

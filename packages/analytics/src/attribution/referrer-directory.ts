@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { aliases, notSearchHosts, ownSearchHosts, ownSources, searchNames } from "./own-sources.js";
-import type { Source, SourceKind } from "./source-kind.js";
+import type { Source, SourceKind } from "./source.js";
 
 /** Knows sources by host and by name. */
 export interface ReferrerDirectory {

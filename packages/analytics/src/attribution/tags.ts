@@ -1,5 +1,5 @@
 import { type ListColumn, listColumns } from "@waymark/lists";
-import { cutToBytes } from "./utf8.js";
+import { cutToBytes } from "./cut-to-bytes.js";
 
 /** Bytes of UTF-8 that are read of a tag. */
 export const tagMaxBytes = 255;

@@ -5,7 +5,8 @@ import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import pg from "pg";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
-import { type ImportOptions, importEvents } from "./import-events.js";
+import { importEvents } from "./import-events.js";
+import type { ImportOptions } from "./import-options.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();

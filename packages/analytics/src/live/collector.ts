@@ -2,13 +2,14 @@ import { createUuidV7 } from "@waymark/database";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { createBotCheck } from "../attribution/bots.js";
+import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import { loadReferrers } from "../attribution/referrer-directory.js";
-import { createReferrerReader, createSourceClassifier } from "../attribution/source.js";
+import { createReferrerReader, createSourceClassifier } from "../attribution/source-classifier.js";
 import { createUserAgentReader } from "../attribution/user-agent.js";
-import { cutToBytes } from "../attribution/utf8.js";
 import { createPartitions } from "../recording/partitions.query.js";
 import { eventBounds, type PropertyValue, type SiteEvent } from "../recording/site-event.js";
-import { createSaltStore, hashVisitor } from "../visitors/visitors.js";
+import { hashVisitor } from "../visitors/hash-visitor.js";
+import { createSaltStore } from "../visitors/salts.query.js";
 import { createEventWriter, type EventWriter } from "./event-writer.js";
 import { createSiteDirectory, type KnownSite } from "./site-directory.js";
 

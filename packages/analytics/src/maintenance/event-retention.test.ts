@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { type ImportOptions, importEvents } from "../import/import-events.js";
+import { importEvents } from "../import/import-events.js";
+import type { ImportOptions } from "../import/import-options.js";
 import { readRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import { holdHorizon, readHorizon } from "./event-horizon.query.js";

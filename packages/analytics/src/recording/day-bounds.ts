@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { cutToBytes } from "../attribution/utf8.js";
+import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { PropertyValue } from "./site-event.js";
 
 /**

@@ -1,0 +1,118 @@
+import { LRUCache } from "lru-cache";
+import { type Channel, channelOf } from "./channels.js";
+import { cutToBytes } from "./cut-to-bytes.js";
+import { bareHost, readReferrer, siteHost } from "./referrer.js";
+import type { ReferrerDirectory } from "./referrer-directory.js";
+import type { Source } from "./source.js";
+import { readTags, type Tags, type TagValues } from "./tags.js";
+
+/** Where a visit came from, as it is recorded. */
+export interface Classification extends TagValues {
+  /** The known name, such as `Google`, or the bare host; null where none is known. At most {@link sourceMaxBytes}. */
+  readonly source: string | null;
+  readonly channel: Channel;
+  /** The referrer as it is stored; null where there is none or it is the site itself. */
+  readonly referrer: string | null;
+}
+
+/** Bytes of UTF-8 that a source has at most. */
+export const sourceMaxBytes = 255;
+
+/** Sites see the same few referrers again and again. */
+const maxCachedReferrers = 10_000;
+
+interface Origin {
+  readonly text: string;
+  readonly source: Source;
+}
+
+interface KnownReferrer {
+  readonly origin: Origin | undefined;
+  readonly stored: string | null;
+}
+
+/** Makes the function that reads referrers to any site, with a cache that all sites of a process share. */
+export function createReferrerReader(referrers: ReferrerDirectory): (text: string) => KnownReferrer {
+  const read = (text: string): KnownReferrer => {
+    const referrer = readReferrer(text);
+    if (!referrer) return noReferrer;
+    const { host, path, stored } = referrer;
+    return { origin: { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } }, stored };
+  };
+  const known = new LRUCache<string, KnownReferrer>({ max: maxCachedReferrers, memoMethod: read });
+  return (text) => known.memo(text);
+}
+
+export interface SourceClassifierOptions {
+  referrers: ReferrerDirectory;
+  siteDomain: string;
+  /** One of this classifier alone, if omitted. */
+  read?: ReturnType<typeof createReferrerReader>;
+}
+
+/**
+ * Makes the function that says where a visit to a site came from. Each event is classed by its own referrer and URL.
+ * The site's own host is no referrer: its domain, that with `www.`, and all subdomains (design, "Statistics").
+ * `utm_source` goes above the referrer, the referrer above what a click id tells of the network that made it.
+ */
+export function createSourceClassifier(options: SourceClassifierOptions) {
+  const { referrers, siteDomain, read = createReferrerReader(referrers) } = options;
+  const own = siteHost(siteDomain);
+
+  const recall = (text: string): KnownReferrer => {
+    const known = read(text);
+    return known.origin && isWithin(known.origin.text, own) ? noReferrer : known;
+  };
+
+  /**
+   * @param referrer as the client sent it, whatever it holds; null for none
+   * @param query of the visited URL, with or without `?`; null for none
+   */
+  return (referrer: string | null, query: string | null): Classification => {
+    const { origin: referred, stored } = referrer === null ? noReferrer : recall(referrer);
+    const tags = readTags(query);
+    if (tags.isDirect) return classify(undefined, tags, stored);
+    const { utm_source } = tags.values;
+    const tagged = utm_source === null ? undefined : readTaggedSource(utm_source, referrers);
+    return classify(tagged ?? referred ?? networkOf(tags, referrers), tags, stored);
+  };
+}
+
+const noReferrer: KnownReferrer = { origin: undefined, stored: null };
+
+function classify(origin: Origin | undefined, tags: Tags, referrer: string | null): Classification {
+  const { values, isAdClick } = tags;
+  const channel = channelOf({
+    source: origin?.text ?? "",
+    kind: origin?.source.kind,
+    medium: values.utm_medium ?? "",
+    campaign: values.utm_campaign ?? "",
+    isAdClick,
+  });
+  return {
+    source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null,
+    channel,
+    referrer,
+    ...values,
+  };
+}
+
+/** A `utm_source`: a name that we know, a host, or what somebody made up, which is kept as it is. */
+function readTaggedSource(tagged: string, referrers: ReferrerDirectory): Origin {
+  const text = tagged.toLowerCase();
+  const named = referrers.byName(text);
+  if (named) return { text, source: named };
+  const address = text.includes(".") && !/\s/.test(text) ? readReferrer(text) : undefined;
+  if (!address) return { text, source: { name: tagged, kind: "other" } };
+  const { host, path } = address;
+  return { text: host, source: referrers.byHost(host, path) ?? { name: bareHost(host), kind: "other" } };
+}
+
+function networkOf({ network }: Tags, referrers: ReferrerDirectory): Origin | undefined {
+  const source = network === undefined ? undefined : referrers.byName(network);
+  return source && { text: source.name.toLowerCase(), source };
+}
+
+function isWithin(host: string, domain: string): boolean {
+  return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
+}
