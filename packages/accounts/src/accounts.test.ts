@@ -2,8 +2,9 @@ import { describe, expect, it } from "@jest/globals";
 import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { AccountError, changePlan, createAccount, findAccount, listAccounts } from "./accounts.js";
-import { issueKey, listKeys, revokeKey } from "./keys.js";
+import { AccountError } from "./account-error.js";
+import { changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
+import { issueKey, listKeys, renameKey, revokeKey } from "./keys.js";
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);
@@ -35,6 +36,13 @@ describe("accounts", () => {
     await expect(createAccount(prisma, { email, plan: "free" })).rejects.toThrow(AccountError);
   });
 
+  it("are found by their address, however it is written", async () => {
+    const account = await createAccount(prisma, { email: "found@example.com", plan: "free" });
+    expect(await findAccountByEmail(prisma, " Found@Example.com")).toEqual(account);
+    await expect(findAccountByEmail(prisma, "lost@example.com")).rejects.toMatchObject({ code: "unknown_account" });
+    await expect(findAccountByEmail(prisma, "nobody")).rejects.toMatchObject({ code: "invalid_email" });
+  });
+
   it.each(["not-an-id", nobody])("say so where there is none with the id %s", async (id) => {
     await expect(findAccount(prisma, id)).rejects.toThrow(AccountError);
     await expect(changePlan(prisma, id, "pro")).rejects.toThrow(AccountError);
@@ -60,9 +68,28 @@ describe("keys", () => {
   it("are revoked for good, and keep the moment of the first revocation", async () => {
     const { id: accountId } = await createAccount(prisma, { email: "revoke@example.com", plan: "free" });
     const { id } = await issueKey(prisma, { accountId, service: "analytics", name: "old" });
-    const first = await revokeKey(prisma, id);
-    expect(await revokeKey(prisma, id)).toEqual(first);
+    const first = await revokeKey(prisma, { keyId: id });
+    expect(await revokeKey(prisma, { keyId: id })).toEqual(first);
     expect((await listKeys(prisma, accountId))[0]?.revoked_at).toBe(first.revoked_at);
+  });
+
+  it("get another name, and keep everything else", async () => {
+    const { id: accountId } = await createAccount(prisma, { email: "rename@example.com", plan: "free" });
+    const { id: keyId } = await issueKey(prisma, { accountId, service: "trace", name: "old" });
+    const [before] = await listKeys(prisma, accountId);
+    expect(await renameKey(prisma, { keyId, accountId, name: "new" })).toEqual({ ...before, name: "new" });
+    await expect(renameKey(prisma, { keyId, name: " " })).rejects.toThrow(/1 to 200/);
+  });
+
+  it("of another account are not found where the account is given", async () => {
+    const [mine, other] = await Promise.all(
+      ["mine@example.com", "other@example.com"].map((email) => createAccount(prisma, { email, plan: "free" })),
+    );
+    const { id: keyId } = await issueKey(prisma, { accountId: mine?.id ?? "", service: "trace", name: "k" });
+    const foreign = { keyId, accountId: other?.id ?? "" };
+    await expect(renameKey(prisma, { ...foreign, name: "x" })).rejects.toMatchObject({ code: "unknown_key" });
+    await expect(revokeKey(prisma, foreign)).rejects.toMatchObject({ code: "unknown_key" });
+    expect(await listKeys(prisma, mine?.id ?? "")).toMatchObject([{ name: "k", revoked_at: null }]);
   });
 
   it("are not made for unknown accounts or without a name, and not revoked where unknown", async () => {
@@ -71,7 +98,7 @@ describe("keys", () => {
     for (const name of ["", "  ", "n".repeat(201), "a\u0000"]) {
       await expect(issueKey(prisma, { accountId, service: "trace", name })).rejects.toThrow(/1 to 200/);
     }
-    await expect(revokeKey(prisma, nobody)).rejects.toThrow(/no key/);
-    await expect(revokeKey(prisma, "x")).rejects.toThrow(/no key/);
+    await expect(revokeKey(prisma, { keyId: nobody })).rejects.toThrow(/no key/);
+    await expect(revokeKey(prisma, { keyId: "x" })).rejects.toThrow(/no key/);
   });
 });

@@ -1,6 +1,7 @@
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { isPlanId, type PlanId } from "@waymark/plan";
+import { AccountError } from "./account-error.js";
 
 /** An account as it is shown: no secrets in it. */
 export interface Account {
@@ -9,20 +10,15 @@ export interface Account {
   plan: PlanId;
 }
 
-/** What was asked for cannot be done; the message is a sentence for the person who asked. */
-export class AccountError extends Error {
-  override name = "AccountError";
-}
-
-/** One @, something on both sides, no white space; whether mail arrives is known only by sending it. RFC 5321 for 254. */
+/** One @, something on both sides, no white space. Only a mail proves an address. RFC 5321 sets 254. */
 const emailPattern = /^[^\s@\p{Cc}<>(),;:"[\]\\]+@[^\s@\p{Cc}<>(),;:"[\]\\]+$/u;
 const maxEmailLength = 254;
 
 const uuid = createUuidV7();
 
 /**
- * Creates an account. Addresses are kept in lower case, since they identify the account.
- * @throws AccountError when the address is malformed or has an account
+ * Creates an account. The address identifies it and is stored in lower case.
+ * @throws AccountError `invalid_email`, `email_taken`
  */
 export async function createAccount(prisma: PrismaClient, input: { email: string; plan: PlanId }): Promise<Account> {
   const email = readEmail(input.email);
@@ -30,8 +26,8 @@ export async function createAccount(prisma: PrismaClient, input: { email: string
 }
 
 /**
- * Gives an account another address: it identifies the account, and failure mails go there from now on.
- * @throws AccountError when there is no such account, or the address is malformed or has another account
+ * Gives an account another address, which also gets its alerts from now on.
+ * @throws AccountError `unknown_account`, `invalid_email`, `email_taken`
  */
 export async function changeEmail(prisma: PrismaClient, id: string, newEmail: string): Promise<Account> {
   const email = readEmail(newEmail);
@@ -42,7 +38,7 @@ export async function changeEmail(prisma: PrismaClient, id: string, newEmail: st
 function readEmail(text: string): string {
   const email = text.trim().toLowerCase();
   if (emailPattern.test(email) && email.length <= maxEmailLength) return email;
-  throw new AccountError(`'${text}' is not an email address.`);
+  throw new AccountError("invalid_email", `'${text}' is not an email address.`);
 }
 
 async function withUniqueEmail(email: string, write: () => Promise<StoredAccount>): Promise<Account> {
@@ -51,7 +47,7 @@ async function withUniqueEmail(email: string, write: () => Promise<StoredAccount
   } catch (error) {
     // Prisma's code for a unique index. Its error class would bring the whole client into services that never use it.
     if ((error as { code?: unknown } | null)?.code === "P2002") {
-      throw new AccountError(`There is an account with the address ${email} already.`, { cause: error });
+      throw new AccountError("email_taken", `There is an account with the address ${email} already.`, { cause: error });
     }
     throw error;
   }
@@ -64,18 +60,28 @@ export async function listAccounts(prisma: PrismaClient): Promise<Account[]> {
 }
 
 /**
- * Moves an account to a plan; every running service knows within a second, by the database's notification.
- * @throws AccountError when there is no such account
+ * Moves an account to a plan. A database notification tells every running service within a second.
+ * @throws AccountError `unknown_account`
  */
 export async function changePlan(prisma: PrismaClient, id: string, plan: PlanId): Promise<Account> {
   await findAccount(prisma, id);
   return present(await prisma.account.update({ where: { id }, data: { plan } }));
 }
 
-/** @throws AccountError when there is no account with the id */
+/** @throws AccountError `unknown_account` */
 export async function findAccount(prisma: PrismaClient, id: string): Promise<Account> {
   const account = isUuid(id) ? await prisma.account.findUnique({ where: { id } }) : null;
-  if (!account) throw new AccountError(`There is no account '${id}'. 'waymark account list' shows them.`);
+  if (!account) throw new AccountError("unknown_account", `There is no account '${id}'.`);
+  return present(account);
+}
+
+/**
+ * @param email in any case, as {@link createAccount} takes it
+ * @throws AccountError `unknown_account`, `invalid_email`
+ */
+export async function findAccountByEmail(prisma: PrismaClient, email: string): Promise<Account> {
+  const account = await prisma.account.findUnique({ where: { email: readEmail(email) } });
+  if (!account) throw new AccountError("unknown_account", `There is no account with the address ${email}.`);
   return present(account);
 }
 

@@ -1,38 +1,38 @@
 import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 
-/** What holds of a domain while the transaction lasts. */
+/** Valid until the transaction ends. */
 export interface DomainClaim {
   /** The account that the domain belongs to. */
   holder: string;
-  /** Sites that the domain has, of all accounts, besides the given one. */
+  /** Sites of all accounts with the domain, besides the given one. */
   sites: number;
 }
 
 /**
- * Claims a domain for an account, unless another has it, and locks the claim until the transaction ends: two that create
- * sites for one domain go one after the other, so both rules hold exactly. Proof that a domain is the account's own, where
- * that is to be asked for, belongs before this call.
- * @param input with `siteId`, a site that is to get the domain and may have it already, such as with `www.`
+ * Claims a domain for an account, unless another account has it. The claim stays locked until the transaction ends, so two
+ * writers of one domain wait for each other and both rules of `createSite` hold exactly. A proof of ownership, where one is
+ * asked for, belongs before this call.
+ * @param input `siteId` is the site that gets the domain; it may have it already, such as with `www.`
  */
 export async function claimDomain(
   transaction: Prisma.TransactionClient,
   { accountId, domain, siteId }: { accountId: string; domain: string; siteId?: string | undefined },
 ): Promise<DomainClaim> {
   const bare = bareDomain(domain);
-  // One row by site_domain_pkey, locked either way; an update that changes nothing returns whose it is.
+  // Inserts or locks one row by site_domain_pkey. The update changes nothing: it returns the holder.
   const [claim] = await transaction.$queryRaw<{ account_id: string }[]>`
     INSERT INTO site_domain AS claim (domain, account_id) VALUES (${bare}, ${accountId}::uuid)
     ON CONFLICT (domain) DO UPDATE SET account_id = claim.account_id RETURNING account_id`;
   if (!claim) throw new Error(`The domain ${domain} was not claimed`);
-  // A statement of its own sees what was committed while the one before waited. By the index on `domain`.
+  // A second statement, since it sees the rows that were committed while the first one waited. By site_domain_idx.
   const sites = await transaction.site.count({
     where: { domain: { in: [bare, `www.${bare}`] }, ...(siteId && { id: { not: siteId } }) },
   });
   return { holder: claim.account_id, sites };
 }
 
-/** A site whose domain was given to more sites than are allowed now: by an older version, by hand, or as shared. */
+/** A site whose domain has more sites than allowed: made by an older version, by hand, or as shared. */
 export interface DomainConflict {
   id: string;
   domain: string;
@@ -42,7 +42,7 @@ export interface DomainConflict {
   isShared: boolean;
 }
 
-/** The account's sites that share their domain with another account, or that come after the ten that get its events. */
+/** The account's sites that share their domain with another account, or come after the ten that get its events. */
 export async function findDomainConflicts(prisma: PrismaClient, accountId: string): Promise<DomainConflict[]> {
   // The account's sites by site_account_id_idx, and for each those of its domain by site_domain_idx.
   return prisma.$queryRaw<DomainConflict[]>`

@@ -1,10 +1,9 @@
 import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 
-/** Rows that one statement removes at most: small enough to hold no lock for long. */
-const pieceRows = 2_000;
+/** Rows per statement: few enough that no lock is held for long. */
+const batchRows = 2_000;
 
-/** Tables whose rows name their owner. */
 const owners = {
   account_id: { table: "account", keep: ["api_key", "site"] },
   site_id: { table: "site", keep: [] },
@@ -22,8 +21,8 @@ interface OwnedTable {
 }
 
 /**
- * The tables that have the column, read from the catalog, so that none which is added later is forgotten.
- * `trace` comes first: what is half removed is then not found rather than found incomplete.
+ * Finds the tables with the owner's column in the catalog, so a table that is added later is erased too. `trace` comes first:
+ * readers then miss a half-erased trace instead of seeing a part of it.
  */
 const findTablesSql = `
   SELECT c.oid::regclass::text AS name,
@@ -40,7 +39,7 @@ async function findTables(pool: pg.Pool, column: OwnerColumn): Promise<OwnedTabl
   return rows;
 }
 
-/** Runs a statement that is planned by indexes: a read of the whole table would pass over all that was removed before. */
+/** Runs a statement by indexes alone: a sequential scan would read every dead row of the batches before. */
 function queryByIndex<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string,
@@ -53,34 +52,31 @@ function queryByIndex<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Removes rows of an owner, so many at most. Rows of a table are found and removed in one statement, so that a `ctid` means
- * what it says; those that another session changed meanwhile are found by the next piece. In a partitioned table, where a
- * `ctid` names no partition, the piece is a range of the primary key.
+ * Removes at most $2 rows of an owner, by the index that starts with the owner. One statement finds and removes them, so that
+ * each `ctid` is still valid; the next batch takes rows that another session changed meanwhile. In a partitioned table a
+ * `ctid` names no partition, so the batch is a range of the primary key.
  */
-function erasePieceSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
+function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
   if (isPartitioned) {
     return `DELETE FROM ${name} WHERE ${column} = $1 AND id <= (
-      SELECT id FROM (SELECT id FROM ${name} WHERE ${column} = $1 ORDER BY id LIMIT $2) AS piece ORDER BY id DESC LIMIT 1)`;
+      SELECT id FROM (SELECT id FROM ${name} WHERE ${column} = $1 ORDER BY id LIMIT $2) AS batch ORDER BY id DESC LIMIT 1)`;
   }
   return `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
     AND ${column} = $1`;
 }
 
-/** Follows an erasure. */
+/** Stops and follows an erasure. */
 export interface EraseControl {
-  /** Asked between pieces: what was removed stays removed, and another call goes on. */
+  /** Called between batches. After a stop, removed rows stay removed, and another call goes on. */
   isStopping(): boolean;
-  /** Told after each piece that removed something, with what the call removed of the table so far. */
+  /** Called after each batch that removed rows, with the rows that this call has removed from the table. */
   onProgress?(table: string, rows: number): void;
 }
 
 /** Rows removed, by table. */
 export type Erased = Record<string, number>;
 
-/**
- * Removes rows of an owner in pieces, each a transaction of its own, by the index that starts with the owner, where there
- * is one.
- */
+/** Removes an owner's rows from all tables, each batch in its own transaction. */
 async function eraseRows(
   pool: pg.Pool,
   { column, id, erased }: { column: OwnerColumn; id: string; erased: Erased },
@@ -90,7 +86,7 @@ async function eraseRows(
     const { name } = table;
     let removed = -1;
     while (removed !== 0 && !control.isStopping()) {
-      const { rowCount } = await queryByIndex(pool, erasePieceSql(table, column), [id, pieceRows]);
+      const { rowCount } = await queryByIndex(pool, eraseBatchSql(table, column), [id, batchRows]);
       removed = rowCount ?? 0;
       if (removed === 0) continue;
       erased[name] = (erased[name] ?? 0) + removed;
@@ -100,8 +96,8 @@ async function eraseRows(
 }
 
 /**
- * Removes a site with its events and figures. The site itself goes when its rows are gone, so an erasure that was stopped can
- * be called again; then once more its rows, since events may have come until the collector knew.
+ * Removes a site with its events and figures. The site's own row goes after its other rows, so that a stopped erasure can be
+ * called again. A second pass removes events that arrived before the collector knew.
  */
 export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
@@ -119,9 +115,9 @@ async function eraseSiteInto(pool: pg.Pool, siteId: string, erased: Erased, cont
 }
 
 /**
- * Removes an account with all that it has. Its keys are revoked first, so that nothing new comes in; the account itself goes
- * last, so an erasure that was stopped can be called again; then once more its rows, since a request may have been under way.
- * What comes even later, {@link eraseOrphans} removes.
+ * Removes an account with everything it has. Revoking its keys comes first, so that no new data arrives. The account's row goes
+ * last, so that a stopped erasure can be called again. A second pass removes rows of requests that were under way;
+ * {@link eraseOrphans} removes later ones.
  */
 export async function eraseAccount(pool: pg.Pool, accountId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
@@ -131,7 +127,7 @@ export async function eraseAccount(pool: pg.Pool, accountId: string, control: Er
   for (const { id } of sites.rows) await eraseSiteInto(pool, id, erased, control);
   await eraseRows(pool, rows, control);
   if (control.isStopping()) return erased;
-  // Its keys go with it, by their foreign key.
+  // The foreign key removes the API keys too.
   const { rowCount } = await pool.query("DELETE FROM account WHERE id = $1", [accountId]);
   if (rowCount) erased["account"] = rowCount;
   await eraseRows(pool, rows, control);
@@ -139,8 +135,8 @@ export async function eraseAccount(pool: pg.Pool, accountId: string, control: Er
 }
 
 /**
- * Owners in a table that do not exist, by jumps from one owner to the next along the index that starts with them: a few
- * probes for an owner, however many rows it has. A table without such an index, which is small, is read.
+ * Finds at most $1 owners in a table that no longer exist. It jumps from one owner to the next along the index that starts
+ * with the owner: a few probes for each, however many rows it has. A table without such an index is small and is read whole.
  */
 function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): string {
   const { table } = owners[column];
@@ -158,13 +154,13 @@ function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): s
     SELECT id FROM found WHERE id IS NOT NULL AND ${isOrphan} LIMIT $1`;
 }
 
-/** Owners that one call looks after at most in a table; the next call goes on. */
+/** A bound for one call; the next call goes on. */
 const maxOrphansPerTable = 100;
 
 /**
- * Removes rows whose account or site is gone: left by a request that was under way during an erasure, by one that was
- * stopped, or by an account that was deleted by SQL. Where there is no account (no site) at all nothing is removed: a dump
- * that is being restored has loaded its owners wholly or not yet.
+ * Removes rows whose account or site is gone. Requests that were under way during an erasure leave them, and so do stopped
+ * erasures and accounts that were deleted by SQL. While there is no account (no site) at all it removes nothing: a restore
+ * of a dump may not have loaded them yet.
  */
 export async function eraseOrphans(pool: pg.Pool, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};

@@ -1,15 +1,32 @@
+export { AccountError, type AccountErrorCode } from "./account-error.js";
 export {
   type Account,
-  AccountError,
   changeEmail,
   changePlan,
   createAccount,
   findAccount,
+  findAccountByEmail,
   listAccounts,
 } from "./accounts.js";
 export { type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
-export { type IssuedKey, issueKey, type ListedKey, listKeys, revokeKey } from "./keys.js";
-export { countOwned } from "./owned.query.js";
-export { createSite, findSite, listSites, renameSite, type Site } from "./sites.js";
+export {
+  type IssuedKey,
+  issueKey,
+  type KeyReference,
+  type ListedKey,
+  listKeys,
+  renameKey,
+  revokeKey,
+} from "./keys.js";
+export { countOwned, type Owned } from "./owned.query.js";
+export {
+  createSite,
+  findSite,
+  findSitesOfDomain,
+  listSites,
+  renameSite,
+  type Site,
+  type SiteReference,
+} from "./sites.js";
 export { readUsage, type Usage } from "./usage.query.js";

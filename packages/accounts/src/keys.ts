@@ -1,10 +1,11 @@
 import { createApiKey, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
-import { textProblem } from "@waymark/fields";
-import { AccountError, findAccount } from "./accounts.js";
+import { AccountError } from "./account-error.js";
+import { findAccount } from "./accounts.js";
+import { readName } from "./name.js";
 
-/** A key right after it was made: the only moment at which `key` is known. */
+/** A new key. Only here is `key` known. */
 export interface IssuedKey {
   id: string;
   service: KeyService;
@@ -23,21 +24,24 @@ export interface ListedKey {
   revoked_at: string | null;
 }
 
-const maxNameLength = 200;
+/** A key, and the account that it must belong to; an operator names no account. */
+export interface KeyReference {
+  keyId: string;
+  accountId?: string;
+}
+
 const uuid = createUuidV7();
 
 /**
- * Makes a key for an account and stores its hash.
- * @throws AccountError when there is no such account or the name is empty, longer than 200 characters or not storable
+ * Makes a key for an account and stores its SHA-256.
+ * @throws AccountError `unknown_account`, `invalid_name`
  */
 export async function issueKey(
   prisma: PrismaClient,
   input: { accountId: string; service: KeyService; name: string },
 ): Promise<IssuedKey> {
-  const { service, name } = input;
-  if (name.trim() === "" || name.length > maxNameLength || textProblem(name)) {
-    throw new AccountError(`A key's name has 1 to ${maxNameLength} characters.`);
-  }
+  const { service } = input;
+  const name = readName(input.name, "key");
   const { id: accountId } = await findAccount(prisma, input.accountId);
   const { key, hash, hint } = createApiKey(service);
   const id = uuid();
@@ -45,11 +49,63 @@ export async function issueKey(
   return { id, service, name, key };
 }
 
-/** The account's keys, oldest first, revoked ones too. */
+/**
+ * The account's keys with the revoked ones, oldest first.
+ * @throws AccountError `unknown_account`
+ */
 export async function listKeys(prisma: PrismaClient, accountId: string): Promise<ListedKey[]> {
   const { id } = await findAccount(prisma, accountId);
   const keys = await prisma.apiKey.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
-  return keys.map((key) => ({
+  return keys.map(present);
+}
+
+/**
+ * Gives a key another name.
+ * @throws AccountError `unknown_key` (also for another account's key), `invalid_name`
+ */
+export async function renameKey(
+  prisma: PrismaClient,
+  { name: newName, ...reference }: KeyReference & { name: string },
+): Promise<ListedKey> {
+  const name = readName(newName, "key");
+  const { id } = await findKey(prisma, reference);
+  return present(await prisma.apiKey.update({ where: { id }, data: { name } }));
+}
+
+/**
+ * Revokes a key for good. Every running service refuses it within a second. A second call changes nothing.
+ * @returns the key's id and the time of the first revocation
+ * @throws AccountError `unknown_key` (also for another account's key)
+ */
+export async function revokeKey(
+  prisma: PrismaClient,
+  reference: KeyReference,
+): Promise<{ id: string; revoked_at: string }> {
+  const { id, revokedAt: before } = await findKey(prisma, reference);
+  const revokedAt = before ?? new Date();
+  if (!before) await prisma.apiKey.update({ where: { id }, data: { revokedAt } });
+  return { id, revoked_at: revokedAt.toISOString() };
+}
+
+interface StoredKey {
+  id: string;
+  service: string;
+  name: string;
+  hint: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+}
+
+async function findKey(prisma: PrismaClient, { keyId, accountId }: KeyReference): Promise<StoredKey> {
+  const where = { id: keyId, ...(accountId !== undefined && { accountId }) };
+  const key = isUuid(keyId) ? await prisma.apiKey.findUnique({ where }) : null;
+  if (!key) throw new AccountError("unknown_key", `There is no key '${keyId}'.`);
+  return key;
+}
+
+function present(key: StoredKey): ListedKey {
+  return {
     id: key.id,
     service: key.service,
     name: key.name,
@@ -57,18 +113,5 @@ export async function listKeys(prisma: PrismaClient, accountId: string): Promise
     created_at: key.createdAt.toISOString(),
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
-  }));
-}
-
-/**
- * Revokes a key for good; every running service refuses it within a second. Revoking it again changes nothing.
- * @returns the key's id and when it was revoked
- * @throws AccountError when there is no such key
- */
-export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<{ id: string; revoked_at: string }> {
-  const key = isUuid(keyId) ? await prisma.apiKey.findUnique({ where: { id: keyId } }) : null;
-  if (!key) throw new AccountError(`There is no key '${keyId}'. 'waymark key list --account ID' shows them.`);
-  const revokedAt = key.revokedAt ?? new Date();
-  if (!key.revokedAt) await prisma.apiKey.update({ where: { id: keyId }, data: { revokedAt } });
-  return { id: keyId, revoked_at: revokedAt.toISOString() };
+  };
 }

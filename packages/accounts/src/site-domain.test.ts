@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { AccountError } from "./accounts.js";
+import { AccountError } from "./account-error.js";
 import { normaliseDomain } from "./site-domain.js";
 
 describe("normaliseDomain", () => {

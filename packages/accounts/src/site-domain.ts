@@ -1,20 +1,20 @@
-import { AccountError } from "./accounts.js";
+import { AccountError } from "./account-error.js";
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
-/** DNS allows no longer name (RFC 1035, 2.3.4, without the root's dot). */
+/** RFC 1035, 2.3.4, without the root's dot. */
 const maxDomainLength = 253;
 
 /**
- * A site's domain in the one form that is stored: the bare host in lower case and ASCII, without scheme, port and path.
- * An address like `https://Example.com/` is taken for its host; names in other scripts become punycode.
- * @throws AccountError when the text names no host
+ * A site's domain as it is stored: the bare host in lower case and ASCII, without scheme, port and path. An address like
+ * `https://Example.com/` stands for its host; names in other scripts become punycode.
+ * @throws AccountError `invalid_domain`
  */
 export function normaliseDomain(text: string): string {
   const host = hostOf(text.trim());
   if (host !== undefined && isDomain(host, text)) return host;
-  throw new AccountError(`'${text}' is not a domain. Give one like example.com.`);
+  throw new AccountError("invalid_domain", `'${text}' is not a domain. Give one like example.com.`);
 }
 
 function hostOf(text: string): string | undefined {
@@ -27,7 +27,7 @@ function hostOf(text: string): string | undefined {
 
 function isDomain(host: string, text: string): boolean {
   if (host.length > maxDomainLength || !host.split(".").every((part) => label.test(part))) return false;
-  // `http://1/` names the address 0.0.0.1, which nobody means who types 1.
+  // The URL parser reads `1` as the address 0.0.0.1, and nobody means that.
   if (ipv4.test(host)) return text.includes(host);
   return host.includes(".") || host === "localhost";
 }

@@ -1,10 +1,11 @@
 import { maxSitesPerDomain } from "@waymark/analytics";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
-import { textProblem } from "@waymark/fields";
 import type pg from "pg";
-import { AccountError, findAccount } from "./accounts.js";
+import { AccountError } from "./account-error.js";
+import { findAccount } from "./accounts.js";
 import { claimDomain } from "./domain-claims.query.js";
+import { readName } from "./name.js";
 import { normaliseDomain } from "./site-domain.js";
 
 /** A site as it is shown. */
@@ -14,22 +15,26 @@ export interface Site {
   name: string;
 }
 
-const maxNameLength = 200;
+/** A site, and the account that it must belong to; an operator names no account. */
+export interface SiteReference {
+  siteId: string;
+  accountId?: string;
+}
+
 const uuid = createUuidV7();
 
 /**
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
- * @param input with `isShared`, another account may have the domain too: the operator's word that both may read its events
+ * @param input `isShared` lets another account have the domain too: the operator's word that both may read its events
  * @returns the site, and how many sites the domain had before
- * @throws AccountError when the domain is none, belongs to another account or has ten sites, or the name is empty, longer
- *   than 200 characters or not storable, or there is no such account
+ * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`
  */
 export async function createSite(
   prisma: PrismaClient,
   input: { accountId: string; domain: string; name: string; isShared?: boolean },
 ): Promise<{ site: Site; sameDomain: number }> {
   const domain = normaliseDomain(input.domain);
-  const name = readName(input.name);
+  const name = readName(input.name, "site");
   const { id: accountId } = await findAccount(prisma, input.accountId);
   return prisma.$transaction(async (transaction) => {
     const sameDomain = await takeDomain(transaction, { accountId, domain, isShared: input.isShared === true });
@@ -39,32 +44,28 @@ export async function createSite(
 }
 
 /**
- * Changes a site's name, and its domain where one is given, by the rules of {@link createSite}. Its events and figures stay;
- * the collector knows within ten seconds.
- * @throws AccountError as {@link createSite} does, and when there is no such site
+ * Changes a site's name, its domain, or both, by the rules of {@link createSite}. Its events and figures stay. The collector
+ * knows a new domain within ten seconds.
+ * @throws AccountError as {@link createSite} does, and `unknown_site` (also for another account's site)
  */
 export async function renameSite(
   prisma: PrismaClient,
-  input: { siteId: string; name: string; domain?: string | undefined; isShared: boolean },
+  input: SiteReference & { name?: string | undefined; domain?: string | undefined; isShared: boolean },
 ): Promise<Site> {
-  const { siteId: id, isShared } = input;
-  const name = readName(input.name);
+  const { siteId: id, accountId: owner, isShared } = input;
+  const name = input.name === undefined ? undefined : readName(input.name, "site");
   const domain = input.domain === undefined ? undefined : normaliseDomain(input.domain);
+  const where = { id, ...(owner !== undefined && { accountId: owner }) };
   return prisma.$transaction(async (transaction) => {
-    const site = isUuid(id) ? await transaction.site.findUnique({ where: { id } }) : null;
-    if (!site) throw new AccountError(unknownSite(id));
+    const site = isUuid(id) ? await transaction.site.findUnique({ where }) : null;
+    if (!site) throw unknownSite(id);
     const { accountId } = site;
-    if (domain === undefined || domain === site.domain) {
-      return present(await transaction.site.update({ where: { id }, data: { name } }));
+    if (domain !== undefined && domain !== site.domain) {
+      await takeDomain(transaction, { accountId, domain, isShared, siteId: id });
     }
-    await takeDomain(transaction, { accountId, domain, isShared, siteId: id });
-    return present(await transaction.site.update({ where: { id }, data: { name, domain } }));
+    const data = { ...(name !== undefined && { name }), ...(domain !== undefined && { domain }) };
+    return present(await transaction.site.update({ where: { id }, data }));
   });
-}
-
-function readName(name: string): string {
-  if (name.trim() !== "" && name.length <= maxNameLength && !textProblem(name)) return name;
-  throw new AccountError(`A site's name has 1 to ${maxNameLength} characters.`);
 }
 
 /** Claims the domain for a site of the account; how many other sites have it. */
@@ -75,23 +76,18 @@ async function takeDomain(
   const { accountId, domain } = claim;
   const { holder, sites } = await claimDomain(transaction, claim);
   if (holder !== accountId && !isShared) {
-    throw new AccountError(
-      `The domain ${domain} belongs to another account, which has a site for it. --shared lets both have its events.`,
-    );
+    throw new AccountError("domain_taken", `The domain ${domain} belongs to another account, which has a site for it.`);
   }
   if (sites >= maxSitesPerDomain) {
-    throw new AccountError(`The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`);
+    const message = `The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`;
+    throw new AccountError("domain_full", message);
   }
   return sites;
 }
 
-function unknownSite(id: string): string {
-  return `There is no site '${id}'. 'waymark site list --account ID' shows them.`;
-}
-
 /**
  * The account's sites, oldest first.
- * @throws AccountError when there is no such account
+ * @throws AccountError `unknown_account`
  */
 export async function listSites(prisma: PrismaClient, accountId: string): Promise<Site[]> {
   const { id } = await findAccount(prisma, accountId);
@@ -99,15 +95,34 @@ export async function listSites(prisma: PrismaClient, accountId: string): Promis
   return sites.map(present);
 }
 
-/** A probe of `site_pkey`. Without Prisma, whose query compiler would be a tenth of an import's memory. */
-const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1";
+/**
+ * A site, of an account where one is given. A probe of `site_pkey`. Without Prisma, whose query compiler would be a tenth of
+ * an import's memory.
+ */
+const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 
-/** @throws AccountError when there is no site with the id */
-export async function findSite(pool: pg.Pool, id: string): Promise<Site> {
-  const { rows } = isUuid(id) ? await pool.query<Site>(findSiteSql, [id]) : { rows: [] };
+/** @throws AccountError `unknown_site` (also for another account's site) */
+export async function findSite(pool: pg.Pool, { siteId, accountId }: SiteReference): Promise<Site> {
+  const { rows } = isUuid(siteId) ? await pool.query<Site>(findSiteSql, [siteId, accountId ?? null]) : { rows: [] };
   const [site] = rows;
-  if (!site) throw new AccountError(unknownSite(id));
+  if (!site) throw unknownSite(siteId);
   return site;
+}
+
+/** All accounts' sites with a domain, oldest first. A range of `site_domain_idx`, at most ten rows unless they are shared. */
+const findSitesOfDomainSql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
+
+/**
+ * The sites of all accounts with a domain, oldest first.
+ * @throws AccountError `invalid_domain`
+ */
+export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<Site[]> {
+  const { rows } = await pool.query<Site>(findSitesOfDomainSql, [normaliseDomain(domain)]);
+  return rows;
+}
+
+function unknownSite(id: string): AccountError {
+  return new AccountError("unknown_site", `There is no site '${id}'.`);
 }
 
 function present({ id, domain, name }: Site): Site {

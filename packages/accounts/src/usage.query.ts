@@ -2,7 +2,7 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { planOf, utcMonth } from "@waymark/plan";
 import { findAccount } from "./accounts.js";
 
-/** What an account has used of its plan, and when it starts anew. */
+/** An account's use of its plan in a UTC month. */
 export interface Usage {
   account_id: string;
   email: string;
@@ -17,8 +17,8 @@ export interface Usage {
 }
 
 /**
- * What an account has used in the UTC month of a moment.
- * @throws AccountError when there is no such account
+ * An account's use of its plan in the UTC month of `now`. Reads one row by `trace_usage_pkey` and counts agents by `agent_pkey`.
+ * @throws AccountError `unknown_account`
  */
 export async function readUsage(prisma: PrismaClient, accountId: string, now: Date): Promise<Usage> {
   const account = await findAccount(prisma, accountId);

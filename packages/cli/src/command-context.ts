@@ -7,13 +7,13 @@ import { explainError } from "./explain-error.js";
 import { findDatabase } from "./find-database.js";
 import { dataFolderOf } from "./local-system.js";
 
-/** The world that a command sees. */
+/** Everything that a command reads and writes of its process. */
 export interface CommandContext {
   env: NodeJS.ProcessEnv;
   stdin: Readable & { isTTY?: boolean };
   stdout: Writable & { isTTY?: boolean; columns?: number };
   stderr: Writable & { isTTY?: boolean };
-  /** From this call on Ctrl-C and SIGTERM abort the signal instead of ending the process at once; a second one ends it. */
+  /** From this call on, Ctrl-C and SIGTERM abort the signal; a second one ends the process. */
   catchInterrupts(): AbortSignal;
   now(): Date;
 }
@@ -24,31 +24,30 @@ export interface CommandDatabase {
   prisma: PrismaClient;
 }
 
-/** What a command ends with: the value that `--json` prints, and the same for a reader; neither where it wrote its output itself. */
+/** The result of a command: a value for `--json` and the same as text. A command that wrote its own output has neither. */
 export interface Outcome {
   value?: unknown;
   text?: string;
-  /** 0 where not given. */
+  /** 0 by default. */
   exitCode?: number;
 }
 
-/** As a shell counts a program that Ctrl-C ended: 128 and the signal's number. */
+/** A shell's code for a program that SIGINT ended: 128 and the signal's number. */
 export const interruptedExitCode = 130;
 
-/** Takes what a command ended with. */
 export type Finish = (outcome: Outcome, isJson: boolean) => void;
 
-/** Makes a command's action out of its work: what it returns is printed as text, or with `--json` as JSON. */
+/** Makes a command's action out of its work, and prints the outcome as text, or with `--json` as JSON. */
 export type Act = <Args extends unknown[]>(
   work: (context: CommandContext, ...args: Args) => Promise<Outcome>,
 ) => (...args: [...Args, ...unknown[]]) => Promise<void>;
 
-/** A statement of a command that runs longer has met a lock that will not go away by waiting. */
+/** A statement beyond this waits for a lock that waiting will not free. */
 const statementTimeoutMs = 120_000;
 
 /**
- * Does some work on the database that the environment or the running local system names.
- * @throws CommandError with a sentence, whatever goes wrong
+ * Does some work on the database of the environment or of the running local system.
+ * @throws CommandError with a sentence for every failure
  */
 export async function onDatabase<T>(
   context: CommandContext,
@@ -63,7 +62,7 @@ export async function onDatabase<T>(
   });
   const prisma = createPrisma(pool);
   try {
-    // The driver's own error says better than Prisma's why there is no connection.
+    // The driver explains a failed connection better than Prisma does.
     await pool.query("SELECT 1");
     return await work({ pool, prisma });
   } catch (error) {

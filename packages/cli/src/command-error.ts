@@ -1,4 +1,4 @@
-/** What was asked for cannot be done; the message is a sentence for the person who asked. */
+/** A command cannot do its work. The message is a sentence for the user. */
 export class CommandError extends Error {
   override name = "CommandError";
 }

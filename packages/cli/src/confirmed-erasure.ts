@@ -1,75 +1,75 @@
-import {
-  countOwned,
-  type EraseControl,
-  type Erased,
-  eraseAccount,
-  eraseSite,
-  findAccount,
-  findSite,
-} from "@waymark/accounts";
+import { countOwned, type EraseControl, type Erased, eraseAccount, eraseSite, type Owned } from "@waymark/accounts";
 import { type CommandContext, type CommandDatabase, interruptedExitCode, type Outcome } from "./command-context.js";
 import { CommandError } from "./command-error.js";
+import { formatCount, inWords } from "./number-text.js";
+import { showStatus } from "./progress.js";
+import { resolveAccount, resolveSite } from "./resolve-owner.js";
 import { printable } from "./terminal-text.js";
+import { untilInterrupted } from "./until-interrupted.js";
 
 /**
- * Removes an account with all that it has, or says what that would be.
- * @throws CommandError without `isConfirmed`; AccountError when there is no such account
+ * Removes an account with everything it has.
+ * @throws CommandError without `isConfirmed`: a sentence that lists what would go; AccountError `unknown_account`
  */
 export async function deleteAccount(
   context: CommandContext,
   { pool, prisma }: CommandDatabase,
-  { id, isConfirmed }: { id: string; isConfirmed: boolean },
+  { account: text, isConfirmed }: { account: string; isConfirmed: boolean },
 ): Promise<Outcome> {
-  const account = await findAccount(prisma, id);
-  const { sites, keys, traces } = await countOwned(pool, account.id);
-  const what = `the account ${account.email} with ${keys}, ${sites} with all statistics, ${traces}`;
+  const account = await resolveAccount(prisma, text);
+  const what = `the account ${account.email} with ${describeOwned(await countOwned(pool, account.id))}`;
   if (!isConfirmed) throw new CommandError(refusal(what));
-  const { erased, isComplete } = await follow(context, (control) => eraseAccount(pool, account.id, control));
-  const value = { id: account.id, removed: erased, complete: isComplete };
-  return finish(value, `Removed ${what}. Mails that were sent, and backups, still hold what they hold.`);
+  const done = await follow(context, (control) => eraseAccount(pool, account.id, control));
+  return present(account.id, done, `Removed ${what}. Sent mails and backups keep what they hold.`);
 }
 
 /**
- * Removes a site with its events and figures, or says what that would be.
- * @throws CommandError without `isConfirmed`, or when there is no such site
+ * Removes a site with its events and figures.
+ * @throws CommandError without `isConfirmed`: a sentence that lists what would go; AccountError `unknown_site`
  */
 export async function deleteSite(
   context: CommandContext,
   { pool }: CommandDatabase,
-  { id, isConfirmed }: { id: string; isConfirmed: boolean },
+  { site: text, isConfirmed }: { site: string; isConfirmed: boolean },
 ): Promise<Outcome> {
-  const site = await findSite(pool, id);
+  const site = await resolveSite(pool, text);
   const what = `the site ${printable(site.name)} (${site.domain}) with its events and statistics`;
   if (!isConfirmed) throw new CommandError(refusal(what));
-  const { erased, isComplete } = await follow(context, (control) => eraseSite(pool, site.id, control));
-  return finish({ id: site.id, removed: erased, complete: isComplete }, `Removed ${what}.`);
+  const done = await follow(context, (control) => eraseSite(pool, site.id, control));
+  return present(site.id, done, `Removed ${what}.`);
+}
+
+function describeOwned({ keys, sites, traces, hasMoreTraces }: Owned): string {
+  const more = hasMoreTraces ? "more than " : "";
+  return `${inWords(keys, "key")}, ${inWords(sites, "site")} with all statistics, ${more}${inWords(traces, "trace")}`;
 }
 
 function refusal(what: string): string {
   return `This removes ${what}, for good. Add --yes to do it.`;
 }
 
-function finish(value: { id: string; complete: boolean; removed: Erased }, text: string): Outcome {
-  if (value.complete) return { value, text };
-  const rows = Object.values(value.removed).reduce((sum, n) => sum + n, 0);
-  const stopped = `Stopped after ${rows.toLocaleString("en-US")} rows. Run the command again to go on.`;
+interface Erasure {
+  erased: Erased;
+  isComplete: boolean;
+}
+
+function present(id: string, { erased, isComplete }: Erasure, text: string): Outcome {
+  const value = { id, removed: erased, complete: isComplete };
+  if (isComplete) return { value, text };
+  const rows = Object.values(erased).reduce((sum, n) => sum + n, 0);
+  const stopped = `Stopped after ${formatCount(rows)} rows. Run the command again to go on.`;
   return { value, text: stopped, exitCode: interruptedExitCode };
 }
 
-/** Erases, with its progress on a terminal; Ctrl-C stops it after the piece in hand. */
-async function follow(context: CommandContext, erase: (control: EraseControl) => Promise<Erased>) {
-  const signal = context.catchInterrupts();
-  const { stderr } = context;
-  const control = {
-    isStopping: () => signal.aborted,
-    onProgress: (table: string, rows: number) => {
-      if (stderr.isTTY) stderr.write(`\r\u001b[KRemoving: ${rows.toLocaleString("en-US")} rows of ${table}`);
-    },
-  };
-  try {
-    const erased = await erase(control);
-    return { erased, isComplete: !signal.aborted };
-  } finally {
-    if (stderr.isTTY) stderr.write("\r\u001b[K");
-  }
+/** Erases and shows how far it is. Ctrl-C stops it after the current batch. */
+async function follow(context: CommandContext, erase: (control: EraseControl) => Promise<Erased>): Promise<Erasure> {
+  const status = showStatus(context.stderr);
+  let erased: Erased = {};
+  const isComplete = await untilInterrupted(context, status, async (signal) => {
+    erased = await erase({
+      isStopping: () => signal.aborted,
+      onProgress: (table, rows) => status.update(`Removing: ${formatCount(rows)} rows of ${table}`),
+    });
+  });
+  return { erased, isComplete };
 }

@@ -1,22 +1,29 @@
-import { AccountError } from "@waymark/accounts";
+import { AccountError, type AccountErrorCode } from "@waymark/accounts";
 import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
 
+/** What helps on the command line, beside the error's own sentence. */
+const hints: Partial<Record<AccountErrorCode, string>> = {
+  unknown_account: "'waymark account list' shows them.",
+  unknown_key: "'waymark key list --account ID' shows them.",
+  unknown_site: "'waymark site list --account ID' shows them.",
+  domain_taken: "--shared lets both have its events.",
+};
+
 /** Undefined tables and columns, by SQLSTATE and by Prisma's codes. */
 const missingSchemaCodes = new Set(["42P01", "42703", "P2021", "P2022"]);
 
-/** Class 28 and 3D000: the server is there, but not for this user or database (Postgres documentation, appendix A). */
+/** Class 28 and 3D000: the server refuses this user or database (Postgres documentation, appendix A). */
 const refusedCodes = /^(28...|3D000)$/;
 
 /**
- * The sentence that a failure is told in, without a password in it.
- * @param database the one in use, where the command came that far
+ * The sentence for a failure, without passwords.
+ * @param database the one in use, when the command found it
  */
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
-  if (error instanceof CommandError || error instanceof AccountError || error instanceof MigrationError) {
-    return error.message;
-  }
+  if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
+  if (error instanceof CommandError || error instanceof MigrationError) return error.message;
   const code = codeOf(error);
   const isRefused = refusedCodes.test(code);
   if (database && (isRefused || isDatabaseUnavailable(error))) {
@@ -27,7 +34,7 @@ export function explainError(error: unknown, database: FoundDatabase | undefined
   if (missingSchemaCodes.has(code)) {
     return "The database lacks tables or columns of this version. Run 'waymark migrate', then try again.";
   }
-  return `This failed unexpectedly: ${reasonOf(error)}. With LOG_LEVEL=debug the details are shown.`;
+  return `This failed unexpectedly: ${reasonOf(error)}. LOG_LEVEL=debug shows the details.`;
 }
 
 function codeOf(error: unknown): string {
@@ -35,7 +42,7 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** The first line of what went wrong, without its full stop; several attempts at one connection count as one. */
+/** The first line of an error's message, without its full stop. Several attempts at one connection count as one. */
 function reasonOf(error: unknown): string {
   const single = error instanceof AggregateError ? error.errors[0] : error;
   const message = single instanceof Error ? single.message : String(single);

@@ -5,18 +5,20 @@ import { fileURLToPath } from "node:url";
 /** The repository's root, seen from this file in `src/` or `dist/`. */
 const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What a running local system tells the command line, in a file that only its user can read. */
+/** A running local system, as it describes itself in a file that only its user can read. */
 export interface LocalSystem {
   /** The process that runs it. */
   readonly pid: number;
-  /** When that process started, as the operating system tells it: another process with the same id has another one. */
+  /** The operating system's start time of that process; it tells a later process with the same id apart. */
   readonly processStart: string;
   /** Absent until the database is migrated. */
   readonly databaseUrl?: string;
-  /** The services' processes, which a killed run may have left behind. */
+  /** The services' processes; a killed `start` may leave them behind. */
   readonly apps?: readonly { readonly name: string; readonly pid: number; readonly processStart: string }[];
-  /** Where the services answer. */
+  /** The services' addresses. */
   readonly urls?: readonly string[];
+  /** The one of them that browsers send events to. */
+  readonly collectorUrl?: string;
 }
 
 /**
@@ -27,12 +29,12 @@ export function dataFolderOf(env: NodeJS.ProcessEnv): string {
   return resolve(repositoryFolder, env["WAYMARK_DATA_DIR"] || ".waymark");
 }
 
-/** The file by which a running local system is found. */
+/** The file that describes a running local system. */
 export function localSystemFile(dataFolder: string): string {
   return join(dataFolder, "local.json");
 }
 
-/** What the file in a data folder says; undefined where there is none, or where it is no such file. It may be stale. */
+/** Reads a data folder's file; undefined when it is missing or malformed. It may be stale. */
 export async function readLocalSystem(dataFolder: string): Promise<LocalSystem | undefined> {
   try {
     const read: unknown = JSON.parse(await readFile(localSystemFile(dataFolder), "utf8"));

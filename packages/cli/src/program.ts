@@ -12,19 +12,21 @@ import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 
-const about = `Accounts, keys, sites, imports and usage of Waymark, on the database that DATABASE_URL names or, where it is not set, on the running local system. Traces are read over HTTP, with a key.`;
+const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it; 'trace' commands use
+the trace API, with a key.`;
 
 const examples = `
 Examples:
   $ waymark account create --email me@example.com --plan pro
-  $ waymark key create --account ID --service trace --name laptop
-  $ waymark site create --account ID --domain example.com --name "My site"
-  $ waymark import --site ID --file visits.ndjson
-  $ waymark usage --account ID --json
-  $ waymark trace tail --key wmk_trace_…
+  $ waymark key create --account me@example.com --service trace --name laptop
+  $ waymark site create --account me@example.com --domain example.com --name "My site"
+  $ waymark import --site example.com --file visits.ndjson
+  $ waymark usage --account me@example.com --json
+  $ waymark trace list --status error --from 2h
 
-Exit codes: 0 done, 1 failed, 2 called wrongly, 130 stopped by Ctrl-C. With --json standard output has exactly one JSON
-object or array (of 'trace tail' one a line), or nothing when the command failed; what went wrong is a sentence on standard error.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+With --json standard output has one JSON object or array ('trace tail': one object a line). A failed command prints nothing
+there and a sentence on standard error.`;
 
 export interface ProgramOptions {
   context: CommandContext;
@@ -75,7 +77,7 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   return program;
 }
 
-/** A mistyped required option counts as missing to Commander: this names the mistyped one too. */
+/** Commander reports a mistyped required option as missing; this also names the mistyped one. */
 function nameUnknownOptions(command: Command, args: readonly string[]): void {
   const known = new Set(["--help", "--json", "--version", ...command.options.map((option) => option.long)]);
   const unknown = args.filter((arg) => /^--[a-z]/.test(arg) && !known.has(arg.replace(/=.*/s, "")));

@@ -7,9 +7,9 @@ import { createProgram } from "./program.js";
 import { toJsonLine } from "./terminal-text.js";
 
 /**
- * Runs one command line: prints what the command ends with, or a sentence on standard error.
+ * Runs one command line, and prints its outcome, or a sentence on standard error.
  * @param args the arguments, without the program's name
- * @returns the exit code: 0 done, 1 failed, 2 called wrongly, 130 stopped by the user
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 stopped by the user
  */
 export async function runCommandLine(
   context: CommandContext,
@@ -25,7 +25,7 @@ export async function runCommandLine(
   try {
     await createProgram({ context, args, version, finish }).parseAsync(args, { from: "user" });
   } catch (error) {
-    // Commander has written its sentence already; help and version end with 0, a group without a command shows its help.
+    // Commander has written its sentence already. Help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
     return 1;
@@ -35,7 +35,7 @@ export async function runCommandLine(
   return outcome?.exitCode ?? 0;
 }
 
-/** Writes a line and waits until it is out, or nobody reads any more. */
+/** Writes a line and waits until it is out, or the reader has left. */
 function writeLine(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 }

@@ -82,7 +82,7 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   for (const url of [traceUrl, analyticsUrl, collectorUrl]) await requireReady(url);
   await demo?.sendRuns(traceUrl);
-  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl] });
+  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl], collectorUrl });
   signal.throwIfAborted();
   say(
     `\n${describeSystem({

@@ -3,18 +3,19 @@ import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
 import { deleteAccount } from "../confirmed-erasure.js";
+import { resolveAccount } from "../resolve-owner.js";
 import { formatFields, formatTable } from "../table.js";
 
-const planOption = () => new Option("--plan <plan>", "what the account may use").choices(planIds).makeOptionMandatory();
+const planOption = () => new Option("--plan <plan>", "the plan").choices(planIds).makeOptionMandatory();
 
 const deleteHelp = `
-The keys are revoked first, then everything goes in pieces: traces and spans, alerts, usage, sites with their events and
-statistics, and last the account. Ctrl-C stops after the piece in hand; the same command goes on.
+The command revokes the keys first. It then removes traces and spans, alerts, usage, and sites with their events and
+statistics, and at last the account. Ctrl-C stops it after the current batch; the same command goes on.
 
 Example:
-  $ waymark account delete --account ID --yes`;
+  $ waymark account delete --account me@example.com --yes`;
 
-/** `waymark account create|list|plan|change|delete`. */
+/** `waymark account create|list|plan|email|delete`. */
 export function addAccountCommands(program: Command, act: Act): void {
   const account = program
     .command("account")
@@ -23,7 +24,7 @@ export function addAccountCommands(program: Command, act: Act): void {
   account
     .command("create")
     .description("create an account")
-    .requiredOption("--email <address>", "the address that identifies it, and that failure mails go to")
+    .requiredOption("--email <address>", "its address, which gets the alerts")
     .addOption(planOption())
     .addHelpText("after", "\nExample:\n  $ waymark account create --email me@example.com --plan free")
     .action(
@@ -43,42 +44,52 @@ export function addAccountCommands(program: Command, act: Act): void {
         return { value, text: value.length > 0 ? text : "There are no accounts. 'waymark account create' makes one." };
       }),
     );
+  addChangeCommands(account, act);
+}
 
+function addChangeCommands(account: Command, act: Act): void {
   account
     .command("plan")
     .description("move an account to another plan; running services know within a second")
-    .argument("<id>", "the account's id")
+    .argument("<account>", "the account's id or address")
     .addOption(planOption())
-    .addHelpText("after", "\nExample:\n  $ waymark account plan ID --plan pro")
+    .addHelpText("after", "\nExample:\n  $ waymark account plan me@example.com --plan pro")
     .action(
-      act(async (context, id: string, { plan }: { plan: PlanId }) => {
-        const value = await onDatabase(context, ({ prisma }) => changePlan(prisma, id, plan));
+      act(async (context, account: string, { plan }: { plan: PlanId }) => {
+        const value = await onDatabase(context, async ({ prisma }) => {
+          const { id } = await resolveAccount(prisma, account);
+          return changePlan(prisma, id, plan);
+        });
         return { value, text: `${value.email} is on the ${planOf(plan).name} plan.` };
       }),
     );
 
   account
-    .command("change")
+    .command("email")
+    .alias("change")
     .description("give an account another address")
-    .requiredOption("--account <id>", "the account's id")
-    .requiredOption("--email <address>", "the new address that identifies it, and that failure mails go to")
-    .addHelpText("after", "\nExample:\n  $ waymark account change --account ID --email new@example.com")
+    .requiredOption("--account <account>", "the account's id or present address")
+    .requiredOption("--email <address>", "its new address, which gets the alerts")
+    .addHelpText("after", "\nExample:\n  $ waymark account email --account me@example.com --email new@example.com")
     .action(
-      act(async (context, { account: id, email }: { account: string; email: string }) => {
-        const value = await onDatabase(context, ({ prisma }) => changeEmail(prisma, id, email));
+      act(async (context, { account, email }: { account: string; email: string }) => {
+        const value = await onDatabase(context, async ({ prisma }) => {
+          const { id } = await resolveAccount(prisma, account);
+          return changeEmail(prisma, id, email);
+        });
         return { value, text: `The account's address is ${value.email} now.` };
       }),
     );
 
   account
     .command("delete")
-    .description("remove an account with everything that it has, for good")
-    .requiredOption("--account <id>", "the account's id")
-    .option("--yes", "do it; without, the command only says what it would remove")
+    .description("remove an account with everything it has, for good")
+    .requiredOption("--account <account>", "the account's id or address")
+    .option("--yes", "remove it; without --yes the command only lists what it would remove")
     .addHelpText("after", deleteHelp)
     .action(
-      act((context, { account: id, yes }: { account: string; yes?: true }) =>
-        onDatabase(context, (database) => deleteAccount(context, database, { id, isConfirmed: yes === true })),
+      act((context, { account, yes }: { account: string; yes?: true }) =>
+        onDatabase(context, (database) => deleteAccount(context, database, { account, isConfirmed: yes === true })),
       ),
     );
 }

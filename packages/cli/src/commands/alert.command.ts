@@ -1,10 +1,11 @@
-import { findAccount } from "@waymark/accounts";
 import { type ListedAlert, listAlerts, retryAlert } from "@waymark/alerts";
 import { isUuid } from "@waymark/database";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type pg from "pg";
 import { type Act, onDatabase } from "../command-context.js";
 import { CommandError } from "../command-error.js";
+import { wholeNumber } from "../number-argument.js";
+import { resolveAccount } from "../resolve-owner.js";
 import { formatTable } from "../table.js";
 
 const defaultLimit = 100;
@@ -17,17 +18,19 @@ export function addAlertCommands(program: Command, act: Act): void {
   alert
     .command("list")
     .description("list an account's alerts, newest first: pending, held for a summary, sent, or failed for good")
-    .requiredOption("--account <id>", "whose alerts")
+    .requiredOption("--account <account>", "the account's id or address")
     .option("--failed", "only those that failed for good")
     .addOption(
-      new Option("--limit <n>", `at most so many, 1 to ${maxLimit}`).default(defaultLimit).argParser(parseLimit),
+      new Option("--limit <n>", `at most so many, 1 to ${maxLimit}`)
+        .default(defaultLimit)
+        .argParser(wholeNumber(1, maxLimit)),
     )
     .action(
       act(async (context, options: { account: string; failed?: true; limit: number }) => {
         const { account, failed = false, limit } = options;
         const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await findAccount(prisma, account);
-          return listAlerts(pool, { accountId: id, failed, limit });
+          const { id: accountId } = await resolveAccount(prisma, account);
+          return listAlerts(pool, { accountId, failed, limit });
         });
         const columns = [
           "id",
@@ -65,10 +68,4 @@ async function retry(pool: pg.Pool, alertId: string): Promise<ListedAlert> {
     throw new CommandError(`Alert ${alertId} is in the summary ${alert.summary_id}, which is on its way.`);
   }
   return alert;
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= maxLimit) return limit;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxLimit}.`);
 }

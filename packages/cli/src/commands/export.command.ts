@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
-import { findSite } from "@waymark/accounts";
 import { exportEvents } from "@waymark/analytics";
 import type { Command } from "commander";
 import {
@@ -13,7 +12,10 @@ import {
   onDatabase,
 } from "../command-context.js";
 import { CommandError } from "../command-error.js";
-import { showProgress } from "../import-progress.js";
+import { formatCount } from "../number-text.js";
+import { showProgress } from "../progress.js";
+import { resolveSite } from "../resolve-owner.js";
+import { untilInterrupted } from "../until-interrupted.js";
 
 interface ExportCommandOptions {
   site: string;
@@ -21,20 +23,20 @@ interface ExportCommandOptions {
 }
 
 const help = `
-A line is a JSON object as 'waymark import' takes it. Imported into another site it gives the same figures; into the same
-site, nothing new. Visitors are numbers that mean nothing outside of their day; addresses and browsers are not stored.
+Each line is a JSON object for 'waymark import'. Another site that imports the lines gets the same figures; the same site
+gets nothing new. Visitors are numbers that mean nothing beyond their day. Waymark stores no addresses and no user agents.
 
 Examples:
-  $ waymark export --site ID --file visits.ndjson
-  $ waymark export --site ID | gzip > visits.ndjson.gz`;
+  $ waymark export --site example.com --file visits.ndjson
+  $ waymark export --site example.com | gzip > visits.ndjson.gz`;
 
 /** `waymark export`. */
 export function addExportCommand(program: Command, act: Act): void {
   program
     .command("export")
     .description("write a site's page views and events, one JSON object a line, oldest first")
-    .requiredOption("--site <id>", "the site")
-    .option("--file <file>", "where to, or - for standard output; a file that exists is replaced", "-")
+    .requiredOption("--site <site>", "the site's id or domain")
+    .option("--file <file>", "the file to write or replace, or - for standard output", "-")
     .addHelpText("after", help)
     .action(
       act((context, options: ExportCommandOptions) =>
@@ -48,14 +50,13 @@ async function exportSite(
   { pool }: CommandDatabase,
   { site, file }: ExportCommandOptions,
 ): Promise<Outcome> {
-  const { id } = await findSite(pool, site);
-  const signal = context.catchInterrupts();
+  const { id } = await resolveSite(pool, site);
   const isStandardOutput = file === "-";
   const output = isStandardOutput ? context.stdout : await openFile(file);
-  const display = showProgress(isStandardOutput ? context.stdout : context.stderr, undefined, "Exporting");
+  const display = showProgress(isStandardOutput ? context.stdout : context.stderr, "Exporting");
   let exported = 0;
   let bytes = 0;
-  try {
+  const isComplete = await untilInterrupted(context, display, async (signal) => {
     for await (const { events, text } of exportEvents(pool, id)) {
       if (signal.aborted) break;
       if (!output.write(text)) await once(output, "drain", { signal });
@@ -63,15 +64,11 @@ async function exportSite(
       bytes += text.length;
       display.update({ lines: exported, bytes });
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    display.close();
-  }
+  });
   if (!isStandardOutput) await new Promise<void>((resolve) => output.end(() => resolve()));
-  const done = `${exported.toLocaleString("en-US")} events exported`;
-  if (signal.aborted) context.stderr.write(`Stopped after ${done}; the rest is missing.\n`);
-  const exitCode = signal.aborted ? interruptedExitCode : 0;
+  const done = `${formatCount(exported)} events exported`;
+  if (!isComplete) context.stderr.write(`Stopped after ${done}; the rest is missing.\n`);
+  const exitCode = isComplete ? 0 : interruptedExitCode;
   // Standard output belongs to the events.
   return isStandardOutput ? { exitCode } : { value: { exported, file }, text: `Done: ${done} to ${file}.`, exitCode };
 }

@@ -1,4 +1,3 @@
-import { findSite } from "@waymark/accounts";
 import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
 import {
@@ -11,8 +10,11 @@ import {
 } from "../command-context.js";
 import { CommandError } from "../command-error.js";
 import { openImportInput } from "../import-input.js";
-import { showProgress } from "../import-progress.js";
+import { formatCount } from "../number-text.js";
+import { showProgress } from "../progress.js";
 import { openRejectionReport } from "../rejections.js";
+import { resolveSite } from "../resolve-owner.js";
+import { untilInterrupted } from "../until-interrupted.js";
 
 interface ImportCommandOptions {
   site: string;
@@ -21,37 +23,37 @@ interface ImportCommandOptions {
   rejects?: string;
 }
 
-/** A file without one good line is of another kind. */
+/** For a file without one good line, which is probably of another kind. */
 const failedExitCode = 1;
 
 const help = `
-A line is a JSON object:
-  ts          when, ISO 8601 with Z or an offset; required
-  type        pageview (default) or event
-  path, url   one of them is required for a page view; UTM and click ids are read from the url's query
-  referrer    the address that the visitor came from
-  country     a code of two letters, such as DE; without one, the country of ip
-  visitor     your own name for the visitor, or else
-  ip, user_agent   from which the visitor is worked out; neither is stored
-  name, props      of an event: its name, and an object of properties
-Lines of 'waymark export' also have an id, a channel and what else was worked out; those are taken as they are.
+Each line is a JSON object:
+  ts               the time, ISO 8601 with Z or an offset; required
+  type             pageview (default) or event
+  path, url        a page view needs one of them; the url's query has the UTM and click ids
+  referrer         the address the visitor came from
+  country          a code of two letters, such as DE; the default is the country of ip
+  visitor          your own name for the visitor; the default is a hash of the next two
+  ip, user_agent   hashed to tell visitors apart, never stored
+  name, props      an event's name, and an object of properties
+Lines from 'waymark export' also have an id, a channel and other results, and import takes them unchanged.
 
-A file that is imported twice counts once, identical lines inside one file are separate events, and an import that was
-stopped goes on when it is run again. The exit code is 0 also when some lines were rejected, and 1 when all of them were.
+Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
+on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
 Examples:
-  $ waymark import --site ID --file visits.ndjson --drop-bots
-  $ zcat visits.ndjson.gz | waymark import --site ID --file - --json`;
+  $ waymark import --site example.com --file visits.ndjson --drop-bots
+  $ zcat visits.ndjson.gz | waymark import --site example.com --file - --json`;
 
 /** `waymark import`. */
 export function addImportCommand(program: Command, act: Act): void {
   program
     .command("import")
     .description("record a site's page views and events from a file, one JSON object a line")
-    .requiredOption("--site <id>", "the site that they belong to")
+    .requiredOption("--site <site>", "their site, by id or domain")
     .requiredOption("--file <file>", "the file, or - for standard input")
-    .option("--drop-bots", "leave out lines whose user_agent is a bot's")
-    .option("--rejects <file>", "write every rejected line's number and problem to this file, as JSON lines")
+    .option("--drop-bots", "leave out lines with a bot's user_agent")
+    .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines")
     .addHelpText("after", help)
     .action(
       act((context, options: ImportCommandOptions) =>
@@ -65,17 +67,15 @@ async function importFile(
   { pool }: CommandDatabase,
   options: ImportCommandOptions,
 ): Promise<Outcome> {
-  const site = await findSite(pool, options.site);
+  const site = await resolveSite(pool, options.site);
   const input = await openImportInput(options.file, context.stdin);
-  const signal = context.catchInterrupts();
   const { countryOf } = await openCountries(context.env["COUNTRY_DATABASE"]);
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
-  const display = showProgress(context.stderr, input.totalBytes);
+  const display = showProgress(context.stderr, "Importing", input.totalBytes);
   let last: Readonly<ImportProgress> = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
-  let isComplete = false;
-  try {
-    await importEvents({
+  const work = (signal: AbortSignal) =>
+    importEvents({
       pool,
       site,
       input: input.bytes,
@@ -88,18 +88,19 @@ async function importFile(
         display.update(progress);
       },
     });
-    isComplete = true;
+  let isComplete = false;
+  try {
+    isComplete = await untilInterrupted(context, display, async (signal) => void (await work(signal)));
   } catch (error) {
     if (error instanceof ImportSuspendedError) throw new CommandError(error.message, { cause: error });
-    if (!signal.aborted) throw error;
+    throw error;
   } finally {
-    display.close();
     await rejections.finish(context.stderr);
   }
   return present(context, last, isComplete, options.dropBots === true);
 }
 
-/** The collector's database: the one of the variable, or else the one that comes with Waymark. */
+/** The collector's country database: the variable's, else the one that comes with Waymark. */
 async function openCountries(file: string | undefined) {
   try {
     return await openCountryDirectory(file || undefined);
@@ -118,18 +119,14 @@ function present(
   const { imported, rejected, duplicates, bots } = progress;
   const value = { imported, rejected, duplicates, ...(showBots && { bots }) };
   const counts = [
-    `${number(imported)} imported`,
-    `${number(rejected)} rejected`,
-    `${number(duplicates)} there already`,
-    ...(showBots ? [`${number(bots)} of bots left out`] : []),
+    `${formatCount(imported)} imported`,
+    `${formatCount(rejected)} rejected`,
+    `${formatCount(duplicates)} there already`,
+    ...(showBots ? [`${formatCount(bots)} of bots left out`] : []),
   ].join(", ");
   const isAllRejected = rejected > 0 && imported + duplicates + bots === 0;
   if (isComplete && isAllRejected) context.stderr.write("Every line was rejected, so nothing was imported.\n");
   if (isComplete) return { value, text: `Done: ${counts}.`, exitCode: isAllRejected ? failedExitCode : 0 };
   context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
   return { value, text: `Until then: ${counts}.`, exitCode: interruptedExitCode };
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -1,6 +1,5 @@
-import { findSite } from "@waymark/accounts";
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import {
   type Act,
   type CommandContext,
@@ -10,35 +9,40 @@ import {
   onDatabase,
 } from "../command-context.js";
 import { CommandError } from "../command-error.js";
+import { showStatus } from "../progress.js";
+import { resolveSite } from "../resolve-owner.js";
+import { dayOf, parseTime, type TimeArgument, timeForms } from "../time-argument.js";
+import { untilInterrupted } from "../until-interrupted.js";
 
 interface RebuildCommandOptions {
   site: string;
-  from?: string;
-  to?: string;
+  from?: TimeArgument;
+  to?: TimeArgument;
   check?: true;
 }
 
-/** Differences that the result lists; there may be millions, and the first tell what is wrong. */
+/** There may be millions of differences, and the first ones show what is wrong. */
 const maxListed = 100;
 
 const help = `
-Each UTC day is counted anew over the raw events, and what the rollups say differently is shown and mended. Days whose events
-are past their retention are left alone. Events go on being recorded meanwhile.
-With --check nothing is changed, and the exit code is 1 when something differs.
+The command counts each UTC day again over the raw events, and shows and mends differences to the rollups. It leaves days
+past the retention of events alone. Events are still recorded meanwhile.
+With --check it changes nothing, and the exit code is 1 when something differs.
 
 Examples:
-  $ waymark rollup rebuild --site ID
-  $ waymark rollup rebuild --site ID --from 2026-05-01 --to 2026-05-31 --check`;
+  $ waymark rollup rebuild --site example.com
+  $ waymark rollup rebuild --site example.com --from 7d
+  $ waymark rollup rebuild --site example.com --from 2026-05-01 --to 2026-05-31 --check`;
 
 /** `waymark rollup rebuild`. */
 export function addRollupCommands(program: Command, act: Act): void {
   const rollup = program.command("rollup").description("compare a site's figures with its raw events");
   rollup
     .command("rebuild")
-    .description("count a site's figures anew, report what differs, and mend it")
-    .requiredOption("--site <id>", "the site")
-    .option("--from <day>", "the first UTC day, such as 2026-05-01", parseDay)
-    .option("--to <day>", "the last UTC day", parseDay)
+    .description("count a site's figures again, report differences, and mend them")
+    .requiredOption("--site <site>", "the site's id or domain")
+    .option("--from <time>", `the first UTC day: ${timeForms}`, parseTime)
+    .option("--to <time>", "the last UTC day", parseTime)
     .option("--check", "only report")
     .addHelpText("after", help)
     .action(
@@ -53,18 +57,18 @@ async function rebuild(
   { pool }: CommandDatabase,
   options: RebuildCommandOptions,
 ): Promise<Outcome> {
-  const { id } = await findSite(pool, options.site);
-  const signal = context.catchInterrupts();
+  const { id } = await resolveSite(pool, options.site);
   const listed: Difference[] = [];
   const progress = { days: 0, differences: 0, skipped: 0 };
   const isCheck = options.check === true;
-  let isComplete = false;
-  try {
+  const status = showStatus(context.stderr);
+  const day = (time: TimeArgument | undefined) => (time ? dayOf(time(context.now())) : null);
+  const work = async (signal: AbortSignal) => {
     const result = await rebuildRollups({
       pool,
       siteId: id,
-      from: options.from ?? null,
-      to: options.to ?? null,
+      from: day(options.from),
+      to: day(options.to),
       replace: !isCheck,
       signal,
       onDifference: (difference) => {
@@ -73,17 +77,15 @@ async function rebuild(
       },
       onProgress: ({ done, days }) => {
         progress.days = done;
-        if (context.stderr.isTTY) context.stderr.write(`\rComparing: ${done} of ${days} days`);
+        status.update(`Comparing: ${done} of ${days} days`);
       },
     });
     Object.assign(progress, result);
-    isComplete = true;
-  } catch (error) {
+  };
+  const isComplete = await untilInterrupted(context, status, work).catch((error: unknown) => {
     if (error instanceof RebuildRunningError) throw new CommandError(error.message, { cause: error });
-    if (!signal.aborted) throw error;
-  } finally {
-    if (context.stderr.isTTY) context.stderr.write("\r\u001b[K");
-  }
+    throw error;
+  });
   const exitCode = !isComplete ? interruptedExitCode : isCheck && progress.differences > 0 ? 1 : 0;
   const value = { ...progress, mended: !isCheck, listed: listed.map(({ siteId: _siteId, ...rest }) => rest) };
   return { value, text: describe(progress, listed, isCheck), exitCode };
@@ -95,7 +97,8 @@ function describe(
   isCheck: boolean,
 ): string {
   const lines = listed.map(
-    ({ day, what, stored, counted }) => `${day}  ${what.trim()}: stored ${tell(stored)}, counted ${tell(counted)}`,
+    ({ day, what, stored, counted }) =>
+      `${day}  ${what.trim()}: stored ${inFigures(stored)}, counted ${inFigures(counted)}`,
   );
   if (differences > listed.length) lines.push(`... and ${differences - listed.length} more`);
   const verdict = differences === 0 ? "no difference" : `${differences} differences, ${isCheck ? "left" : "mended"}`;
@@ -103,11 +106,6 @@ function describe(
   return [...lines, `${days} days compared: ${verdict}${left}.`].join("\n");
 }
 
-function tell(figures: readonly number[] | null): string {
+function inFigures(figures: readonly number[] | null): string {
   return figures === null ? "nothing" : figures.join(" / ");
-}
-
-function parseDay(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(text).toJSON()?.startsWith(text)) return text;
-  throw new InvalidArgumentError("It must be a UTC day such as 2026-05-01.");
 }

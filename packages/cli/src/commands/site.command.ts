@@ -2,14 +2,30 @@ import { createSite, type DomainConflict, findDomainConflicts, listSites, rename
 import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
+import { CommandError } from "../command-error.js";
 import { deleteSite } from "../confirmed-erasure.js";
+import { resolveAccount, resolveSite } from "../resolve-owner.js";
+import { findCollectorUrl, scriptTag } from "../script-tag.js";
 import { formatFields, formatTable } from "../table.js";
 
 const deleteHelp = `
-Its events and statistics go in pieces, and the site itself last. Ctrl-C stops after the piece in hand; the same command goes on.
+The command removes events and statistics in batches, and the site at last. Ctrl-C stops it after the current batch; the same
+command goes on.
 
 Example:
-  $ waymark site delete --site ID --yes`;
+  $ waymark site delete --site example.com --yes`;
+
+const renameHelp = `
+Examples:
+  $ waymark site rename --site example.com --name "My shop"
+  $ waymark site rename --site example.com --domain shop.example`;
+
+const createHelp = `
+The command prints the script tag for the site's pages. The tag names the collector of --collector, COLLECTOR_URL or the
+running local system.
+
+Example:
+  $ waymark site create --account me@example.com --domain example.com --name "My site"`;
 
 /** `waymark site create|list|rename|delete`. */
 export function addSiteCommands(program: Command, act: Act): void {
@@ -19,35 +35,39 @@ export function addSiteCommands(program: Command, act: Act): void {
 
   site
     .command("create")
-    .description("create a site")
-    .requiredOption("--account <id>", "who owns it")
+    .description("create a site and print its script tag")
+    .requiredOption("--account <account>", "its account, by id or address")
     .requiredOption("--domain <domain>", "its domain, such as example.com; its own pages are no referrers")
-    .requiredOption("--name <name>", "the name it is shown under")
-    .option("--shared", "although another account has the domain: both then get its events")
-    .addHelpText("after", '\nExample:\n  $ waymark site create --account ID --domain example.com --name "My site"')
+    .requiredOption("--name <name>", "its name in lists")
+    .option("--shared", "allow a domain of another account; both accounts get its events")
+    .option("--collector <url>", "the collector's public URL, for the script tag")
+    .addHelpText("after", createHelp)
     .action(
-      act(async (context, options: { account: string; domain: string; name: string; shared?: true }) => {
-        const { account: accountId, domain, name, shared: isShared = false } = options;
-        const { site: value, sameDomain } = await onDatabase(context, ({ prisma }) =>
-          createSite(prisma, { accountId, domain, name, isShared }),
-        );
+      act(async (context, options: CreateOptions) => {
+        const { domain, name, shared: isShared = false } = options;
+        const collectorUrl = await findCollectorUrl(context.env, options.collector);
+        const { site: value, sameDomain } = await onDatabase(context, async ({ prisma }) => {
+          const { id: accountId } = await resolveAccount(prisma, options.account);
+          return createSite(prisma, { accountId, domain, name, isShared });
+        });
         if (sameDomain > 0) {
           context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
         }
-        return { value, text: formatFields({ ...value }) };
+        const tag = scriptTag(collectorUrl, value.domain);
+        return { value, text: `${formatFields({ ...value })}\n\nPaste this into the pages' <head>:\n${tag}` };
       }),
     );
 
   site
     .command("list")
     .description("list an account's sites, oldest first")
-    .requiredOption("--account <id>", "whose sites")
+    .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const { value, conflicts } = await onDatabase(context, async ({ prisma }) => ({
-          value: await listSites(prisma, account),
-          conflicts: await findDomainConflicts(prisma, account),
-        }));
+        const { value, conflicts } = await onDatabase(context, async ({ prisma }) => {
+          const { id } = await resolveAccount(prisma, account);
+          return { value: await listSites(prisma, id), conflicts: await findDomainConflicts(prisma, id) };
+        });
         for (const conflict of conflicts) context.stderr.write(`Note: ${explainConflict(conflict)}\n`);
         const text = formatTable(["id", "domain", "name"], value);
         return { value, text: value.length > 0 ? text : "The account has no sites. 'waymark site create' makes one." };
@@ -56,19 +76,38 @@ export function addSiteCommands(program: Command, act: Act): void {
   addChangeCommands(site, act);
 }
 
+interface CreateOptions {
+  account: string;
+  domain: string;
+  name: string;
+  shared?: true;
+  collector?: string;
+}
+
+interface RenameOptions {
+  site: string;
+  name?: string;
+  domain?: string;
+  shared?: true;
+}
+
 function addChangeCommands(site: Command, act: Act): void {
   site
     .command("rename")
-    .description("change a site's name, or its domain too; its events and statistics stay")
-    .requiredOption("--site <id>", "the site")
-    .requiredOption("--name <name>", "the name it is shown under")
+    .description("change a site's name, domain, or both; its events and statistics stay")
+    .requiredOption("--site <site>", "the site's id or present domain")
+    .option("--name <name>", "its new name in lists")
     .option("--domain <domain>", "its new domain; the collector knows within ten seconds")
-    .option("--shared", "although another account has the domain: both then get its events")
-    .addHelpText("after", '\nExample:\n  $ waymark site rename --site ID --name "My shop" --domain shop.example')
+    .option("--shared", "allow a domain of another account; both accounts get its events")
+    .addHelpText("after", renameHelp)
     .action(
-      act(async (context, options: { site: string; name: string; domain?: string; shared?: true }) => {
-        const { site: siteId, name, domain, shared: isShared = false } = options;
-        const value = await onDatabase(context, ({ prisma }) => renameSite(prisma, { siteId, name, domain, isShared }));
+      act(async (context, options: RenameOptions) => {
+        const { name, domain, shared: isShared = false } = options;
+        if (name === undefined && domain === undefined) throw new CommandError("Give --name, --domain, or both.");
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
+          const { id: siteId } = await resolveSite(pool, options.site);
+          return renameSite(prisma, { siteId, name, domain, isShared });
+        });
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -76,12 +115,12 @@ function addChangeCommands(site: Command, act: Act): void {
   site
     .command("delete")
     .description("remove a site with its events and statistics, for good")
-    .requiredOption("--site <id>", "the site")
-    .option("--yes", "do it; without, the command only says what it would remove")
+    .requiredOption("--site <site>", "the site's id or domain")
+    .option("--yes", "remove it; without --yes the command only lists what it would remove")
     .addHelpText("after", deleteHelp)
     .action(
-      act((context, { site: id, yes }: { site: string; yes?: true }) =>
-        onDatabase(context, (database) => deleteSite(context, database, { id, isConfirmed: yes === true })),
+      act((context, { site, yes }: { site: string; yes?: true }) =>
+        onDatabase(context, (database) => deleteSite(context, database, { site, isConfirmed: yes === true })),
       ),
     );
 }

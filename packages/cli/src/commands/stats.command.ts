@@ -1,8 +1,9 @@
-import { findSite } from "@waymark/accounts";
 import { type ListName, listNames, lists } from "@waymark/lists";
 import { defaultRange, type Range, ranges, readStatistics, resolveRange } from "@waymark/statistics";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
+import { wholeNumber } from "../number-argument.js";
+import { resolveSite } from "../resolve-owner.js";
 import { drawStatistics } from "../stats-view.js";
 import { styleOf } from "../terminal-text.js";
 
@@ -16,8 +17,8 @@ Ranges are whole UTC days: 7d is today and the six days before it. A visitor cou
 Lists beside the top pages, referrers, countries and channels: ${furtherNames.join(", ")}.
 
 Examples:
-  $ waymark stats --site ID --range 30d
-  $ waymark stats --site ID --lists browsers,entryPages --limit 5 --json`;
+  $ waymark stats --site example.com --range 30d
+  $ waymark stats --site example.com --lists browsers,entryPages --limit 5 --json`;
 
 interface StatsOptions {
   site: string;
@@ -31,17 +32,17 @@ export function addStatsCommand(program: Command, act: Act): void {
   program
     .command("stats")
     .description("show a site's visitors and page views: totals, days and top lists")
-    .requiredOption("--site <id>", "the site")
+    .requiredOption("--site <site>", "the site's id or domain")
     .addOption(new Option("--range <range>", "the UTC days").choices(ranges).default(defaultRange))
     .addOption(
       new Option("--lists <names>", "further lists, separated by commas").default([], "none").argParser(readLists),
     )
-    .addOption(new Option("--limit <n>", "rows of each list, 1 to 1000").default(10).argParser(readLimit))
+    .addOption(new Option("--limit <n>", "rows of each list, 1 to 1000").default(10).argParser(wholeNumber(1, 1_000)))
     .addHelpText("after", help)
     .action(
-      act(async (context, { site: id, range, lists: further, limit }: StatsOptions) => {
+      act(async (context, { site: text, range, lists: further, limit }: StatsOptions) => {
         const { site, value } = await onDatabase(context, async ({ pool }) => {
-          const found = await findSite(pool, id);
+          const found = await resolveSite(pool, text);
           const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
           return { site: found, value: await readStatistics(pool, { ...query, withSeries: true, withPrevious: true }) };
         });
@@ -55,10 +56,4 @@ function readLists(text: string): ListName[] {
   const known = listNames.filter((name) => names.includes(name));
   if (known.length === new Set(names).size) return known;
   throw new InvalidArgumentError(`Allowed names, separated by commas, are ${listNames.join(", ")}.`);
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d{1,4}$/.test(text) && limit >= 1 && limit <= 1_000) return limit;
-  throw new InvalidArgumentError("It must be a whole number from 1 to 1000.");
 }

@@ -2,18 +2,23 @@ import { readUsage, type Usage } from "@waymark/accounts";
 import { isPlanId, planOf } from "@waymark/plan";
 import type { Command } from "commander";
 import { type Act, onDatabase } from "../command-context.js";
+import { formatCount } from "../number-text.js";
+import { resolveAccount } from "../resolve-owner.js";
 import { formatFields } from "../table.js";
 
 /** `waymark usage`. */
 export function addUsageCommand(program: Command, act: Act): void {
   program
     .command("usage")
-    .description("show what an account has used of its plan in this UTC month")
-    .requiredOption("--account <id>", "whose usage")
-    .addHelpText("after", "\nExample:\n  $ waymark usage --account ID --json")
+    .description("show an account's use of its plan in this UTC month")
+    .requiredOption("--account <account>", "the account's id or address")
+    .addHelpText("after", "\nExample:\n  $ waymark usage --account me@example.com")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, ({ prisma }) => readUsage(prisma, account, context.now()));
+        const value = await onDatabase(context, async ({ prisma }) => {
+          const { id } = await resolveAccount(prisma, account);
+          return readUsage(prisma, id, context.now());
+        });
         return { value, text: describe(value) };
       }),
     );
@@ -24,11 +29,7 @@ function describe(usage: Usage): string {
   return formatFields({
     account: `${usage.email} (${plan})`,
     month: `${usage.month}, UTC; starts anew at ${usage.resets_at}`,
-    traces: `${count(usage.traces.current)} of ${count(usage.traces.limit)}`,
-    agents: `${count(usage.agents.current)} of ${usage.agents.limit === null ? "any number" : count(usage.agents.limit)}`,
+    traces: `${formatCount(usage.traces.current)} of ${formatCount(usage.traces.limit)}`,
+    agents: `${formatCount(usage.agents.current)} of ${usage.agents.limit === null ? "any number" : formatCount(usage.agents.limit)}`,
   });
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -56,7 +56,7 @@ async function prepareKey(prisma: PrismaClient, state: DemoState, accountId: str
   const kept = state.keys[slot];
   const mine = (await listKeys(prisma, accountId)).filter((it) => it.service === service && it.revoked_at === null);
   if (kept && mine.some(({ id }) => id === kept.id)) return kept.key;
-  for (const { id, name } of mine) if (name === keyName) await revokeKey(prisma, id);
+  for (const { id, name } of mine) if (name === keyName) await revokeKey(prisma, { keyId: id });
   const { id, key } = await issueKey(prisma, { accountId, service, name: keyName });
   state.keys[slot] = { id, key };
   return key;

@@ -1,25 +1,23 @@
 import { performance } from "node:perf_hooks";
 import type { Writable } from "node:stream";
-import type { ImportProgress } from "@waymark/analytics";
 import cliProgress from "cli-progress";
+import { formatCount } from "./number-text.js";
 
-/** Shows how far an import or an export is. */
+type Terminal = Writable & { isTTY?: boolean };
+
+/** Shows how many lines are done. */
 export interface ProgressDisplay {
-  update(progress: Readonly<Pick<ImportProgress, "bytes" | "lines">>): void;
-  /** Takes the display off the screen, so that text can follow. */
+  update(progress: Readonly<{ bytes: number; lines: number }>): void;
+  /** Clears the display, so that text can follow. */
   close(): void;
 }
 
 /**
- * A progress bar on a terminal; nothing where the stream is none, since a log file wants no bar.
- * @param activity what is going on, such as `Importing`
- * @param totalBytes undefined where the size is not known: then lines are counted without an end
+ * A progress bar on a terminal; nothing on other streams, so that log files get no bar.
+ * @param activity such as `Importing`
+ * @param totalBytes undefined for an unknown size: the display then counts lines without an end
  */
-export function showProgress(
-  stream: Writable & { isTTY?: boolean },
-  totalBytes: number | undefined,
-  activity = "Importing",
-): ProgressDisplay {
+export function showProgress(stream: Terminal, activity: string, totalBytes?: number): ProgressDisplay {
   if (!stream.isTTY) return { update: () => undefined, close: () => undefined };
   const started = performance.now();
   const bar = new cliProgress.SingleBar(
@@ -30,7 +28,7 @@ export function showProgress(
       format: (options, params, payload: { lines?: number }) => {
         const lines = payload.lines ?? 0;
         const perSecond = Math.round(lines / Math.max(0.001, (performance.now() - started) / 1000));
-        const counts = `${number(lines)} lines, ${number(perSecond)} a second`;
+        const counts = `${formatCount(lines)} lines, ${formatCount(perSecond)} a second`;
         if (totalBytes === undefined) return `${activity}: ${counts}`;
         const percent = Math.floor(params.progress * 100);
         return `${activity} ${cliProgress.Format.BarFormat(params.progress, options)} ${percent} %, ${counts}`;
@@ -45,6 +43,15 @@ export function showProgress(
   };
 }
 
-function number(value: number): string {
-  return value.toLocaleString("en-US");
+/** Shows what is being done, as one line that changes. */
+export interface StatusDisplay {
+  update(text: string): void;
+  /** Clears the line, so that text can follow. */
+  close(): void;
+}
+
+/** A line on a terminal; nothing on other streams. */
+export function showStatus(stream: Terminal): StatusDisplay {
+  const write = (text: string) => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
+  return { update: write, close: () => write("") };
 }
