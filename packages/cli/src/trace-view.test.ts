@@ -5,7 +5,7 @@ import { toTreeRows } from "./span-tree.js";
 import { cutTo, fit, printable, styleOf } from "./terminal-text.js";
 import { formatDuration, toMicros } from "./time-text.js";
 import { drawEvent, drawList } from "./trace-list-view.js";
-import { drawTrace } from "./trace-view.js";
+import { drawSpan, drawTrace } from "./trace-view.js";
 
 const start = "2026-06-01T12:00:00.000Z";
 const span = (id: string, parent: string | null, changes: Partial<Span> = {}): Span => ({
@@ -64,7 +64,7 @@ describe("a drawing", () => {
   it("marks failed spans and those that run also without colours", () => {
     const drawn = drawTrace(trace(wide), styleOf({}, {}), { maxSpans: 100 });
     expect(drawn).toMatch(/✗ 👩‍👩‍👧 family/);
-    expect(drawn).toMatch(/open .* running +░/);
+    expect(drawn).toMatch(/open +open .* running +░/);
   });
 });
 
@@ -82,7 +82,7 @@ describe("what spans took and gave", () => {
       "  out two lines",
     ]);
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(80);
-    expect(lines.join()).not.toContain("span-1");
+    expect(lines.join()).not.toContain("id  span-1");
   });
 
   it("is whole where asked, with the span's id", () => {
@@ -112,31 +112,70 @@ describe("a list", () => {
     listed("timeout", "a".repeat(99), "b".repeat(99)),
   ];
 
-  it("of a terminal with 80 columns has whole ids, states, agents and names", () => {
+  it("of a terminal with 80 columns has short ids, times, durations, states, agents and names", () => {
     const lines = drawList(traces, terminal(80, { NO_COLOR: "1" })).split("\n");
-    expect(lines[0]).toMatch(/^ID {36}STATUS {3}AGENT {10}NAME$/);
-    expect(lines[1]).toBe(`${id}  success  billing-agent  Refund order 1042`);
-    expect(lines[2]).toMatch(/^\S{36} {2}timeout {2}a{12}… {2}b{17}…$/);
+    expect(lines).toEqual([
+      "ID        STARTED         DURATION  STATUS   AGENT          NAME",
+      "0c07398f  06-01 12:00:00  1.5 s     success  billing-agent  Refund order 1042",
+      `0c07398f  06-01 12:00:00  1.5 s     timeout  ${"a".repeat(12)}…  ${"b".repeat(19)}…`,
+    ]);
   });
 
-  it.each([
-    [80, /^ID +STATUS +AGENT +NAME/],
-    [100, /^ID +STARTED +STATUS +AGENT +NAME/],
-    [120, /^ID +STARTED +DURATION +STATUS +AGENT +NAME/],
-    [200, /^ID +STARTED +DURATION +STATUS +AGENT +NAME/],
-  ])("of %i columns fits", (columns, head) => {
+  it.each([80, 100, 120, 200])("of %i columns fits, with every column", (columns) => {
     const lines = drawList(traces, terminal(columns, { NO_COLOR: "1" })).split("\n");
-    expect(lines[0]).toMatch(head);
+    expect(lines[0]).toMatch(/^ID +STARTED +DURATION +STATUS +AGENT +NAME/);
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(columns);
     for (const line of lines.slice(1)) expect(line).toMatch(/(Refund order 1042|b…)$/);
   });
 
-  it("of events has agents and names at 80 columns too", () => {
+  it.each([124, 200])("of %i columns has whole ids and times", (columns) => {
+    const [, line] = drawList(traces, terminal(columns, { NO_COLOR: "1" })).split("\n");
+    expect(line?.startsWith(`${id}  ${start}  1.5 s  `)).toBe(true);
+  });
+
+  it("of events has durations, short ids, agents and names at 80 columns too", () => {
     const [trace] = traces;
     if (!trace) throw new Error("There is one");
     const line = drawEvent({ event: "new", trace }, terminal(80, { NO_COLOR: "1" }));
-    expect(line).toBe(`12:00:00  success  ${id}  billing-a…  Refund ord…`);
+    expect(line).toBe("12:00:00  success     1.5 s  0c07398f  billing-agent  Refund order 1042");
     expect(drawEvent({ event: "new", trace }, styleOf({}, {}))).toContain(`${start}  success     1.5 s  ${id}`);
+  });
+});
+
+describe("a span alone", () => {
+  const failed = span("span-1", "root", {
+    ...{ name: "pay\u001b[2J", status: "error", error: `refused\n${"e".repeat(300)}` },
+    ...{ input: { order: 1042 }, output: "two\nlines" },
+  });
+
+  it("has its error, input and output in full", () => {
+    const text = drawSpan(failed, trace([failed]), terminal(80, { NO_COLOR: "1" }));
+    expect(text.split("\n")).toEqual([
+      "pay [2J",
+      "id      span-1",
+      "parent  root",
+      "trace   t (A run)",
+      "status  error",
+      `time    ${start} to ${start}, 0 µs`,
+      "",
+      "error",
+      "refused",
+      "e".repeat(300),
+      "",
+      "input",
+      "{",
+      '  "order": 1042',
+      "}",
+      "",
+      "output",
+      "two",
+      "lines",
+    ]);
+  });
+
+  it("without error, input and output has its fields alone", () => {
+    const text = drawSpan(span("s", null, { ended_at: null }), trace([]), styleOf({}, {}));
+    expect(text).toMatch(/parent {2}-\n.*\nstatus {2}ok\ntime {4}.*, running$/);
   });
 });
 

@@ -1,5 +1,7 @@
 import type { Span, Trace } from "@waymark/client";
 import stringWidth from "string-width";
+import { formatCount } from "./number-text.js";
+import { shortId } from "./short-id.js";
 import { type TreeRow, toTreeRows } from "./span-tree.js";
 import { formatFields } from "./table.js";
 import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
@@ -7,25 +9,27 @@ import { formatDuration, toMicros } from "./time-text.js";
 
 /** Columns of the start and of the duration. */
 const timeWidth = 10;
-/** With less room than this bars say nothing, and are left out. */
+/** Columns of a span's short id, and the narrowest terminal that has them. */
+const idWidth = 8;
+const idsFromWidth = 60;
+/** Shorter bars show nothing and are left out. */
 const minBarWidth = 10;
 const gap = "  ";
 
-/** The time that the bars show, in microseconds. */
+/** The time span of the bars, in microseconds. */
 interface Window {
   from: number;
   length: number;
 }
 
-/** How much of a trace is drawn. */
 export interface DrawOptions {
-  /** How many spans are drawn; of the others it is told how many there are. */
+  /** Spans to draw; a last line counts the others. */
   maxSpans: number;
-  /** Whether inputs, outputs, errors and metadata are whole instead of a line each, and spans have their ids. */
+  /** Whole inputs, outputs, errors, metadata and span ids, instead of a line each. */
   isFull?: boolean;
 }
 
-/** Draws a trace: what it is, then its spans as a tree with bars for their time, and what they took, gave and failed with. */
+/** Draws a trace: its fields, then its spans as a tree with bars for their time, and their errors, inputs and outputs. */
 export function drawTrace(trace: Trace, style: TerminalStyle, { maxSpans, isFull = false }: DrawOptions): string {
   const window = windowOf(trace);
   const rows: TreeRow[] = [];
@@ -38,8 +42,8 @@ export function drawTrace(trace: Trace, style: TerminalStyle, { maxSpans, isFull
   if (rows.length > 0) parts.push("", ...drawRows(rows, window, style, isFull));
   const beyond = trace.spans.length - rows.length;
   if (beyond > 0) {
-    const failed = failedBeyond > 0 ? `, ${count(failedBeyond)} of them with an error` : "";
-    parts.push(`... and ${count(beyond)} more spans${failed}; --spans ${trace.spans.length} shows all of them.`);
+    const failed = failedBeyond > 0 ? `, ${formatCount(failedBeyond)} of them with an error` : "";
+    parts.push(`... and ${formatCount(beyond)} more spans${failed}; --spans ${trace.spans.length} shows all of them.`);
   }
   return parts.join("\n");
 }
@@ -53,7 +57,7 @@ function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string
     agent: trace.agent_id,
     status: trace.status,
     time: `${trace.started_at}${ended}`,
-    spans: `${count(trace.spans.length)}${failed > 0 ? `, ${count(failed)} with an error` : ""}`,
+    spans: `${formatCount(trace.spans.length)}${failed > 0 ? `, ${formatCount(failed)} with an error` : ""}`,
     ...(metadata && { metadata: isFull ? metadata : cutTo(metadata, style.width - 10) }),
   };
   return formatFields(fields);
@@ -65,13 +69,15 @@ function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle
     (most, { span, branch }) => Math.max(most, branch.length + stringWidth(labelOf(span))),
     4,
   );
-  const room = style.width - 2 * (timeWidth + gap.length);
-  const nameWidth = Math.min(longest, Math.max(16, Math.floor(room / 2)));
-  const barWidth = room - nameWidth - gap.length;
+  const hasIds = style.width >= idsFromWidth;
+  const free = style.width - 2 * (timeWidth + gap.length) - (hasIds ? idWidth + gap.length : 0);
+  const nameWidth = Math.min(longest, Math.max(16, Math.floor(free / 2)));
+  const barWidth = free - nameWidth - gap.length;
   const hasBars = barWidth >= minBarWidth;
   const length = formatDuration(window.length);
   const head = [
     fit("SPAN", nameWidth),
+    ...(hasIds ? ["ID".padEnd(idWidth)] : []),
     "START".padStart(timeWidth),
     "DURATION".padStart(timeWidth),
     ...(hasBars ? [`0${length.padStart(barWidth - 1)}`] : []),
@@ -82,22 +88,49 @@ function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle
     const start = formatOffset(toMicros(span.started_at) - window.from).padStart(timeWidth);
     const duration = (span.ended_at === null ? "running" : durationOf(span)).padStart(timeWidth);
     const bar = hasBars ? [drawBar(span, window, barWidth)] : [];
-    const line = [name, start, duration, ...bar].join(gap).trimEnd();
+    const id = hasIds ? [shortId(span.id).padEnd(idWidth)] : [];
+    const line = [name, ...id, start, duration, ...bar].join(gap).trimEnd();
     const indent = " ".repeat(Math.max(0, Math.min(branch.length, nameWidth - 8)) + 2);
     return [isFailed || span.error !== null ? style.red(line) : line, ...drawContent(span, indent, style, isFull)];
   });
   return [style.dim(head.trimEnd()), ...lines];
 }
 
-/** What a span failed with, took and gave, below its line. */
+/** Draws a span alone, with its error, input and output in full. */
+export function drawSpan(span: Span, trace: Trace, style: TerminalStyle): string {
+  const section = (title: string, value: unknown, paint = (line: string) => line) =>
+    value === null || value === undefined ? [] : ["", style.bold(title), ...toLines(textOf(value, 2)).map(paint)];
+  const ended = span.ended_at === null ? ", running" : ` to ${span.ended_at}, ${durationOf(span)}`;
+  const fields = {
+    id: span.id,
+    parent: span.parent_span_id,
+    trace: `${trace.id} (${trace.name})`,
+    status: span.status,
+    time: `${span.started_at}${ended}`,
+  };
+  return [
+    style.bold(printable(span.name)),
+    formatFields(fields),
+    ...section("error", span.error, style.red),
+    ...section("input", span.input),
+    ...section("output", span.output),
+  ].join("\n");
+}
+
+/** A text's lines, each without terminal controls. */
+function toLines(text: string): string[] {
+  return text.split(/\r\n|\r|\n/).map(printable);
+}
+
+/** A span's error, input and output, below its line. */
 function drawContent(span: Span, indent: string, style: TerminalStyle, isFull: boolean): string[] {
   const draw = (mark: string, value: unknown) => {
     if (value === null || value === undefined) return [];
     const start = indent + mark;
     if (!isFull)
       return [start + cutTo(printable(textOf(value).slice(0, style.width * 16)), style.width - start.length)];
-    const [first = "", ...more] = textOf(value, 2).split(/\r\n|\r|\n/);
-    return [start + printable(first), ...more.map((each) => " ".repeat(start.length) + printable(each))];
+    const [first = "", ...more] = toLines(textOf(value, 2));
+    return [start + first, ...more.map((line) => " ".repeat(start.length) + line)];
   };
   return [
     ...draw("! ", span.error).map(style.red),
@@ -111,12 +144,12 @@ function textOf(value: unknown, indent?: number): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, indent);
 }
 
-/** A failed span is marked in its name, since colours may be off. */
+/** Marks a failed span in its name, since colours may be off. */
 function labelOf({ name, status }: Span): string {
   return `${status === "error" ? "✗ " : ""}${printable(name)}`;
 }
 
-/** A span takes a cell at least; one that runs is drawn lightly, up to the end. */
+/** At least one cell; a running span gets a light bar up to the end. */
 function drawBar(span: Span, { from, length }: Window, width: number): string {
   const cellOf = (micros: number) => (length > 0 ? ((micros - from) / length) * width : 0);
   const first = Math.min(width - 1, Math.floor(cellOf(toMicros(span.started_at))));
@@ -125,7 +158,7 @@ function drawBar(span: Span, { from, length }: Window, width: number): string {
   return " ".repeat(first) + (span.ended_at === null ? "░" : "█").repeat(cells);
 }
 
-/** From the first start to the last time that is known of the trace and its spans. */
+/** From the first start to the last known time of the trace and its spans. */
 function windowOf(trace: Trace): Window {
   let [from, to] = [toMicros(trace.started_at), toMicros(trace.ended_at ?? trace.started_at)];
   for (const { started_at, ended_at } of trace.spans) {
@@ -142,8 +175,4 @@ function durationOf({ started_at, ended_at }: { started_at: string; ended_at: st
 
 function formatOffset(micros: number): string {
   return micros === 0 ? "0" : `+${formatDuration(micros)}`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

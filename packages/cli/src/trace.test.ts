@@ -47,6 +47,12 @@ describe("trace list", () => {
     expect(await names("--agent", "billing-agent", "--status", "error,timeout")).toEqual(["Refund one"]);
     expect(await names("--name", "REFUND", "--from", at(60), "--to", at(120))).toEqual(["Refund two"]);
     expect(await names("--min-duration", "1500")).toEqual(["Refund two"]);
+    const later = createCommandLine(env, () => new Date(at(180)));
+    const since = async (...args: string[]) =>
+      (await later.json<{ name: string }[]>("trace", "list", ...args)).map(({ name }) => name);
+    expect(await since("--from", "2m")).toEqual(["Another", "Refund two"]);
+    expect(await since("--from", "1h", "--to", "1m")).toEqual(["Refund two", "Refund one"]);
+    expect(await since("--from", "2026-06-01", "--to", "2026-06-02")).toHaveLength(3);
 
     const { code, stdout, stderr } = await cli.run(["trace", "list"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -64,7 +70,7 @@ describe("trace list", () => {
       [["list"], { WAYMARK_TRACE_KEY: "wmk_trace_x", WAYMARK_TRACE_URL: url }, "does not know this key"],
       [["list", "--url", "ftp://x"], env, "must be a URL that starts with http"],
       [["list", "--url", "http://127.0.0.1:9"], env, "The trace API cannot be reached: "],
-      [["list", "--from", "yesterday"], env, "The trace API refuses this: from: "],
+      [["list", "--from", "1h", "--to", "2h"], env, "The trace API refuses this: "],
       [["show", randomUUID()], env, "The trace API answered 404: Trace not found."],
       [["show", "../../health"], env, "The trace API answered 404: Trace not found."],
       [["tail"], { ...env, WAYMARK_TRACE_URL: "http://127.0.0.1:9" }, "The trace API cannot be reached: "],
@@ -75,6 +81,8 @@ describe("trace list", () => {
       expect(stderr.trim().split("\n")).toHaveLength(1);
       expect(stderr).not.toContain(env.WAYMARK_TRACE_KEY);
     }
+    const notATime = await cli.run(["trace", "list", "--from", "yesterday"]);
+    expect(notATime).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("It must be a time: 30m,") });
     const wrong = await cli.run(["trace", "list", "--status", "eror"]);
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("It must be of running, success") });
   });
@@ -98,7 +106,10 @@ describe("trace show", () => {
     ]);
     const { code, stdout } = await cli.run(["trace", "show", trace_id]);
     expect(code).toBe(0);
-    const bar = (from: number, to: number, cell = "█") => " ".repeat(from * 16) + cell.repeat((to - from) * 16);
+    const bar = (from: number, to: number, cell = "█") =>
+      " ".repeat(from * 13.5) + cell.repeat(Math.ceil(to * 13.5) - Math.floor(from * 13.5));
+    const { spans } = await api.getTrace(trace_id);
+    const shortIdOf = (name: string) => spans.find((each) => each.name === name)?.id.slice(-8);
     expect(stdout.split("\n")).toEqual([
       "Refund order 1042",
       `id        ${trace_id}`,
@@ -108,15 +119,53 @@ describe("trace show", () => {
       "spans     4, 1 with an error",
       'metadata  {"model":"gpt-4o"}',
       "",
-      `SPAN             START    DURATION  0${"4 s".padStart(63)}`,
-      `refund               0         4 s  ${bar(0, 4)}`,
-      `├─ look_up        +1 s         1 s  ${bar(1, 2)}`,
-      `└─ ✗ pay          +2 s         2 s  ${bar(2, 4)}`,
+      `SPAN        ID             START    DURATION  0${"4 s".padStart(53)}`,
+      `refund      ${shortIdOf("refund")}           0         4 s  ${bar(0, 4)}`,
+      `├─ look_up  ${shortIdOf("look_up")}        +1 s         1 s  ${bar(1, 2)}`,
+      `└─ ✗ pay    ${shortIdOf("pay")}        +2 s         2 s  ${bar(2, 4)}`,
       "    ! refused by bank",
-      `notify            +3 s     running  ${bar(3, 4, "░")}`,
+      `notify      ${shortIdOf("notify")}        +3 s     running  ${bar(3, 4, "░")}`,
       "",
     ]);
     expect(await cli.json("trace", "show", trace_id)).toEqual(await api.getTrace(trace_id));
+  });
+
+  it("takes the end or the beginning of an id, and says where several have it", async () => {
+    const ids = [];
+    for (const second of [1, 2]) ids.push((await api.createTrace(newTrace(`short ${second}`, second))).trace_id);
+    const [id = "", other = ""] = ids;
+    expect(await cli.json("trace", "show", id.slice(-8))).toMatchObject({ id, name: "short 1" });
+    expect(await cli.json("trace", "show", other.slice(0, 30).toUpperCase())).toMatchObject({ id: other });
+    const several = await cli.run(["trace", "show", id.slice(0, 4)]);
+    expect(several).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(other) });
+    expect(several.stderr).toMatch(/^Several traces have '[0-9a-f]{4}' in their id: .* Give more of one\.\n$/);
+    const none = await cli.run(["trace", "show", "ffff-ffff"]);
+    expect(none.stderr).toBe("No trace of this account has an id that begins or ends with 'ffff-ffff'.\n");
+    expect((await cli.run(["trace", "show", "abc"])).stderr).toContain("Trace not found");
+  });
+
+  it("prints inputs and outputs with --io, and one span alone with --span", async () => {
+    const { trace_id } = await api.createTrace(newTrace("Refund order 7", 0));
+    const output = { text: "o".repeat(500) };
+    await api.addSpan(trace_id, { name: "ask", status: "ok", started_at: at(0), input: "hello", output });
+    await api.addSpan(trace_id, { name: "pay", status: "error", started_at: at(1), error: "refused" });
+    const { spans } = await api.getTrace(trace_id);
+    const [ask] = spans;
+    const plain = (await cli.run(["trace", "show", trace_id])).stdout;
+    expect(plain).not.toContain("o".repeat(101));
+    for (const option of ["--io", "--full"]) {
+      const whole = (await cli.run(["trace", "show", trace_id, option])).stdout;
+      expect(whole).toContain(`  id  ${ask?.id}\n  in  hello\n  out {\n        "text": "${"o".repeat(500)}"`);
+      expect(whole).toContain("! refused");
+    }
+    const alone = await cli.run(["trace", "show", trace_id, "--span", ask?.id.slice(-8) ?? ""]);
+    expect(alone.stdout).toMatch(/^ask\nid {6}.*\ninput\nhello\n\noutput\n\{\n {2}"text": "o{500}"\n\}\n$/s);
+    expect(alone.stdout).not.toContain("pay");
+    expect(await cli.json("trace", "show", trace_id, "--span", ask?.id ?? "")).toEqual(ask);
+    const unknown = await cli.run(["trace", "show", trace_id, "--span", randomUUID()]);
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("has no span with the id") });
+    const several = await cli.run(["trace", "show", trace_id, "--span", ask?.id.slice(0, 4) ?? ""]);
+    expect(several).toMatchObject({ code: 1, stderr: expect.stringContaining("Several spans have") });
   });
 
   it("lets no name, error or metadata reach the terminal's controls", async () => {

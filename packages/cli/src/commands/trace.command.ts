@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ListedTrace, TraceQuery, TraceStatus } from "@waymark/client";
+import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../command-context.js";
+import { CommandError } from "../command-error.js";
+import { findTraceId } from "../find-trace-id.js";
+import { wholeNumber } from "../number-argument.js";
+import { isIdPart, matchesId } from "../short-id.js";
 import { styleOf, toJsonLine } from "../terminal-text.js";
+import { parseTime, type TimeArgument, timeForms } from "../time-argument.js";
 import { drawEvent, drawList } from "../trace-list-view.js";
 import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../trace-service.js";
 import { tailTraces } from "../trace-tail.js";
-import { drawTrace } from "../trace-view.js";
+import { drawSpan, drawTrace } from "../trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
 
-/** What narrows a list; each is the query parameter of the same name. */
+/** Filters of a list; each is the query parameter of the same name. */
 interface FilterOptions extends ServiceOptions {
   agent?: string;
   status?: TraceStatus[];
@@ -18,45 +23,68 @@ interface FilterOptions extends ServiceOptions {
 }
 
 interface ListOptions extends FilterOptions {
-  from?: string;
-  to?: string;
+  from?: TimeArgument;
+  to?: TimeArgument;
   minDuration?: number;
   limit: number;
 }
 
+interface ShowOptions extends ServiceOptions {
+  spans: number;
+  io?: true;
+  full?: true;
+  span?: string;
+}
+
+const showHelp = `
+A short id from 'trace list' is enough: the command searches the newest 2,000 traces for it.
+
+Examples:
+  $ waymark trace show 0c07398f
+  $ waymark trace show 0c07398f --io
+  $ waymark trace show 0c07398f --span 5d1b22a0`;
+
+const listHelp = `
+Examples:
+  $ waymark trace list --status error,timeout --from 2h
+  $ waymark trace list --agent billing-agent --from 2026-05-01 --to 2026-05-02`;
+
 /** `waymark trace list|show|tail`. */
 export function addTraceCommands(program: Command, act: Act): void {
-  const trace = program.command("trace").description("find traces, look at one, follow them, over HTTP and with a key");
+  const trace = program.command("trace").description("list traces, show one, follow new ones; over HTTP, with a key");
 
   addFilters(trace.command("list").description("list traces, newest first"))
-    .option("--from <time>", "the earliest start, such as 2026-05-01T00:00:00Z")
-    .option("--to <time>", "the latest start, which itself is left out")
-    .addOption(new Option("--min-duration <ms>", "only those that took at least so long").argParser(wholeNumber(0)))
-    .addOption(new Option("--limit <n>", "at most so many").default(50).argParser(wholeNumber(1, 10_000)))
-    .addHelpText("after", "\nExample:\n  $ waymark trace list --status error,timeout --agent billing-agent")
+    .option("--from <time>", `the earliest start: ${timeForms}`, parseTime)
+    .option("--to <time>", "the time that all starts are before", parseTime)
+    .addOption(new Option("--min-duration <ms>", "only traces of at least this duration").argParser(wholeNumber(0)))
+    .addOption(new Option("--limit <n>", "the most traces to list").default(50).argParser(wholeNumber(1, 10_000)))
+    .addHelpText("after", listHelp)
     .action(act(list));
 
   addServiceOptions(trace.command("show").description("draw a trace's spans as a tree, with bars for their time"))
-    .argument("<trace-id>", "the trace's id")
-    .addOption(
-      new Option("--spans <n>", "draw at most so many spans").default(200).argParser(wholeNumber(1, 1_000_000)),
-    )
-    .option("--full", "show inputs, outputs and errors whole, and the ids of spans")
+    .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
+    .addOption(new Option("--spans <n>", "the most spans to draw").default(200).argParser(wholeNumber(1, 1_000_000)))
+    .option("--io", "print inputs, outputs and errors in full, and the whole ids of spans")
+    .addOption(new Option("--full", "the same as --io").hideHelp())
+    .option("--span <span-id>", "print one span alone, by its id or a part of it, in full")
+    .addHelpText("after", showHelp)
     .action(act(show));
 
-  addFilters(trace.command("tail").description("print new traces and changes of status as they come, until Ctrl-C"))
+  addFilters(trace.command("tail").description("print new traces and changes of status until Ctrl-C"))
     .addOption(
-      new Option("--lines <n>", "begin with so many that are there already").default(10).argParser(wholeNumber(0, 200)),
+      new Option("--lines <n>", "the number of earlier traces to begin with")
+        .default(10)
+        .argParser(wholeNumber(0, 200)),
     )
-    .addHelpText("after", "\nWith --json each line is an object: event (new or changed), and the trace.")
+    .addHelpText("after", "\nWith --json each line is an object: the event (new or changed) and the trace.")
     .action(act(tail));
 }
 
 function addFilters(command: Command): Command {
   return addServiceOptions(command)
-    .option("--agent <id>", "only this agent's")
-    .addOption(new Option("--status <status>", "only these, several by comma").argParser(parseStatuses))
-    .option("--name <text>", "only those whose name contains this");
+    .option("--agent <id>", "only this agent's traces")
+    .addOption(new Option("--status <status>", "only these statuses, separated by commas").argParser(parseStatuses))
+    .option("--name <text>", "only traces with this text in their name");
 }
 
 function toQuery({ agent, status, name }: FilterOptions): TraceQuery {
@@ -68,8 +96,8 @@ async function list(context: CommandContext, options: ListOptions): Promise<Outc
   const { from, to, minDuration, limit } = options;
   const query = {
     ...toQuery(options),
-    ...(from && { from }),
-    ...(to && { to }),
+    ...(from && { from: from(context.now()) }),
+    ...(to && { to: to(context.now()) }),
     ...(minDuration !== undefined && { min_duration_ms: minDuration }),
     limit: Math.min(limit, 200),
   };
@@ -82,19 +110,29 @@ async function list(context: CommandContext, options: ListOptions): Promise<Outc
   return { value, text: value.length > 0 ? drawList(value, styleOf(context.stdout, context.env)) : "There are none." };
 }
 
-async function show(
-  context: CommandContext,
-  id: string,
-  options: ServiceOptions & { spans: number; full?: boolean },
-): Promise<Outcome> {
+async function show(context: CommandContext, text: string, options: ShowOptions): Promise<Outcome> {
   const api = connectService(context.env, options);
+  const style = styleOf(context.stdout, context.env);
   try {
-    const value = await api.getTrace(id);
-    const drawing = { maxSpans: options.spans, isFull: options.full === true };
-    return { value, text: drawTrace(value, styleOf(context.stdout, context.env), drawing) };
+    const trace = await api.getTrace(await findTraceId(api, text));
+    if (options.span !== undefined) {
+      const span = findSpan(trace, options.span);
+      return { value: span, text: drawSpan(span, trace, style) };
+    }
+    const isFull = options.io === true || options.full === true;
+    return { value: trace, text: drawTrace(trace, style, { maxSpans: options.spans, isFull }) };
   } catch (error) {
     throw explainCall(error);
   }
+}
+
+/** @throws CommandError when no span of the trace or several have the id or the part of one */
+function findSpan(trace: Trace, text: string): Span {
+  const isMatch = ({ id }: Span) => id === text || (isIdPart(text) && matchesId(id, text));
+  const [span, ...others] = trace.spans.filter(isMatch);
+  if (!span) throw new CommandError(`The trace has no span with the id '${text}'.`);
+  if (others.length > 0) throw new CommandError(`Several spans have '${text}' in their id. Give more of one.`);
+  return span;
 }
 
 async function tail(
@@ -105,7 +143,7 @@ async function tail(
   const api = connectService(context.env, options, { retries: 0 });
   const interrupt = context.catchInterrupts();
   const closed = new AbortController();
-  // `waymark trace tail | head`: when nobody reads any more, there is nothing left to do.
+  // `waymark trace tail | head`: the reader has left.
   context.stdout.once("error", () => closed.abort()).once("close", () => closed.abort());
   const signal = AbortSignal.any([interrupt, closed.signal]);
   const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true;
@@ -136,13 +174,4 @@ function parseStatuses(text: string): TraceStatus[] {
   const known = statuses.filter((status) => given.includes(status));
   if (known.length === new Set(given).size) return known;
   throw new InvalidArgumentError(`It must be of ${statuses.join(", ")}.`);
-}
-
-function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
-    throw new InvalidArgumentError(`It must be a whole number ${range}.`);
-  };
 }
