@@ -15,6 +15,7 @@ import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { createKnownAgents } from "./agents/known-agents.js";
 import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { describeTraceApi } from "./api.js";
 import { createGroupCommitFactory } from "./batching/group-commit.js";
@@ -29,7 +30,7 @@ import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceCapacity } from "./spans/trace-capacity.js";
 import type { AlertQueue } from "./traces/alert-queue.js";
-import { createTraceStore } from "./traces/create-trace.query.js";
+import { createTraceCreator } from "./traces/create-trace.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { finalizeTraceRoute } from "./traces/finalize-trace.route.js";
@@ -59,22 +60,24 @@ export function createApp(deps: AppDeps): Express {
   const createGroupCommit = createGroupCommitFactory(deps.registry);
   const refusals = createRefusals(deps.registry);
   const capacity = createTraceCapacity({ pool: deps.pool, createGroupCommit });
-  const batching = { ...deps, createGroupCommit, capacity, refusals, guardIdempotency: createIdempotencyGuard() };
+  const guardIdempotency = createIdempotencyGuard();
+  const knownAgents = createKnownAgents();
+  const routeDeps = { ...deps, createGroupCommit, capacity, knownAgents, refusals, guardIdempotency };
   const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
-  const storing = { ...batching, createTrace: createTraceStore(batching), addSpans: createSpanStore(batching) };
+  const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanStore(routeDeps) };
   const routes = [
-    createTraceRoute(storing),
-    addSpanRoute(storing),
-    addSpansRoute(storing),
-    changeSpanRoute(batching),
-    finalizeTraceRoute(batching),
-    getTraceRoute(batching),
-    listTracesRoute(batching),
-    deleteTraceRoute(batching),
-    listAgentsRoute(batching),
-    getUsageRoute(batching),
-    otlpRoute(storing),
+    createTraceRoute(writeDeps),
+    addSpanRoute(writeDeps),
+    addSpansRoute(writeDeps),
+    changeSpanRoute(routeDeps),
+    finalizeTraceRoute(routeDeps),
+    getTraceRoute(routeDeps),
+    listTracesRoute(routeDeps),
+    deleteTraceRoute(routeDeps),
+    listAgentsRoute(routeDeps),
+    getUsageRoute(routeDeps),
+    otlpRoute(writeDeps),
   ];
   const api = describeTraceApi(routes);
 

@@ -2,18 +2,19 @@ import type { Batched, CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type { Plan } from "@waymark/plan";
 import type pg from "pg";
+import type { AccountAgents } from "../agents/account-agents.query.js";
+import { createAgentClaimer } from "../agents/claim-agent.js";
 import type { KnownAgents } from "../agents/known-agents.js";
-import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
-import type { AgentBook } from "./agent-book.js";
-import { createAgentClaim } from "./claim-agent.query.js";
-import { createUnsettledStore } from "./create-provisional-trace.query.js";
+import type { CreateTrace } from "../traces/create-trace.js";
+import type { TraceToCreate } from "../traces/trace-row.js";
+import { createProvisionalTraces } from "./create-provisional-trace.query.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
 import { isNewsTo } from "./root-span.js";
 import { isRoot, type TraceGroup } from "./trace-group.js";
 
 export interface EnsureTraceDeps {
   pool: pg.Pool;
-  createTrace(trace: TraceToCreate): Promise<CreateTraceResult>;
+  createTrace: CreateTrace;
   createGroupCommit: CreateGroupCommit;
   uuid(): string;
   findTraces: Batched<OtlpTracesToFind, FoundTrace[]>;
@@ -33,7 +34,7 @@ export interface Sender {
 export interface RequestState {
   readonly sender: Sender;
   /** The account's agents, where their number is limited. */
-  readonly agents: AgentBook | undefined;
+  readonly agents: AccountAgents | undefined;
   /** The month's count where it was read. */
   used: number | undefined;
   /** Whether the month is used up: nothing that is new has to be tried any more. */
@@ -59,8 +60,8 @@ export type EnsureTrace = (
  */
 export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
   const { findTraces } = deps;
-  const claim = createAgentClaim(deps, deps.knownAgents);
-  const creators = { ...deps, createUnsettled: createUnsettledStore(deps) };
+  const claim = createAgentClaimer(deps);
+  const creators = { ...deps, createProvisional: createProvisionalTraces(deps) };
   /** Traces that this process is creating, so that requests with spans of the same trace do not collide in the database. */
   const creating = new Map<string, Promise<unknown>>();
 
@@ -109,11 +110,11 @@ export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
 }
 
 interface Creators extends Pick<EnsureTraceDeps, "uuid" | "createTrace"> {
-  createUnsettled: ReturnType<typeof createUnsettledStore>;
+  createProvisional: ReturnType<typeof createProvisionalTraces>;
 }
 
 async function createTrace(
-  { uuid, createTrace: create, createUnsettled }: Creators,
+  { uuid, createTrace: create, createProvisional }: Creators,
   request: RequestState,
   { otelTraceId, decisive }: TraceGroup,
 ): Promise<EnsuredTrace> {
@@ -132,7 +133,7 @@ async function createTrace(
     idempotency: undefined,
     otlp: { traceId: otelTraceId, claimsAgent: standing === "open" },
   };
-  const created = agentId === undefined ? await createUnsettled(input) : { result: await create(input), agentId };
+  const created = agentId === undefined ? await createProvisional(input) : { result: await create(input), agentId };
   const { result } = created;
   if (result.outcome !== "created" && result.outcome !== "agent_limit" && result.outcome !== "trace_limit") {
     throw new Error(`a trace without an idempotency key came to ${result.outcome}`);

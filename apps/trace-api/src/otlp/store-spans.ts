@@ -1,19 +1,18 @@
 import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
-import { createKnownAgents } from "../agents/known-agents.js";
+import { AccountAgents } from "../agents/account-agents.query.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
-import { readUsage } from "../traces/create-trace.query.js";
+import { readUsedTraces } from "../usage/read-used-traces.query.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
-import { AgentBook } from "./agent-book.js";
 import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
 import { decisionOf, isNewsTo } from "./root-span.js";
 import { groupByTrace, inPortions, isRoot, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
 import { createTraceSettler } from "./update-trace.query.js";
 
-export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces" | "knownAgents"> {
+export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces"> {
   alerts: AlertQueue;
   capacity: TraceCapacity;
 }
@@ -46,9 +45,8 @@ const maxAttempts = 2;
  * repeated, so that a client that sends again what was cut off mends it.
  */
 export function createSpansStore(deps: StoreSpansDeps) {
-  const knownAgents = createKnownAgents();
   const findTraces = createTraceFinder(deps);
-  const ensureTrace = createTraceEnsurer({ ...deps, findTraces, knownAgents });
+  const ensureTrace = createTraceEnsurer({ ...deps, findTraces });
   const addGroup = createGroupAdder(deps);
   const settle = createTraceSettler(deps);
 
@@ -76,7 +74,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
   }
 
   /** Stores, one by one and roots first, those groups that decide about the account's agents, until there is no room for more. */
-  async function storeDeciding(request: RequestState, agents: AgentBook, work: readonly Work[], refused: Refused) {
+  async function storeDeciding(request: RequestState, agents: AccountAgents, work: readonly Work[], refused: Refused) {
     const isOfRoot = ({ group }: Work) => isRoot(group.decisive);
     const naming = work.filter(namesAgent);
     await agents.read(new Set(naming.map(({ group }) => group.decisive.agentId)));
@@ -107,13 +105,15 @@ export function createSpansStore(deps: StoreSpansDeps) {
     const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 };
     const { accountId, month, plan } = sender;
     const agents =
-      plan.agents === null ? undefined : new AgentBook(deps.pool, { accountId, maxAgents: plan.agents }, knownAgents);
+      plan.agents === null
+        ? undefined
+        : new AccountAgents(deps.pool, { accountId, maxAgents: plan.agents }, deps.knownAgents);
     const request: RequestState = { sender, agents, used: undefined, isMonthFull: false };
     const groups = groupByTrace(spans);
     for (let i = 0; i < groups.length; i += maxTracesToFind) {
       await storeGroups(request, groups.slice(i, i + maxTracesToFind), refused);
     }
-    if (refused.agent_limit > 0) request.used ??= await readUsage(deps.pool, { accountId, month });
+    if (refused.agent_limit > 0) request.used ??= await readUsedTraces(deps.pool, { accountId, month });
     return { refused, used: request.used };
   };
 }

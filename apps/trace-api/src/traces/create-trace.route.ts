@@ -5,11 +5,11 @@ import { z } from "zod";
 import { agentLimitReached, replayed, replayHeaders, traceLimitReached } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { agentLimitError, quotaHeaderNames, quotaHeaders, traceLimitError } from "../usage/trace-quota.js";
-import type { createTraceStore } from "./create-trace.query.js";
+import type { CreateTrace } from "./create-trace.js";
 import { newTraceSchema } from "./trace.schema.js";
 
 interface CreateTraceDeps {
-  createTrace: ReturnType<typeof createTraceStore>;
+  createTrace: CreateTrace;
   guardIdempotency: IdempotencyGuard;
   uuid(): string;
   now(): Date;

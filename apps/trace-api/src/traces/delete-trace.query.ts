@@ -3,11 +3,12 @@ import type { CreateGroupCommit } from "@waymark/database";
 import { idBeforeAll } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { oneAtATime } from "../batching/one-at-a-time.js";
 
 /** Spans that one statement deletes: a few tens of milliseconds, whatever the trace has. */
 const maxSpansPerStatement = 5_000;
 /** Statements in flight, one of each account, so that deleting leaves connections to others. */
-const lanes = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
+const oneDeletion = { ...oneAtATime, maxWaitingRows: 200 } as const;
 
 /**
  * Removes a trace with its contexts and pending alerts, all or nothing; its spans are not found from then on. An
@@ -81,7 +82,7 @@ export function createTraceDeleter(
           return rowCount === 1;
         }),
       ),
-    ...lanes,
+    ...oneDeletion,
   });
   const deleteSpans = createGroupCommit<SpansToDelete, string | null>({
     name: "delete-spans",
@@ -97,7 +98,7 @@ export function createTraceDeleter(
           return rows[0]?.last ?? null;
         }),
       ),
-    ...lanes,
+    ...oneDeletion,
   });
   return async (accountId: string, traceId: string): Promise<boolean> => {
     const isDeleted = await deleteTrace({ accountId, traceId });

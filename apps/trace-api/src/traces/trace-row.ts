@@ -4,7 +4,7 @@ import type { Plan } from "@waymark/plan";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import type { NewTrace } from "./trace.schema.js";
 
-/** A trace to be stored, and the limits that hold for it. */
+/** A trace to store, and the limits that apply to it. */
 export interface TraceToCreate {
   accountId: string;
   traceId: string;
@@ -16,46 +16,49 @@ export interface TraceToCreate {
   otlp?: OtlpOrigin;
 }
 
-/** Where a trace comes from OpenTelemetry. A second trace with the same id violates `trace_otel_trace_id_key`. */
+/** The OpenTelemetry origin of a trace. A second trace with its id violates `trace_otel_trace_id_key`. */
 export interface OtlpOrigin {
   /** In hexadecimal. */
   traceId: string;
-  /** Whether the agent is to be stored and counted. Otherwise it is stored already, or a name only until it is settled. */
+  /** Whether the trace stores and counts its agent. Otherwise the account has the agent, or it is provisional. */
   claimsAgent: boolean;
 }
 
-/** Its outcome; `used` is the month's count after it, `traceId` of a replay the id of the first request. */
+/** `used` is the month's count after the trace. A replay has the `traceId` of the first request. */
 export type CreateTraceResult =
   | { outcome: "created" | "replayed"; traceId: string; used: number }
   | { outcome: "agent_limit"; used: number }
   | { outcome: "trace_limit"; used: number }
   | KeyRefusal;
 
-/** A statement's result for a trace; undefined where the account has room left but not for all its traces there. */
+/** The result of one trace of a statement; undefined where some, but not all of the account's traces fit its month. */
 export type InsertResult = CreateTraceResult | typeof rowIsLocked | undefined;
 
 /** A trace whose agent the plan allows. */
 export interface TraceRow extends TraceToCreate {
-  /** Whether the agent is stored already; otherwise it is stored with the trace. */
+  /** Whether the agent is stored already; otherwise the statement stores it with the trace. */
   isAgentKnown: boolean;
 }
 
-/** Locks the rows of the month ($1) that the accounts ($2) have, as `locked`; each a probe of `trace_usage_pkey`. */
-export function lockedUsageSql(wait: "" | "SKIP LOCKED"): string {
+/** Whether a statement waits for locked rows of `trace_usage` or leaves their accounts alone. */
+export type OnLock = "wait" | "skip";
+
+/** A CTE `locked`: the month's ($1) rows of the accounts ($2), locked in the order of accounts. Probes `trace_usage_pkey`. */
+export function lockedUsageSql(onLock: OnLock): string {
   return `locked AS MATERIALIZED (
     SELECT u.account_id FROM trace_usage u WHERE u.account_id = ANY($2::uuid[]) AND u.month = $1
-    ORDER BY u.account_id FOR NO KEY UPDATE ${wait}
+    ORDER BY u.account_id FOR NO KEY UPDATE ${onLock === "skip" ? "SKIP LOCKED" : ""}
   )`;
 }
 
-/** Whether this transaction has the lock on an account's month, or there is no row yet that anybody could lock. */
+/** Whether this transaction has locked the account's month, or the month has no row yet. */
 export function hasUsageLockSql(account: string): string {
   return `(EXISTS (SELECT FROM locked WHERE locked.account_id = ${account})
       OR NOT EXISTS (SELECT FROM trace_usage o WHERE o.account_id = ${account} AND o.month = $1))`;
 }
 
 /**
- * Why an account's traces were not stored.
+ * Says why a statement did not store an account's traces.
  * @param seen the month's count in the statement's snapshot; it only rises
  */
 export function refusalOf(seen: number | null, hasLock: boolean, limit: number): InsertResult {

@@ -1,23 +1,23 @@
 import type pg from "pg";
-import type { KnownAgents } from "../agents/known-agents.js";
+import type { KnownAgents } from "./known-agents.js";
 
 /**
- * Which of the given agents an account has, the first of all, and how many, $3 at most; without a provisional one. Probes of
- * `agent_pkey` and the beginning of the account's range.
+ * Reads which of the given agents an account has, its first agent, and the number of its agents up to $3. Provisional
+ * agents do not count. Probes of `agent_pkey` and the start of the account's range.
  */
 const readAgentsSql = `
   SELECT ARRAY(SELECT id FROM agent WHERE account_id = $1 AND id = ANY ($2::text[]) AND NOT is_provisional) AS known,
     (SELECT id FROM agent WHERE account_id = $1 AND NOT is_provisional ORDER BY id LIMIT 1) AS first,
     (SELECT count(*)::int FROM (SELECT FROM agent WHERE account_id = $1 AND NOT is_provisional LIMIT $3) a) AS agents`;
 
-/** How an agent stands with an account: it has it, has no room for it, or may claim it. */
+/** The account has the agent, may not have it, or may claim it. */
 export type Standing = "known" | "refused" | "open";
 
 /**
- * What a request knows of the agents of an account whose number of agents is limited, so that it asks for all that it
- * names at once. Agents that count are never deleted: what is known stays true.
+ * The agents of an account with a limit of agents, as one request knows them: it reads all agents that it names in one
+ * query. Agents that count are never deleted, so what is known stays true.
  */
-export class AgentBook {
+export class AccountAgents {
   private readonly known = new Set<string>();
   private isFull = false;
   private first: string | undefined;
@@ -25,10 +25,10 @@ export class AgentBook {
   constructor(
     private readonly pool: pg.Pool,
     private readonly account: { accountId: string; maxAgents: number },
-    private readonly remembered: KnownAgents,
+    private readonly knownAgents: KnownAgents,
   ) {}
 
-  /** Asks for those that are not known yet. */
+  /** Reads the agents that are not known yet. */
   async read(names: ReadonlySet<string>): Promise<void> {
     const { accountId, maxAgents } = this.account;
     const unknown = [...names].filter((name) => this.standingOf(name) !== "known");
@@ -45,24 +45,24 @@ export class AgentBook {
   }
 
   standingOf(name: string): Standing {
-    if (this.known.has(name) || this.remembered.has(this.account.accountId, name)) return "known";
+    if (this.known.has(name) || this.knownAgents.has(this.account.accountId, name)) return "known";
     return this.isFull ? "refused" : "open";
   }
 
-  /** The agent that a trace counts for until its root comes: its own if the account has that, else another of the account. */
+  /** The agent of a trace without a root span: its own where the account has that, else another of the account. */
   standInFor(name: string): string | undefined {
     return this.standingOf(name) === "known" ? name : this.first;
   }
 
-  /** Notes that an agent is the account's. */
+  /** Notes an agent that the account has. */
   add(name: string): void {
     this.known.add(name);
-    this.remembered.add(this.account.accountId, name);
+    this.knownAgents.add(this.account.accountId, name);
     this.first ??= name;
     this.isFull ||= this.known.size >= this.account.maxAgents;
   }
 
-  /** Notes that the account has no room for another agent. */
+  /** Notes that the account may have no further agent. */
   close(): void {
     this.isFull = true;
   }

@@ -1,15 +1,22 @@
 import { binaryArray } from "@waymark/database";
 import type pg from "pg";
 import { keyStateSql } from "../idempotency/key-state.js";
-import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type TraceRow } from "./trace-row.js";
+import {
+  hasUsageLockSql,
+  type InsertResult,
+  lockedUsageSql,
+  type OnLock,
+  refusalOf,
+  type TraceRow,
+} from "./trace-row.js";
 
 /**
- * What `insertTracesSql` does, for traces with idempotency keys: only those whose key is new are counted and stored, each
- * with its key and in the same transaction, so that a key is known exactly when its trace is. Where the account was
- * refused nothing of it is stored, and its keys stay free. One probe of `idempotency_key_pkey` for a trace beside those.
+ * Does the same as `insertTracesSql` for traces with idempotency keys. Only traces with a new key count and are stored,
+ * each with its key in one transaction, so that the key is stored exactly when its trace is. Where an account is refused,
+ * its keys stay free. One further probe of `idempotency_key_pkey` per trace.
  */
-const insertIdempotentTracesSql = (wait: "" | "SKIP LOCKED") => `
-  WITH ${lockedUsageSql(wait)}, asked AS MATERIALIZED (
+const insertIdempotentTracesSql = (onLock: OnLock) => `
+  WITH ${lockedUsageSql(onLock)}, asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state
     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
       $10::json[], $11::text[], $12::bytea[]) WITH ORDINALITY
@@ -40,8 +47,10 @@ const insertIdempotentTracesSql = (wait: "" | "SKIP LOCKED") => `
   ) END AS seen, EXISTS (SELECT FROM locked WHERE locked.account_id = asked.account_id) AS has_lock
   FROM asked LEFT JOIN quota USING (account_id) ORDER BY place`;
 
-const insertUnlocked = { name: "insert-idempotent-traces", text: insertIdempotentTracesSql("SKIP LOCKED") };
-const insertLocked = { name: "insert-locked-idempotent-traces", text: insertIdempotentTracesSql("") };
+const statements = {
+  skip: { name: "insert-idempotent-traces", text: insertIdempotentTracesSql("skip") },
+  wait: { name: "insert-locked-idempotent-traces", text: insertIdempotentTracesSql("wait") },
+} as const;
 
 interface Answer {
   state: "new" | "replayed" | "key_reused" | "key_in_use";
@@ -51,18 +60,15 @@ interface Answer {
   has_lock: boolean;
 }
 
-/**
- * Stores traces with idempotency keys of one month and limit in one transaction; no key may come twice.
- * @param wait whether the rows of the month that another transaction has are waited for
- */
+/** Stores traces of one month and limit in one transaction. All have idempotency keys, and no key comes twice. */
 export async function insertIdempotentTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],
-  wait: "" | "SKIP LOCKED",
+  onLock: OnLock,
 ): Promise<InsertResult[]> {
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const { rows: answers } = await db.query<Answer>({
-    ...(wait ? insertUnlocked : insertLocked),
+    ...statements[onLock],
     values: [
       month,
       rows.map(({ accountId }) => accountId),

@@ -1,0 +1,97 @@
+import { withTransaction } from "@waymark/database";
+import type pg from "pg";
+
+/** Serializes the claims of one account until commit, so that its agent limit is exact. One probe of `account_pkey`. */
+const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
+
+/**
+ * Reads whether the account has the agent, how many agents it has, and whether it also has a provisional one, which is
+ * neither. Reads the account's range of `agent_pkey`. The plan bounds that range: only accounts with a limit need this.
+ */
+const findAgentSql = `
+  SELECT COALESCE(bool_or(id = $2 AND NOT is_provisional), false) AS "isKnown",
+    count(*) FILTER (WHERE NOT is_provisional)::int AS agents,
+    COALESCE(bool_or(is_provisional), false) AS "hasProvisional"
+  FROM agent WHERE account_id = $1`;
+
+/** Stores an agent or settles a provisional one of that name. One probe of `agent_pkey`. */
+const insertAgentSql = `
+  INSERT INTO agent AS a (account_id, id) VALUES ($1, $2)
+  ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE a.is_provisional`;
+
+/**
+ * Stores an agent and replaces the account's provisional agent by it. The traces of a provisional agent have no root span
+ * yet; they become the new agent's. Runs under the lock of `lockAgentsSql`, and once in the life of an account with a
+ * limit. A probe of `agent_pkey`, its range of the account, and the account's range of `trace_pkey`.
+ */
+const settleAgentSql = `
+  WITH settled AS (
+    INSERT INTO agent (account_id, id) VALUES ($1, $2)
+    ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false
+  ), replaced AS (
+    DELETE FROM agent WHERE account_id = $1 AND is_provisional AND id <> $2 RETURNING id
+  )
+  UPDATE trace t SET agent_id = $2 FROM replaced WHERE t.account_id = $1 AND t.agent_id = replaced.id`;
+
+/** An agent that an account with a limit of agents wants to use. */
+export interface AgentClaim {
+  accountId: string;
+  agentId: string;
+  maxAgents: number;
+}
+
+interface FoundAgent {
+  isKnown: boolean;
+  agents: number;
+  hasProvisional: boolean;
+}
+
+/** Reads how an agent stands with its account. */
+export async function findAgent(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, agentId }: Omit<AgentClaim, "maxAgents">,
+): Promise<FoundAgent> {
+  const { rows } = await db.query<FoundAgent>({ name: "find-agent", text: findAgentSql, values: [accountId, agentId] });
+  return rows[0] ?? { isKnown: false, agents: 0, hasProvisional: false };
+}
+
+/** Runs work in a transaction that no claim of the account's agents can overlap. */
+export function withAgentLock<Result>(
+  pool: pg.Pool,
+  accountId: string,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withTransaction(pool, async (client) => {
+    await client.query(lockAgentsSql, [accountId]);
+    return work(client);
+  });
+}
+
+/**
+ * Decides in one transaction whether the plan allows the agent, and uses it. The limit is exact: one claim of an account
+ * runs at a time.
+ * @param use stores what needs the agent. Unless the agent `isKnown` it stores the agent as well, by {@link settleAgent}
+ * where the account `hasProvisional` ones
+ * @param refuse makes the result where the account has no capacity for a new agent
+ */
+export function claimAgent<Result>(
+  pool: pg.Pool,
+  claim: AgentClaim,
+  use: (client: pg.PoolClient, found: FoundAgent) => Promise<Result>,
+  refuse: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withAgentLock(pool, claim.accountId, async (client) => {
+    const found = await findAgent(client, claim);
+    return !found.isKnown && found.agents >= claim.maxAgents ? refuse(client) : use(client, found);
+  });
+}
+
+/** Stores an agent in place of the account's provisional one. */
+export async function settleAgent(client: pg.PoolClient, accountId: string, agentId: string): Promise<void> {
+  await client.query(settleAgentSql, [accountId, agentId]);
+}
+
+/** Stores an agent of an account without a limit. */
+export async function insertAgent(pool: pg.Pool, accountId: string, agentId: string): Promise<void> {
+  await pool.query(insertAgentSql, [accountId, agentId]);
+}
