@@ -4,41 +4,40 @@ import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import type { Shares } from "../limits/shares.js";
 import type { Turn } from "../limits/turns.js";
+import { discards } from "./discards.js";
 
-/** The cost of a piece of a body beside its bytes; most of the cost of a body that comes byte by byte. */
-const bytesPerPiece = 256;
+/** Memory of a chunk beside its bytes, and most of the memory of a body that arrives byte by byte. */
+const bytesPerChunk = 256;
 
-/** How bodies are inflated, and what the decoder's window may take beside what comes out. */
+/** Decoders by `Content-Encoding`, with the memory of their windows beside the inflated bytes. */
 const decoders: Readonly<Record<string, { create(): Duplex; windowBytes: number }>> = {
   gzip: { create: createGunzip, windowBytes: 65_536 },
   deflate: { create: createInflate, windowBytes: 65_536 },
-  // A window of up to 16 MiB (RFC 7932, section 9.1), which fills as the body does.
+  // The window of up to 16 MiB (RFC 7932, section 9.1) fills as the body does.
   br: { create: createBrotliDecompress, windowBytes: 8 * 1_048_576 },
 };
 
-/** Reads a request's body. */
 export type ReadBytes = (request: Request, response: Response) => Promise<Buffer>;
 
-/** A body of this size and more waits for its turn: parsing it takes longer than several small requests. */
+/** Bodies of this size and more wait for a turn: parsing one takes longer than several small requests. */
 const minTurnBytes = 16_384;
 
-/** Whose bodies count against which budget. */
+/** Bounds the bytes of bodies while they arrive and until their requests are answered. */
 export interface BodyBudget {
   shares: Shares;
-  /** Gives out turns to parse large bodies. */
   turn: Turn;
   ownerOf(response: Response): string;
 }
 
 /**
- * Reads bodies up to a size, inflating gzip, deflate and Brotli; the limit holds for what comes out. With a budget, a body
- * counts as it arrives, and until its request is answered; one that arrives in a single piece is not worth counting. A
- * large one is given when it is its owner's turn, and is to be parsed at once.
+ * Makes a reader of bodies that inflates gzip, deflate and Brotli. A budget counts a body unless it arrives in one chunk.
+ * The reader returns a large body when its owner has a turn; the caller should parse it at once.
+ * @param limitBytes of the inflated body
  * @returns a function that throws AppError 413, 415 for another encoding, 400 with `fields.body`, or the budget's refusal
  */
 export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
   const read: ReadBytes = (request, response) => {
-    // Where the client left while its key was looked up, no event tells of it any more.
+    // A client that left while its key was looked up causes no further event.
     if (response.closed) return Promise.reject(cutOff());
     const held = budget ? new HeldBytes(budget, response) : undefined;
     const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
@@ -56,14 +55,14 @@ export function createBytesReader(limitBytes: number, budget?: BodyBudget): Read
   };
 }
 
-/** A body whose client leaves meanwhile is let go: nothing counts it any more, and nobody takes the answer. */
+/** Drops the body of a client that leaves meanwhile: the budget no longer counts it, and nobody reads the answer. */
 async function waitForTurn({ turn, ownerOf }: BodyBudget, response: Response): Promise<void> {
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   if (!response.closed) await Promise.race([turn(ownerOf(response)), closed]);
   if (response.closed) throw cutOff();
 }
 
-/** One request's part of a budget; the response's close gives it back. */
+/** One request's share of a budget, returned when the response closes. */
 class HeldBytes {
   private bytes = 0;
   private isReleased = false;
@@ -73,7 +72,7 @@ class HeldBytes {
     private readonly response: Response,
   ) {}
 
-  /** Takes more, or gives the refusal. */
+  /** Takes bytes; returns the refusal if there is one. */
   add(bytes: number): AppError | undefined {
     const { shares, ownerOf } = this.budget;
     const owner = ownerOf(this.response);
@@ -90,9 +89,9 @@ class HeldBytes {
   }
 }
 
-/** Collects pieces up to a size; of a body that is refused it keeps none. */
-class Pieces {
-  private pieces: Buffer[] = [];
+/** Collects chunks up to a size, and drops them when the body is refused. */
+class Chunks {
+  private chunks: Buffer[] = [];
   private length = 0;
 
   constructor(
@@ -100,22 +99,22 @@ class Pieces {
     private readonly held: HeldBytes | undefined,
   ) {}
 
-  /** Takes a piece, or gives the refusal; then the pieces before are let go, since the request may still arrive for long. */
-  add(piece: Buffer, isWhole: boolean): AppError | undefined {
-    this.length += piece.length;
-    const refusal = this.length > this.limitBytes ? tooLarge(this.limitBytes) : this.hold(piece, isWhole);
-    if (refusal) this.pieces.length = 0;
-    else this.pieces.push(piece);
+  /** Adds a chunk. Returns the refusal if there is one, and drops the chunks: the body may still arrive for long. */
+  add(chunk: Buffer, isWhole: boolean): AppError | undefined {
+    this.length += chunk.length;
+    const refusal = this.length > this.limitBytes ? tooLarge(this.limitBytes) : this.hold(chunk, isWhole);
+    if (refusal) this.chunks.length = 0;
+    else this.chunks.push(chunk);
     return refusal;
   }
 
-  private hold(piece: Buffer, isWhole: boolean): AppError | undefined {
-    return isWhole ? undefined : this.held?.add(piece.length + bytesPerPiece);
+  private hold(chunk: Buffer, isWhole: boolean): AppError | undefined {
+    return isWhole ? undefined : this.held?.add(chunk.length + bytesPerChunk);
   }
 
   join(): Buffer {
-    const [first] = this.pieces;
-    return this.pieces.length === 1 && first ? first : Buffer.concat(this.pieces, this.length);
+    const [first] = this.chunks;
+    return this.chunks.length === 1 && first ? first : Buffer.concat(this.chunks, this.length);
   }
 }
 
@@ -123,55 +122,10 @@ function tooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", { details: { limit_bytes: limitBytes } });
 }
 
-/** How long one refused body is read before the next has its turn. */
-const discardMs = 100;
-
-/**
- * Refused bodies that still arrive. They are read and thrown away, so that a client that sends on gets to read the answer; one
- * at a time, since reading many at once keeps the event loop from everybody else. The server's time for a request ends those
- * that take too long.
- */
-class Discards {
-  private readonly waiting: Request[] = [];
-  private isReading = false;
-
-  add(request: Request): void {
-    request.removeAllListeners("data").pause();
-    this.waiting.push(request);
-    this.next();
-  }
-
-  private next(): void {
-    if (this.isReading) return;
-    const request = this.waiting.shift();
-    if (!request) return;
-    this.isReading = true;
-    // A request that is answered already hears nothing of its connection's end.
-    const { socket } = request;
-    const goOn = () => {
-      clearTimeout(timer);
-      request.off("end", goOn).off("close", goOn);
-      socket.off("close", goOn);
-      this.isReading = false;
-      setImmediate(() => this.next());
-    };
-    const timer = setTimeout(() => {
-      request.pause();
-      this.waiting.push(request);
-      goOn();
-    }, discardMs);
-    socket.once("close", goOn);
-    if (request.destroyed || request.readableEnded || socket.destroyed) goOn();
-    else request.once("end", goOn).once("close", goOn).resume();
-  }
-}
-
-const discards = new Discards();
-
-/** Reads a body that is not encoded, as nearly all are. */
+/** Reads a body without an encoding, the usual case. */
 function readPlain(request: Request, limitBytes: number, held: HeldBytes | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const pieces = new Pieces(limitBytes, held);
+    const chunks = new Chunks(limitBytes, held);
     const declared = Number(request.headers["content-length"] ?? Number.NaN);
     const refuse = (error: AppError) => {
       discards.add(request);
@@ -181,11 +135,11 @@ function readPlain(request: Request, limitBytes: number, held: HeldBytes | undef
       refuse(tooLarge(limitBytes));
       return;
     }
-    request.on("data", (piece: Buffer) => {
-      const refusal = pieces.add(piece, piece.length === declared);
+    request.on("data", (chunk: Buffer) => {
+      const refusal = chunks.add(chunk, chunk.length === declared);
       if (refusal) refuse(refusal);
     });
-    request.once("end", () => resolve(pieces.join()));
+    request.once("end", () => resolve(chunks.join()));
     request.once("error", (error) => reject(cutOff(error)));
   });
 }
@@ -194,7 +148,7 @@ function cutOff(cause?: unknown): AppError {
   return validationError({ body: "The body was cut off" }, cause);
 }
 
-/** Inflates a body; no more of it is read than the decoder takes. */
+/** Inflates a body, and reads it no faster than the decoder does. */
 function readEncoded(
   request: Request,
   limitBytes: number,
@@ -202,7 +156,7 @@ function readEncoded(
   held: HeldBytes | undefined,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const pieces = new Pieces(limitBytes, held);
+    const chunks = new Chunks(limitBytes, held);
     const decoder = create();
     const refuse = (error: AppError) => {
       request.unpipe(decoder);
@@ -215,11 +169,11 @@ function readEncoded(
       refuse(refusal);
       return;
     }
-    decoder.on("data", (piece: Buffer) => {
-      const refusal = pieces.add(piece, false);
+    decoder.on("data", (chunk: Buffer) => {
+      const refusal = chunks.add(chunk, false);
       if (refusal) refuse(refusal);
     });
-    decoder.once("end", () => resolve(pieces.join()));
+    decoder.once("end", () => resolve(chunks.join()));
     decoder.once("error", (error) => refuse(unreadable(error)));
     request.once("error", (error) => refuse(unreadable(error)));
     request.pipe(decoder);

@@ -4,29 +4,27 @@ import type { Request, Response } from "express";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 import { unsupportedMediaType } from "./media-type.js";
 
-/** How deeply arrays and objects may nest in a body, the body's own braces included (design, "Common to both services"). */
+/** How deeply arrays and objects may nest, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
 
-/** Elements of a list at most whose opaque members are kept: a body of millions, which no schema takes, must cost no more. */
+/** Lists with more elements keep no opaque members: no schema allows them, and a list of millions must cost no more. */
 const maxOpaqueElements = 10_000;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A body as it was read: an object whose opaque members are {@link JsonText}. */
+/** A parsed body whose opaque members are {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
 
-/** What of a body is kept as the text it came in; see {@link JsonText}. */
+/** The members of a body that stay JSON text; see {@link JsonText}. */
 export interface OpaqueMembers {
-  /** Members of the body. */
   opaqueKeys?: readonly string[];
-  /** Of members of the body that are lists, of up to 10,000 elements: the members of each element. */
+  /** By the key of a list, with at most 10,000 elements: keys of each element. */
   opaqueElementKeys?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface BodyReaderOptions {
-  /** Whatever the content type says counts as JSON: browsers send it as `text/plain`, which needs no preflight. */
+  /** Reads any content type as JSON: browsers send `text/plain`, since it needs no preflight. */
   isAnyTypeJson?: boolean;
-  /** What bodies count against while they arrive and until they are answered. */
   budget?: BodyBudget;
 }
 
@@ -59,8 +57,8 @@ export function createBodyReader(
 }
 
 /**
- * The value of a JSON body, for routes that read their body themselves.
- * @param maxDepth how deeply arrays and objects may nest
+ * Parses a JSON body, for routes that decode their body.
+ * @param maxDepth of arrays and objects in each other
  * @throws AppError 400 with `fields.body`
  */
 export function parseJsonBody(bytes: Buffer, maxDepth: number): unknown {
@@ -99,7 +97,7 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: Opaque
   return body;
 }
 
-/** Puts the texts of members in place of their values, but for null. */
+/** Replaces the values of members by their texts, except null. */
 function keepTexts(object: JsonBody, members: JsonMembers): void {
   for (const [key, text] of members) if (isPresent(object, key)) object[key] = new JsonText(text);
 }
@@ -122,7 +120,7 @@ function parse(text: string, maxDepth: number): unknown {
   }
 }
 
-/** V8's message without the excerpt of the body, which may be long. */
+/** V8's message without its excerpt of the body, since that may be long. */
 function describeJsonError(message: string): string {
   const position = /position (\d+)/.exec(message)?.[1];
   if (position !== undefined) return `it breaks off or goes wrong at character ${position}`;

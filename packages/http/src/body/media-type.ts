@@ -16,7 +16,6 @@ export function requireMediaType(request: Request, allowed: readonly string[]): 
   return mediaType;
 }
 
-/** The 415 that names the allowed media types. */
 export function unsupportedMediaType(allowed: readonly string[]): AppError {
   return new AppError("unsupported_media_type", { details: { allowed }, headers: { Accept: allowed.join(", ") } });
 }

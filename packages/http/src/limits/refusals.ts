@@ -1,23 +1,23 @@
 import { AppError } from "@waymark/errors";
 import { Counter, type Registry } from "prom-client";
 
-/** Seconds after which a refused client may try again, where the limit does not know better. */
+/** Seconds before a refused client may try again, unless the limit knows better. */
 const retryAfterSeconds = 1;
 
-/** Refuses what goes above a limit, and counts it in `waymark_refused_total`. */
+/** Makes the errors of limits, and counts them in `waymark_refused_total`. */
 export interface Refusals {
   /**
-   * 429: one account, key or client has reached its own share; nobody else notices.
-   * @param limit names the limit in the metric and in the table of limits, such as `waiting_bytes`
-   * @param reason a sentence for the client that names the limit and its size
+   * 429: one account, key or client has reached its own share; others go on.
+   * @param limit the name in the metric and in the table of limits, such as `waiting_bytes`
+   * @param reason a sentence for the client with the limit and its size
    */
   account(limit: string, reason: string, retryAfter?: number): AppError;
   /**
-   * 429: one key or client sends more requests than it may in a second.
-   * @param what names the limit in the metric, with a sentence for the client, where it is not that of a key's requests
+   * 429: one key or client sends too many requests a second.
+   * @param what the name in the metric and a sentence for the client; the limit of a key's requests if omitted
    */
   rate(limit: number, retryAfter: number, what?: { name: string; reason: string }): AppError;
-  /** 503: all clients together have reached what this instance holds. */
+  /** 503: all clients together have reached a limit of this instance. */
   service(limit: string, reason: string, retryAfter?: number): AppError;
 }
 
@@ -27,7 +27,7 @@ const metric = {
   labelNames: ["limit", "scope"],
 } as const;
 
-/** Makes refusals that count in the registry; called again, it counts on in the same metric. */
+/** Makes refusals on a registry. Further calls with the same registry use the same metric. */
 export function createRefusals(registry: Registry): Refusals {
   const existing = registry.getSingleMetric(metric.name) as Counter<"limit" | "scope"> | undefined;
   const counter = existing ?? new Counter({ ...metric, registers: [registry] });

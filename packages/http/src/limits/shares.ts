@@ -1,26 +1,23 @@
 import type { AppError } from "@waymark/errors";
 import type { Refusals } from "./refusals.js";
 
-/** How much of one thing may be held, such as bytes of bodies. */
+/** Limits of one resource, such as bytes of bodies. */
 export interface ShareLimits {
-  /** Names the limit in metrics. */
   name: string;
-  /** Of all accounts together. */
   total: number;
-  /** Of one account. */
   perAccount: number;
-  /** The sentence for who is refused; `most` is one of the two limits. */
+  /** The sentence for a refused client; `most` is one of the two limits. */
   reason(most: number): string;
 }
 
-/** Counts what accounts hold, and refuses what goes above one's share or above what all may hold. */
+/** Counts what accounts hold, and refuses more than an account's or all accounts' limit. */
 export interface Shares {
-  /** Takes an amount; gives the refusal where it is not to be had, and then takes nothing. */
+  /** Takes an amount, or takes nothing and returns the refusal. */
   take(accountId: string, amount: number): AppError | undefined;
   give(accountId: string, amount: number): void;
 }
 
-/** Makes shares of which nothing is taken. Memory is that of the accounts that hold something. */
+/** Makes shares. Memory grows only with accounts that hold something. */
 export function createShares({ name, total, perAccount, reason }: ShareLimits, refusals: Refusals): Shares {
   const held = new Map<string, number>();
   let heldByAll = 0;

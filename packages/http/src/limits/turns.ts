@@ -1,16 +1,16 @@
-/** Waits until it is the owner's turn. */
+/** Resolves when the owner has a turn. */
 export type Turn = (owner: string) => Promise<void>;
 
 /**
- * Gives turns to work that keeps the event loop busy, such as parsing a large body: one for each round of the loop, so that
- * small requests come in between, and owners one after the other. Whoever waits is a request in hand, so that few do.
+ * Gives turns to work that blocks the event loop, such as parsing a large body: one turn in each round of the loop, so that
+ * small requests run in between, and to owners in rotation. The number of requests in progress bounds the queue.
  */
 export function createTurns(): Turn {
   const waiting = new Map<string, (() => void)[]>();
   const next = () => {
     for (const [owner, others] of waiting) {
       const [go, ...rest] = others;
-      // Its next work comes after that of all other owners.
+      // The owner's next turn comes after those of all other owners.
       waiting.delete(owner);
       if (rest.length > 0) waiting.set(owner, rest);
       if (waiting.size > 0) setImmediate(next);

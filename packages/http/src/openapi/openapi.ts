@@ -7,11 +7,10 @@ import type { OpenApiParameter } from "./openapi-parameter.js";
 export interface ApiDescription {
   title: string;
   version: string;
-  /** Markdown. */
   description: string;
   /** Where the routes are mounted, such as `/api/v1`. */
   basePath: string;
-  /** What a key of this service looks like, such as `wmk_trace_…`; absent where it needs none. */
+  /** The shape of the service's keys, such as `wmk_trace_…`; absent where it needs none. */
   keyForm?: string;
   routes: readonly Route[];
   /** Answers that a route need not list, by status, such as the 401 of all routes. */
@@ -27,7 +26,7 @@ export interface OpenApiOperation {
   operationId: string;
   summary: string;
   description?: string;
-  /** Empty where the operation needs no key, though the service's others do. */
+  /** Empty where this operation needs no key, unlike the service's others. */
   security?: [];
   parameters: OpenApiParameter[];
   requestBody?: { required: true; content: Record<string, OpenApiMedia> };
@@ -40,13 +39,12 @@ export interface OpenApiOperation {
 export interface OpenApiDocument {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
-  /** Absent where the service needs no key. */
   security?: Record<string, string[]>[];
   components?: { securitySchemes?: Record<string, unknown>; schemas?: NamedSchemas };
   paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
-/** The OpenAPI 3.1 document of a service, made from the schemas that check its requests. */
+/** Makes a service's OpenAPI 3.1 document from the schemas that check its requests. */
 export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
   const schemas: NamedSchemas = {};
@@ -176,13 +174,13 @@ const storeChecks: JsonSchema = { type: "object", additionalProperties: { enum: 
 
 const ready: OpenApiOperation = {
   operationId: "ready",
-  summary: "Whether the service can do its work; needs no key",
+  summary: "Whether the service is ready; needs no key",
   description:
-    "Asks each store, for two seconds at most. A store that the service can do without is named and no reason for 503.",
+    "Checks each store for at most two seconds. A failed store that the service can do without is named, but the answer stays 200.",
   parameters: [],
   responses: {
     200: {
-      description: "The stores that it needs answer",
+      description: "All required stores answer",
       content: {
         "application/json": {
           schema: {
@@ -195,7 +193,7 @@ const ready: OpenApiOperation = {
       },
     },
     503: {
-      description: "A store that it needs does not answer",
+      description: "A required store does not answer",
       content: {
         "application/json": {
           schema: {

@@ -3,13 +3,12 @@ import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
 import { htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./html-page.js";
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The answer at an address of the dashboard until there is one. */
+/** A page at an address of the dashboard, for installations without one. */
 interface Placeholder {
   title: string;
   message: string;
-  /** Commands or requests that do the same. */
   instead: readonly string[];
 }
 
@@ -17,14 +16,14 @@ const noDashboard = "The dashboard is not part of this installation yet.";
 
 const billing: Placeholder = {
   title: "Plan and keys",
-  message: `${noDashboard} Whoever runs it changes an account's plan and makes its keys on the command line.`,
+  message: `${noDashboard} Its operator changes an account's plan and creates keys on the command line.`,
   instead: [
     "waymark account plan ACCOUNT_ID --plan pro",
     "waymark key create --account ACCOUNT_ID --service analytics --name NAME",
   ],
 };
 
-/** @param id a UUID: nothing else of what a client sends may appear in a page */
+/** @param id a UUID: the page may show no other text from a client */
 function tracePlaceholder(id: string): Placeholder {
   return {
     title: "A trace",
@@ -34,8 +33,8 @@ function tracePlaceholder(id: string): Placeholder {
 }
 
 /**
- * Answers the two addresses of the dashboard that the contracts and failure mails name, `/dashboard/billing` and
- * `/dashboard/traces/:id`: what to do as long as there is no dashboard. They are public, and look nothing up.
+ * Answers `/dashboard/billing` and `/dashboard/traces/:id`, the dashboard addresses in the contracts and alert mails, with
+ * the equivalent commands as long as there is no dashboard. The pages are public and look nothing up.
  */
 export function dashboardPlaceholders(): Router {
   const router = Router();
@@ -52,7 +51,7 @@ export function dashboardPlaceholders(): Router {
       .all(refuseMethod(["GET", "HEAD"], path));
   };
   at("/dashboard/billing", () => billing);
-  at("/dashboard/traces/:id", (id) => (uuidForm.test(id) ? tracePlaceholder(id.toLowerCase()) : undefined));
+  at("/dashboard/traces/:id", (id) => (uuidPattern.test(id) ? tracePlaceholder(id.toLowerCase()) : undefined));
   return router;
 }
 

@@ -2,12 +2,12 @@ import type { OpenApiDocument, OpenApiOperation } from "../openapi/openapi.js";
 import { type JsonSchema, type NamedSchemas, resolveSchema } from "../schema/json-schema.js";
 import { escapeHtml, htmlPage, inline } from "./html-page.js";
 
-/** Where the page sends a reader's first request: the address that the page itself was read at. */
+/** The service's address in examples: the one the reader used for the page. */
 interface PageAddress {
   origin: string;
 }
 
-/** A page that a person can read, made from the OpenAPI document alone; it needs no script and loads nothing. */
+/** Renders an OpenAPI document as a page without scripts or external resources. */
 export function docsPage(document: OpenApiDocument, address: PageAddress): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -22,7 +22,7 @@ export function docsPage(document: OpenApiDocument, address: PageAddress): strin
   return htmlPage(
     document.info.title,
     `${prose(document.info.description)}
-<p>The same in a form for tools: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p>For tools: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <nav>${links.join("")}</nav>
 ${sections.join("\n")}`,
   );
@@ -79,7 +79,7 @@ function parameterRow(parameter: OpenApiOperation["parameters"][number]): Row {
   return [parameter.name, typeName(parameter.schema), need, parameter.description ?? ""];
 }
 
-/** The fields of an object, and below a list of objects those of its elements, as `spans[].name`. */
+/** The fields of an object, with those of list elements as `spans[].name`. */
 function fieldRows(given: JsonSchema, schemas: NamedSchemas, prefix = ""): Row[] {
   const schema = resolveSchema(given, schemas);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
@@ -105,8 +105,8 @@ function typeName(schema: JsonSchema): string {
 function curl({ path, method, operation, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
   if (needsKey && !operation.security) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
-  for (const { in: place, name, example: value } of operation.parameters) {
-    if (place === "header" && value !== undefined) lines.push(`  -H '${name}: ${value}'`);
+  for (const { in: location, name, example: value } of operation.parameters) {
+    if (location === "header" && value !== undefined) lines.push(`  -H '${name}: ${value}'`);
   }
   if (example !== undefined) {
     lines.push(`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
@@ -114,7 +114,6 @@ function curl({ path, method, operation, origin, needsKey }: Call, example: unkn
   return lines.join(" \\\n");
 }
 
-/** Paragraphs, with `code` and nothing else of Markdown. */
 function prose(text: string): string {
   return text
     .trim()

@@ -9,7 +9,7 @@ const style = `
   .method { display: inline-block; min-width: 4.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
 `;
 
-/** A page that needs no script and loads nothing. @param body HTML */
+/** A page without scripts or external resources. @param body HTML */
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -20,7 +20,6 @@ ${body}
 `;
 }
 
-/** A text as HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -30,18 +29,18 @@ export function inline(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** Answers a page under a policy that lets it run and load nothing. */
+/** Sends a page under a policy without scripts and external resources. */
 export function sendHtml(response: Response, page: string): void {
   response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
   response.type("html").send(page);
 }
 
-/** Answers JSON that ends with a line feed: a terminal's next prompt begins on a line of its own. */
+/** Sends JSON with a line end, which keeps a terminal's next prompt on a line of its own. */
 export function sendJson(response: Response, body: object): void {
   response.type("json").send(`${JSON.stringify(body)}\n`);
 }
 
-/** Whether the client would rather have HTML than JSON, as browsers do. */
+/** Whether the client prefers HTML to JSON, as browsers do. */
 export function prefersHtml(request: Request, response: Response): boolean {
   response.vary("Accept");
   return request.accepts(["json", "html"]) === "html";

@@ -11,12 +11,9 @@ export interface PublicRoutesOptions {
   checks: ReadinessChecks;
 }
 
-/** The links on the first page of a service. */
-const places = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
+const links = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
 
-/**
- * The routes without a key: `/` (where to go from here), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json` and `/docs`.
- */
+/** The routes without a key: `/` (links), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json`, `/docs`. */
 export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
   const document = describeApi(api);
   const router = Router();
@@ -30,9 +27,9 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
       .all(refuseMethod(["GET", "HEAD"], path));
   };
   get("/", (request, response) => {
-    if (!prefersHtml(request, response)) return sendJson(response, { name: api.title, ...places });
-    const links = Object.entries(places).map(([name, path]) => `<a href="${path}">${name}</a>`);
-    sendHtml(response, htmlPage(api.title, `<nav>${links.join("")}</nav>`));
+    if (!prefersHtml(request, response)) return sendJson(response, { name: api.title, ...links });
+    const anchors = Object.entries(links).map(([name, path]) => `<a href="${path}">${name}</a>`);
+    sendHtml(response, htmlPage(api.title, `<nav>${anchors.join("")}</nav>`));
   });
   get("/health", (_request, response) => {
     sendJson(response, { status: "ok" });
@@ -45,7 +42,7 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     sendJson(response, document);
   });
   get("/docs", (request, response) => {
-    // Only the text of an example hangs on this header, and whoever forges it sees the forgery alone.
+    // The header only changes the text of examples, and only for the client that sent it.
     const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
     const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
     sendHtml(response, docsPage(document, { origin }));

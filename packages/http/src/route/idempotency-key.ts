@@ -6,27 +6,26 @@ import type { OpenApiParameter } from "../openapi/openapi-parameter.js";
 const headerName = "Idempotency-Key";
 const maxLength = 255;
 
-/** How a client names a request that it may send again. */
+/** The name that a client gave a request, so that it can send it again. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** SHA-256 over method, path and the body's bytes: tells a repeated request from another one. */
+  /** SHA-256 of method, path and body: distinguishes a repeated request from another one. */
   readonly requestHash: Buffer;
 }
 
-/** The header as the API description shows it. */
 export const idempotencyKeyParameter: OpenApiParameter = {
   name: headerName,
   in: "header",
   required: false,
   description:
-    "Makes it safe to send the request again: the same key with the same request gets the same answer, with `Idempotent-Replayed: true`, and stores nothing twice. Keys are the account's own and are kept for 24 hours at least; only successes are remembered. A random UUID for each request does well.",
+    "Makes a retry safe. The same key with the same request gets the same answer, with `Idempotent-Replayed: true`, and stores nothing twice. Keys belong to the account and last at least 24 hours. Only successes are remembered. Use a random UUID for each request.",
   schema: { type: "string", minLength: 1, maxLength, pattern: "^[ -~]+$" },
 };
 
 /**
- * Reads the header `Idempotency-Key`; undefined where the request has none.
- * @returns what takes the body's bytes, inflated, and then gives the key
- * @throws AppError 400 unless it has 1 to 255 printable ASCII characters
+ * Reads the header `Idempotency-Key`.
+ * @returns undefined without the header; otherwise `addBody` takes the inflated body, then `take` returns the key
+ * @throws AppError 400 unless the key has 1 to 255 printable ASCII characters
  */
 export function readIdempotencyKey(request: Request) {
   const key = request.headers["idempotency-key"];

@@ -3,28 +3,25 @@ import type { Request } from "express";
 import { z } from "zod";
 import { check } from "../schema/validate.js";
 
-/** An answer names this many unknown parameters at most: a request line has room for thousands. */
+/** Unknown parameters named in one answer: a request line can hold thousands. */
 const maxNamed = 10;
 
-/** Longer names are no misspelling, and comparing them costs their length. */
+/** Longer names are no misspellings, and comparing them costs their length. */
 const maxNameLength = 64;
 
-/** The rules for the query parameters of a route. */
 export interface QueryRules<Query extends z.ZodType> {
   query?: Query;
-  /** See `RouteSpec`. */
   lenientQuery?: readonly string[];
 }
 
 /**
  * Makes the reader of a route's query.
- * @returns parses a request's query, or throws AppError 400 with a message per parameter: those that are wrong, and those
- * that the route does not have
+ * @returns a function that throws AppError 400 with a message for each wrong or unknown parameter
  */
 export function createQueryReader<Query extends z.ZodType>({ query: schema, lenientQuery }: QueryRules<Query>) {
   if (schema && !(schema instanceof z.ZodObject)) throw new Error("A query is an object of parameters");
   const known: readonly string[] = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  // Such a route has no parameter that could make it strict: its query need not even be parsed.
+  // The route has no parameter that makes it strict, so its query need not be parsed.
   const ignoresAll = !schema && lenientQuery !== undefined;
   const isStrict = (given: readonly string[]) =>
     lenientQuery === undefined || given.some((name) => known.includes(name) && !lenientQuery.includes(name));
@@ -37,7 +34,7 @@ export function createQueryReader<Query extends z.ZodType>({ query: schema, leni
     const result = schema ? check(schema, query) : undefined;
     const wrong = result && "fields" in result ? Object.entries(result.fields) : [];
     const fields = [...wrong, ...refused.map((name) => [name, sentenceFor(name, known)] as const)];
-    // From entries, since an assignment would lose a parameter called `__proto__`.
+    // From entries: an assignment would lose a parameter called `__proto__`.
     if (fields.length > 0) throw validationError(Object.fromEntries(fields));
     return result && "data" in result ? result.data : undefined;
   };
@@ -51,7 +48,7 @@ function sentenceFor(name: string, known: readonly string[]): string {
     : `Unknown parameter; did you mean ${near}?`;
 }
 
-/** The known name that was probably meant: the same in another notation, one that it begins, or one a few letters off. */
+/** The known name that the client probably meant: another notation of it, its start, or a few letters off. */
 function nearestOf(name: string, known: readonly string[]): string | undefined {
   if (name.length > maxNameLength) return undefined;
   const given = plain(name);
@@ -70,7 +67,7 @@ function distanceOf(given: string, known: string): number {
   return editDistance(given, known);
 }
 
-/** How many letters have to be added, taken away, replaced or swapped with their neighbour, row by row of the table. */
+/** The Damerau-Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);

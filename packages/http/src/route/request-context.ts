@@ -4,9 +4,8 @@ import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** What every request carries in `response.locals`. */
 class RequestLocals {
-  /** The route's path pattern, set where a route matched: a metric's label must not grow with what clients send. */
+  /** The path pattern of the matched route, for metrics: labels must not grow with paths that clients send. */
   route?: string;
   /** Sends the request's errors, where its route has its own way. */
   sendError?: SendError;
@@ -17,23 +16,23 @@ class RequestLocals {
     private readonly baseLog: Logger,
   ) {}
 
-  /** Made when it is first wanted: most requests have nothing to say but their line in the access log. */
+  /** Made on first use: most requests log only their access log line. */
   get log(): Logger {
     this.ownLog ??= this.baseLog.child({ requestId: this.requestId });
     return this.ownLog;
   }
 }
 
-/** A request id is taken over from the client or proxy only in this form, since it goes into headers and logs. */
+/** The safe request ids of clients and proxies: the id goes into headers and logs. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
 /**
- * Gives each request an id (`X-Request-Id`, taken over where the client sent one), a logger that carries it, one access
- * log line when the answer is out, and its place in the metrics. Queries are not logged: they may hold what is private.
+ * Gives each request an id (`X-Request-Id`, the client's if it sent one), a logger with that id, an access log line after
+ * the answer, and metrics. The log leaves out queries: they may hold private data.
  */
 export function requestContext(options: { log: Logger; registry: Registry }): RequestHandler {
   const observe = createObserver(options.registry);
-  // The line holds nothing to hide, and looking for it costs more than the line.
+  // The line holds nothing to redact, and looking for it costs more than the line.
   const accessLog = options.log.child({}, { redact: [] });
   return (request, response, next) => {
     const startedAt = performance.now();
@@ -53,7 +52,6 @@ export function requestContext(options: { log: Logger; registry: Registry }): Re
   };
 }
 
-/** Names the route that a request matched, for the metrics. */
 export function markRoute(response: Response, route: string): void {
   (response.locals as Partial<RequestLocals>).route = route;
 }

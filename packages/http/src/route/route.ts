@@ -4,7 +4,6 @@ import type { z } from "zod";
 import type { OpaqueMembers } from "../body/json-body.js";
 import type { IdempotencyKey } from "./idempotency-key.js";
 
-/** A handler's answer. */
 export interface Answer {
   status: number;
   /** A `Cache-Control` among them replaces `no-store`. */
@@ -15,7 +14,6 @@ export interface Answer {
   contentType?: string;
 }
 
-/** A handler's input: checked values, and Express's own objects. */
 export interface RouteInput<Query, Body> {
   params: Readonly<Record<string, string>>;
   query: Query;
@@ -26,13 +24,11 @@ export interface RouteInput<Query, Body> {
   response: Response;
 }
 
-/** A media type in the API description. */
 export interface DocumentedMedia {
   schema: z.ZodType;
   example?: unknown;
 }
 
-/** An answer in the API description. */
 export interface DocumentedAnswer extends DocumentedMedia {
   description: string;
   headers?: readonly string[];
@@ -51,7 +47,6 @@ export interface EncodedBody<MediaType extends string> {
   bytes: Buffer;
 }
 
-/** A JSON body's schema, or media types. */
 export type BodySpec = z.ZodType | MediaTypes;
 
 type BodyOf<Body extends BodySpec> = Body extends z.ZodType ? z.output<Body> : EncodedBody<Extract<keyof Body, string>>;
@@ -66,7 +61,6 @@ export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> exten
   operationId: string;
   summary: string;
   description?: string;
-  /** A description of each path parameter. */
   params?: Readonly<Record<string, string>>;
   /** An object schema of the query parameters. Other parameters are refused with 400, unless `lenientQuery` allows them. */
   query?: Query;

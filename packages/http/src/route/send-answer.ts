@@ -52,7 +52,6 @@ function endWith(response: Response, status: number, body: string | Buffer, byte
   response.end(body);
 }
 
-/** Counts an answer's bytes until the response closes. */
 function hold(response: Response, bytes: number, { shares, ownerOf }: AnswerBudget): void {
   if (response.closed) return;
   const owner = ownerOf(response);

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
-/** A JSON Schema, as far as this package reads one. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -17,20 +16,18 @@ export interface JsonSchema {
   [key: string]: unknown;
 }
 
-/** Schemas that a document has under `components/schemas`, by name. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
 const refPrefix = "#/components/schemas/";
 
-/** Gives a schema a name: descriptions then refer to it, so that generated clients have a type of that name. */
+/** Names a schema, so that descriptions refer to it and generated clients have a type of that name. */
 export function named<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
   return schema.meta({ "x-name": name });
 }
 
 /**
- * A schema as JSON Schema. Fields that keep JSON as text say by `x-json` which JSON they take, since their own check is a
- * function.
- * @param schemas takes those that have a name; in their place stand references
+ * Converts a Zod schema to JSON Schema. The metadata `x-json` and `x-form` describe fields that a function checks.
+ * @param schemas receives the named schemas, which become references
  */
 export function toJsonSchema(schema: z.ZodType, io: "input" | "output", schemas: NamedSchemas): JsonSchema {
   const { $schema, ...rest } = z.toJSONSchema(schema, {
@@ -41,7 +38,7 @@ export function toJsonSchema(schema: z.ZodType, io: "input" | "output", schemas:
   return rest;
 }
 
-/** Replaces our own members of a schema, in place, by what they stand for. */
+/** Replaces the `x-` members of a schema, in place, by their meaning. */
 function describeFurther(schema: JsonSchema, schemas: NamedSchemas): void {
   const { "x-json": json, "x-form": form, "x-name": name, ...own } = schema;
   if (json === undefined && form === undefined && name === undefined) return;
@@ -59,7 +56,6 @@ function describeFurther(schema: JsonSchema, schemas: NamedSchemas): void {
   schema.$ref = refPrefix + name;
 }
 
-/** The schema that a reference names, or the schema itself. */
 export function resolveSchema(schema: JsonSchema, schemas: NamedSchemas = {}): JsonSchema {
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.slice(refPrefix.length)] ?? schema);
 }

@@ -5,8 +5,8 @@ type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
 /**
  * Parses client input.
- * @throws AppError 400 with one message per field path: `Required` where a field is missing or null and may not be, else
- * a sentence (design, "Common to both services")
+ * @throws AppError 400 with a message for each field path: `Required` for a missing or null field, otherwise a sentence
+ * (design, "Common to both services")
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = check(schema, input);
@@ -14,7 +14,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, input: unknow
   return result.data;
 }
 
-/** The same, with the messages instead of an error. */
+/** Like {@link validate}, but returns the messages. */
 export function check<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -29,7 +29,7 @@ export function check<Schema extends z.ZodType>(
   return { fields };
 }
 
-/** The sentence for an issue that the schema gave none. */
+/** The sentence for an issue without a message from the schema. */
 function describe(issue: RawIssue): string | undefined {
   if ((issue.input === undefined || issue.input === null) && issue.code !== "custom") return "Required";
   switch (issue.code) {
