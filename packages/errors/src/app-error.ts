@@ -1,16 +1,15 @@
 import { type ErrorCode, errorCodes } from "./error-codes.js";
 
-/** What an error adds to its constant text. */
+/** Additions to an error's constant text. */
 export interface AppErrorOptions {
   /** Further members of the JSON body, such as `fields` or `upgrade_url`. */
   details?: Readonly<Record<string, unknown>>;
-  /** Response headers, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath: logged, never sent. */
+  /** Logged, never sent. */
   cause?: unknown;
 }
 
-/** A refusal meant for the client. Anything else that is thrown is answered as a 500 with a constant text. */
+/** An error for the client. The error handler answers any other thrown value with a 500 and a constant text. */
 export class AppError extends Error {
   readonly status: number;
   readonly details: Readonly<Record<string, unknown>>;
@@ -34,8 +33,8 @@ export class AppError extends Error {
 }
 
 /**
- * A 400 that names what is wrong.
- * @param fields one message per field path, such as `{ started_at: "Required" }`; `body` stands for the whole body
+ * Makes a 400.
+ * @param fields a message for each field path, such as `{ started_at: "Required" }`; `body` means the whole body
  */
 export function validationError(fields: Readonly<Record<string, string>>, cause?: unknown): AppError {
   return new AppError("validation_failed", { details: { fields }, cause });

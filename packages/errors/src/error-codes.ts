@@ -1,6 +1,6 @@
 /**
- * Every refusal a Waymark service can answer, with its status and the public text that the contracts fix.
- * Sources: both contracts' "Errors" sections; design decisions for what they leave open.
+ * Every error of the services, with its status and public text. Sources: the "Errors" sections of both contracts, and
+ * `design.md` for further errors.
  */
 export const errorCodes = {
   validation_failed: { status: 400, message: "Validation failed" },
@@ -25,5 +25,4 @@ export const errorCodes = {
   unavailable: { status: 503, message: "Service temporarily unavailable" },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** A key of {@link errorCodes}. */
 export type ErrorCode = keyof typeof errorCodes;

@@ -3,25 +3,25 @@ import type { ErrorRequestHandler, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { AppError, validationError } from "./app-error.js";
 
-/** Seconds after which a client may try again when a store is down: one pool reconnect, with room. */
+/** Seconds before a client may try again when a store is down: longer than a pool takes to reconnect. */
 const retryAfterSeconds = 2;
 
 export interface ErrorHandlerOptions {
-  /** Tells a store that cannot be reached (503) from a bug (500). */
+  /** Distinguishes an unreachable store (503) from a bug (500). */
   isUnavailable(error: unknown): boolean;
-  /** Where failures of ours are logged, when the request has no logger of its own. */
+  /** For requests without a logger of their own. */
   log: Logger;
 }
 
 /** Sends an error. A route with its own error format puts one into `response.locals.sendError`. */
 export type SendError = (response: Response, error: AppError) => void;
 
-/** The one place where an error becomes an answer: every body is `{"error": string, …}`. */
+/** Answers every error, with the body `{"error": string, …}`. */
 export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler {
   const logOutage = createOutageLog(options.log);
   return (thrown: unknown, _request, response, next) => {
     const error = toAppError(thrown, options);
-    // Load above a limit is no fault: a metric counts it, and the access log has the status.
+    // Load above a limit is no fault: a metric counts it, and the access log has its status.
     if (error.status >= 500 && error.code !== "busy") {
       const log: Logger = response.locals["log"] ?? options.log;
       if (error.code === "unavailable") logOutage(error, log);
@@ -36,18 +36,18 @@ export function errorHandler(options: ErrorHandlerOptions): ErrorRequestHandler 
   };
 }
 
-/** While a store is down, how often the log says how many requests it has cost. */
+/** How often the log reports the failed requests of an outage. */
 const outageIntervalMs = 1_000;
 
 /**
- * Logs the first request that a store's outage costs with its cause, and then only how many more there were: a line with a
- * stack for each would be the larger load. After a second without one the next counts as the first again.
+ * Logs the first failed request of a store's outage with its cause, then only the number of further ones: a line with a
+ * stack for each would cost more than the requests. After a second without a failure the next one is the first again.
  */
 function createOutageLog(log: Logger): (error: AppError, requestLog: Logger) => void {
   let more = 0;
   let latest: unknown;
   let timer: NodeJS.Timeout | undefined;
-  const tell = () => {
+  const report = () => {
     if (more === 0) {
       clearInterval(timer);
       timer = undefined;
@@ -64,11 +64,10 @@ function createOutageLog(log: Logger): (error: AppError, requestLog: Logger) => 
       return;
     }
     requestLog.error({ err: latest }, error.message);
-    timer = setInterval(tell, outageIntervalMs).unref();
+    timer = setInterval(report, outageIntervalMs).unref();
   };
 }
 
-/** Answers a path that no route has. */
 export const notFoundHandler: RequestHandler = () => {
   throw new AppError("not_found");
 };
@@ -90,7 +89,7 @@ function toAppError(thrown: unknown, options: ErrorHandlerOptions): AppError {
   return new AppError("internal", { cause: thrown });
 }
 
-/** Errors that Express and its body reader raise about the request itself carry `status` and, mostly, `type`. */
+/** Express's errors about a request have a `status` and mostly a `type`. */
 function fromHttpError(thrown: unknown): AppError | undefined {
   if (!isNativeError(thrown)) return undefined;
   const { status, type, limit } = thrown as { status?: unknown; type?: unknown; limit?: unknown };

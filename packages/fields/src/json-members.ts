@@ -7,8 +7,8 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * How deeply arrays and objects nest in a JSON text; 0 for a bare value. Reads any text without failing, so that it can
- * run before the parser and keep it from deep input.
+ * Levels of arrays and objects in a JSON text; 0 for a bare value. It accepts any text, so it can run before the parser and
+ * keep deep input from it.
  */
 export function jsonDepth(text: string): number {
   let depth = 0;
@@ -22,14 +22,13 @@ export function jsonDepth(text: string): number {
   return deepest;
 }
 
-/** Raw texts of members, by key. */
 export type JsonMembers = ReadonlyMap<string, string>;
 
 /**
- * The raw text of some members of a JSON object, without white space around it. Of a doubled key the last counts, as in
+ * Finds members of a JSON object as text, without white space around it. The last of doubled keys counts, as in
  * `JSON.parse`.
- * @param text a text that `JSON.parse` accepts and that is an object
- * @param keys the members wanted; absent ones are absent from the result
+ * @param text a valid JSON object
+ * @returns the texts by key, without absent members
  */
 export function jsonMembers(text: string, keys: readonly string[]): JsonMembers {
   const found = new Map<string, string>();
@@ -38,11 +37,10 @@ export function jsonMembers(text: string, keys: readonly string[]): JsonMembers 
 }
 
 /**
- * The same for each element of a list that is a member of a JSON object. Of a doubled list the last counts, and the work is
- * that of two lists at most, however many there are.
- * @param list the list's key
- * @param most elements at most; a list that has more gives nothing
- * @returns the elements in order, undefined for those that are no objects; nothing where there is no such list
+ * Finds members of each element of a list in a JSON object. The last of doubled lists counts; any number of them costs the
+ * time of two.
+ * @param most a longer list gives an empty result
+ * @returns an entry per element, undefined for elements that are no objects; empty where the list is absent
  */
 export function jsonElementMembers(
   text: string,
@@ -65,7 +63,6 @@ export function jsonElementMembers(
   return lists > 1 ? collectElements(text, lastOpen, keys, most).elements : elements;
 }
 
-/** The members of a list's elements, and the index where its member ends. */
 function collectElements(text: string, open: number, keys: readonly string[], most: number) {
   const elements: (JsonMembers | undefined)[] = [];
   let isTooLong = false;
@@ -85,7 +82,6 @@ function collectElements(text: string, open: number, keys: readonly string[], mo
   return isTooLong ? { elements: [], end: endOfMember(text, open) } : { elements, end };
 }
 
-/** Puts the texts of an object's members into `found`; returns the index after its closing brace. */
 function collectMembers(text: string, open: number, keys: readonly string[], found: Map<string, string>): number {
   return walkObject(text, open, (key, start) => {
     const end = endOfMember(text, start);
@@ -94,11 +90,7 @@ function collectMembers(text: string, open: number, keys: readonly string[], fou
   });
 }
 
-/**
- * Goes through the members of the object whose brace is at `open`.
- * @param visit takes a member's key and the index after its colon, and returns an index at or behind its value's end
- * @returns the index after the closing brace
- */
+/** `visit` takes a key and the index after its colon, and returns an index at or after the value's end. */
 function walkObject(text: string, open: number, visit: (key: string, start: number) => number): number {
   let i = skipSpace(text, open + 1);
   while (text.charCodeAt(i) === quote) {
@@ -111,7 +103,6 @@ function walkObject(text: string, open: number, visit: (key: string, start: numb
   return i + 1;
 }
 
-/** The same for the elements of the list whose bracket is at `open`; `visit` takes the index of a value's first character. */
 function walkList(text: string, open: number, visit: (start: number) => number): number {
   let i = skipSpace(text, open + 1);
   while (i < text.length && text.charCodeAt(i) !== closeBracket) {
@@ -121,7 +112,7 @@ function walkList(text: string, open: number, visit: (start: number) => number):
   return i + 1;
 }
 
-/** The index of the first character from `i` on that is no white space of JSON (RFC 8259, section 2). */
+/** The index of the next character after JSON's white space (RFC 8259, section 2). */
 function skipSpace(text: string, i: number): number {
   for (let at = i; ; at++) {
     const code = text.charCodeAt(at);
@@ -129,7 +120,7 @@ function skipSpace(text: string, i: number): number {
   }
 }
 
-/** The index of the comma or closing brace that ends the member or element whose value starts at `start`. */
+/** The index of the comma or closing brace after the value that starts at `start`. */
 function endOfMember(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {
@@ -145,7 +136,7 @@ function endOfMember(text: string, start: number): number {
   return text.length;
 }
 
-/** The index of the quote that closes the string opened at `open`, or the text's length where none does. */
+/** The index of the quote that closes the string at `open`, or the text's length. */
 function closingQuote(text: string, open: number): number {
   for (let i = open + 1; ; ) {
     const close = text.indexOf('"', i);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /**
- * A JSON value kept as the text it came in. Opaque JSON is stored and given back as this text, because parsing and
- * writing it again would alter it: large numbers lose digits, doubled keys vanish, integer-like keys change places. The text
- * is valid JSON, without white space around it.
+ * A JSON value as its original text: valid JSON without white space around it. Waymark stores and returns opaque JSON as
+ * this text. Parsing and writing it again would alter it: large numbers lose digits, doubled keys vanish, integer-like keys
+ * move.
  */
 export class JsonText {
   constructor(readonly text: string) {}

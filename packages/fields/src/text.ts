@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What stops a text from being stored as it is, or undefined: NUL and lone surrogates have no form in Postgres text. */
+/** The reason why Postgres cannot store a text, if any: NUL or a lone surrogate. */
 export function textProblem(text: string): string | undefined {
   if (text.includes("\u0000")) return "Must not contain the NUL character (U+0000)";
   if (!text.isWellFormed()) return "Must not contain a lone surrogate (half of a UTF-16 pair)";
@@ -8,8 +8,8 @@ export function textProblem(text: string): string | undefined {
 }
 
 /**
- * A text field that is stored exactly as given.
- * @param bounds lengths in UTF-16 code units, as JavaScript counts them; `min` is 0 where not given
+ * A text field, stored exactly as given.
+ * @param bounds lengths in UTF-16 code units; `min` is 0 if omitted
  */
 export function textField(bounds: { min?: number; max?: number } = {}) {
   let field = z.string();

@@ -5,12 +5,12 @@ const pattern =
 
 const form = "an ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
 
-/** A timestamp that was understood, or the sentence that says what is wrong with it. */
+/** A parsed timestamp, or a sentence about the error. */
 export type TimestampResult = { ok: true; value: string } | { ok: false; problem: string };
 
 /**
- * Reads an ISO 8601 timestamp with `Z` or an offset, years 0001 to 9999 (in UTC too), digits after the microsecond cut off.
- * @returns the same instant as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts as text and which Postgres reads without rounding
+ * Parses an ISO 8601 timestamp with `Z` or an offset, years 0001 to 9999 (in UTC too), truncated to microseconds.
+ * @returns `YYYY-MM-DDTHH:MM:SS.ffffffZ` in UTC: it sorts as text, and Postgres reads it without rounding
  */
 export function parseTimestamp(text: string): TimestampResult {
   const match = pattern.exec(text);
@@ -29,7 +29,7 @@ export function parseTimestamp(text: string): TimestampResult {
   return { ok: true, value: `${instant.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z` };
 }
 
-/** Milliseconds since 1970 of a calendar date and time, or undefined where it does not exist (30 February, 24:00, second 60). */
+/** Milliseconds since 1970, or undefined for a time that does not exist (30 February, 24:00, second 60). */
 function utcMillis(year: number, month: number, day: number, hour: number, minute: number, second: number) {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -38,7 +38,7 @@ function utcMillis(year: number, month: number, day: number, hour: number, minut
   return date.setUTCHours(hour, minute, second, 0);
 }
 
-/** A timestamp field: see {@link parseTimestamp} for what goes in and comes out. */
+/** A timestamp field; see {@link parseTimestamp}. */
 export function timestampField() {
   return z
     .string()

@@ -1,6 +1,6 @@
 import type { AnyValue, KeyValue } from "./request.js";
 
-/** An attribute's value as JSON text: bytes in base64, what JSON has no number for as a string, no value as `null`. */
+/** A value as JSON text: bytes in base64, NaN and infinities as strings, no value as `null`. */
 export function jsonOfValue(value: AnyValue | null | undefined): string {
   switch (value?.value) {
     case "stringValue":
@@ -22,7 +22,6 @@ export function jsonOfValue(value: AnyValue | null | undefined): string {
   }
 }
 
-/** Attributes as a JSON object's text. */
 export function jsonOfAttributes(attributes: readonly KeyValue[]): string {
   let members = "";
   for (const { key, value } of attributes) {
@@ -31,7 +30,6 @@ export function jsonOfAttributes(attributes: readonly KeyValue[]): string {
   return `{${members}}`;
 }
 
-/** The text of an attribute that is a string, otherwise undefined. */
 export function textOfValue(value: AnyValue | null | undefined): string | undefined {
   return value?.value === "stringValue" ? value.stringValue : undefined;
 }

@@ -1,10 +1,17 @@
 import { textOfValue } from "./any-value.js";
-import { conventions, detailsEvent, type EventSource, eventSources, type Form, type Source } from "./conventions.js";
-import { jsonOfContent } from "./form.js";
+import {
+  conventions,
+  detailsEvent,
+  type EventSource,
+  eventSources,
+  type Source,
+  type StringFormat,
+} from "./conventions.js";
 import { jsonOfIndexed } from "./indexed-list.js";
+import { jsonOfContent } from "./json-of-content.js";
 import type { KeyValue, OtlpSpan, SpanEvent } from "./request.js";
 
-/** What went into a span and came out of it as JSON text, and what of its attributes and events that left. */
+/** A span's input and output as JSON text, and its other attributes and events. */
 export interface Content {
   input: string | null;
   output: string | null;
@@ -22,11 +29,11 @@ const allSources = [...sources.input, ...sources.output];
 const prefixes = allSources.flatMap(({ indexed }) => (indexed === undefined ? [] : [`${indexed}.`]));
 const names = new Set(allSources.flatMap(({ attributes = {} }) => Object.values(attributes)));
 
-/** Attributes that a source may use, by name or by the prefix of their names. */
+/** The attributes that sources may use, by name or by prefix. */
 class Candidates {
   readonly named = new Map<string, KeyValue>();
   readonly indexed = new Map<string, KeyValue[]>();
-  /** Those that are an empty text: a streamed answer has one beside the tools that it calls. */
+  /** Empty texts: a streamed answer has one beside its tool calls. */
   private readonly empty = new Map<string, KeyValue>();
   private readonly used = new Set<KeyValue>();
 
@@ -34,12 +41,11 @@ class Candidates {
     for (const attribute of all) this.sort(attribute);
   }
 
-  /** The attributes that no source used, in their order. */
   get rest(): readonly KeyValue[] {
     return this.used.size === 0 ? this.all : this.all.filter((attribute) => !this.used.has(attribute));
   }
 
-  /** An empty text counts where nothing else says anything. */
+  /** Returns an empty text only where no other source has a value. */
   find(direction: Direction): string | null {
     if (this.named.size === 0 && this.indexed.size === 0 && this.empty.size === 0) return null;
     for (const source of sources[direction]) {
@@ -63,7 +69,7 @@ class Candidates {
     else this.indexed.set(prefix, [attribute]);
   }
 
-  private take({ attributes = {}, form, mediaType }: Source): string | undefined {
+  private take({ attributes = {}, format, mediaType }: Source): string | undefined {
     const found: [string, KeyValue][] = [];
     for (const member in attributes) {
       const attribute = this.named.get(attributes[member] ?? "");
@@ -72,7 +78,7 @@ class Candidates {
     const [first] = found;
     if (!first) return undefined;
     for (const [, attribute] of found) this.used.add(attribute);
-    const asked = mediaType === undefined ? form : this.formOf(mediaType);
+    const asked = mediaType === undefined ? format : this.formatOf(mediaType);
     if (found.length === 1) return jsonOfContent(first[1].value, asked);
     return `{${found.map(([member, { value }]) => `"${member}":${jsonOfContent(value, asked)}`).join(",")}}`;
   }
@@ -94,14 +100,14 @@ class Candidates {
     return '""';
   }
 
-  private formOf(mediaType: string): Form {
+  private formatOf(mediaType: string): StringFormat {
     const type = textOfValue(this.all.find(({ key }) => key === mediaType)?.value);
-    if (type === undefined) return "look";
+    if (type === undefined) return "guess";
     return /^application\/(.*\+)?json\b/i.test(type) ? "json" : "text";
   }
 }
 
-/** Finds a span's input and output by the conventions that it follows: in its attributes first, then in its events. */
+/** Finds a span's input and output by the known conventions, in its attributes first, then in its events. */
 export function findContent({ attributes, events }: OtlpSpan): Content {
   const candidates = new Candidates(attributes);
   const content: Content = {

@@ -1,31 +1,30 @@
 /**
- * How a string in an attribute is to be understood: as a `text` whatever it looks like, as `json` of any kind, or by its
- * look: what begins like an object or an array and is one counts as that. What is not JSON after all stays a string.
+ * How to read a string in an attribute: as `text`, as any `json`, or by a `guess` that takes objects and arrays as JSON.
+ * Invalid JSON stays a string.
  */
-export type Form = "text" | "json" | "look";
+export type StringFormat = "text" | "json" | "guess";
 
-/** Attributes that say together what went in or came out. Where several are there, each is a member of an object. */
+/** Attributes that together hold an input or output. Several become the members of an object. */
 export interface Source {
-  /** The names of the attributes, by the member that each becomes. */
+  /** Attribute names by member. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** The beginning of names with an index behind it, such as `gen_ai.prompt` of `gen_ai.prompt.0.role`: a list. */
+  /** The start of names with an index, such as `gen_ai.prompt` of `gen_ai.prompt.0.role`: a list. */
   readonly indexed?: string;
-  /** How strings are to be understood; by their look where omitted. */
-  readonly form?: Form;
-  /** The attribute that tells the media type; JSON there counts as `json`, another type as `text`. */
+  /** `guess` if omitted. */
+  readonly format?: StringFormat;
+  /** The attribute with the media type: `json` for JSON, `text` for other types. */
   readonly mediaType?: string;
 }
 
-/** A convention for naming attributes; of its sources the first that a span has counts. */
+/** A convention for naming attributes. The first source that a span has counts. */
 export interface Convention {
   readonly name: string;
-  /** Where it is written down. */
   readonly origin: string;
   readonly input: readonly Source[];
   readonly output: readonly Source[];
 }
 
-/** The conventions that fill `input` and `output`. Of those that a span follows the first counts. */
+/** The conventions for `input` and `output`, in order of precedence. */
 export const conventions: readonly Convention[] = [
   {
     name: "Langfuse",
@@ -57,19 +56,19 @@ export const conventions: readonly Convention[] = [
   {
     name: "OpenLLMetry, workflows and tools",
     origin: "https://github.com/traceloop/openllmetry (semantic conventions for AI)",
-    input: [{ attributes: { input: "traceloop.entity.input" }, form: "json" }],
-    output: [{ attributes: { output: "traceloop.entity.output" }, form: "json" }],
+    input: [{ attributes: { input: "traceloop.entity.input" }, format: "json" }],
+    output: [{ attributes: { output: "traceloop.entity.output" }, format: "json" }],
   },
   {
     name: "Vercel AI SDK",
     origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry#collected-data",
     input: [
-      { attributes: { args: "ai.toolCall.args" }, form: "json" },
+      { attributes: { args: "ai.toolCall.args" }, format: "json" },
       { attributes: { messages: "ai.prompt.messages" } },
       { attributes: { prompt: "ai.prompt" } },
     ],
     output: [
-      { attributes: { result: "ai.toolCall.result" }, form: "json" },
+      { attributes: { result: "ai.toolCall.result" }, format: "json" },
       { attributes: { text: "ai.response.text", toolCalls: "ai.response.toolCalls", object: "ai.response.object" } },
       { attributes: { text: "ai.result.text", toolCalls: "ai.result.toolCalls", object: "ai.result.object" } },
     ],
@@ -88,19 +87,18 @@ export const conventions: readonly Convention[] = [
   },
 ];
 
-/** What a span event says: the span's input or output, where no attribute says it. */
+/** An event with the span's input or output, for spans without attributes of these. */
 export interface EventSource {
   readonly direction: "input" | "output";
-  /** The one attribute that has it; without it the event becomes an object of its attributes. */
+  /** The attribute with the value; without it the event becomes an object of its attributes. */
   readonly attribute?: string;
   /** The member `role` of that object. */
   readonly role?: string;
 }
 
 /**
- * Events that fill `input` and `output`, by their name: those of OpenTelemetry's conventions for generative AI from 1.27
- * (`gen_ai.content.*`) and from 1.28 to 1.36 (`gen_ai.*.message`, `gen_ai.choice`),
- * https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/gen-ai/gen-ai-events.md
+ * The events of OpenTelemetry's conventions for generative AI 1.27 (`gen_ai.content.*`) and 1.28 to 1.36
+ * (`gen_ai.*.message`, `gen_ai.choice`), https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/gen-ai/gen-ai-events.md
  */
 export const eventSources: ReadonlyMap<string, EventSource> = new Map<string, EventSource>([
   ["gen_ai.content.prompt", { direction: "input", attribute: "gen_ai.prompt" }],
@@ -112,22 +110,16 @@ export const eventSources: ReadonlyMap<string, EventSource> = new Map<string, Ev
   ["gen_ai.choice", { direction: "output" }],
 ]);
 
-/**
- * The event that carries the attributes of the present convention instead of the span,
- * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/
- */
+/** Carries the current convention's attributes in place of the span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
 export const detailsEvent = "gen_ai.client.inference.operation.details";
 
-/** The attributes of a root span that name the agent, the first that is there counts; else `service.name` of its resource. */
+/** The attributes of a root span for the agent, in order of precedence; without them `service.name` of its resource. */
 export const agentAttributes = ["gen_ai.agent.name", "gen_ai.agent.id", "agent.name"] as const;
 
-/** What an agent is called whose resource has no name (OpenTelemetry, resource semantic conventions, "Service"). */
+/** The agent of a resource without a name (OpenTelemetry, resource semantic conventions, "Service"). */
 export const unknownService = "unknown_service";
 
-/**
- * How Langfuse's `observe` tells that a function threw: it leaves OpenTelemetry's status unset,
- * https://langfuse.com/integrations/native/opentelemetry
- */
+/** Langfuse's `observe` marks a thrown error like this, not by OpenTelemetry's status, https://langfuse.com/integrations/native/opentelemetry */
 export const langfuseFailure = {
   level: "langfuse.observation.level",
   failed: "ERROR",

@@ -1,23 +1,22 @@
-import { jsonOfContent } from "./form.js";
+import { jsonOfContent } from "./json-of-content.js";
 import type { AnyValue, KeyValue } from "./request.js";
 
-/** How far names are taken apart; what goes deeper stays one name. */
+/** Segments of a name; the last one keeps the rest of a deeper name. */
 const maxSegments = 12;
 
 type Branch = Map<string, Node>;
 type Node = Branch | { readonly leaf: AnyValue | null | undefined };
 
-/** A list as JSON text, and the attributes that are in it. */
 export interface IndexedList {
   json: string;
   placed: readonly KeyValue[];
 }
 
 /**
- * Attributes whose names are paths, as a list: `gen_ai.prompt.0.role` and `gen_ai.prompt.0.content` become
- * `[{"role":…,"content":…}]`. Where all names at one place are numbers, it is a list in their order, without gaps. Of
- * attributes that exclude each other, such as `gen_ai.prompt.0` and `gen_ai.prompt.0.role`, the first is placed.
- * @param prefix what the names begin with, with the dot
+ * Reads names as paths: `gen_ai.prompt.0.role` and `gen_ai.prompt.0.content` become `[{"role":…,"content":…}]`. A level
+ * with only numbers becomes a list in their order, without gaps. Of attributes that exclude each other, such as
+ * `gen_ai.prompt.0` and `gen_ai.prompt.0.role`, the first is placed.
+ * @param prefix the start of the names, with the dot
  */
 export function jsonOfIndexed(attributes: readonly KeyValue[], prefix: string): IndexedList {
   const root: Branch = new Map();
@@ -31,7 +30,7 @@ function pathOf(name: string): string[] {
   return [...segments.slice(0, maxSegments - 1), segments.slice(maxSegments - 1).join(".")];
 }
 
-/** Whether there was room: neither a value on the way nor anything at the end. */
+/** Places a value; false where the path runs through another value or ends at one. */
 function place(root: Branch, path: readonly string[], leaf: AnyValue | null | undefined): boolean {
   let branch = root;
   for (const segment of path.slice(0, -1)) {

@@ -8,13 +8,13 @@ import { storableText } from "./storable-text.js";
 import { isTime, isUnset, timeOfNanos } from "./time.js";
 
 /**
- * A span in Waymark's terms. Ids are OpenTelemetry's, in lower-case hexadecimal. What may be large is JSON in UTF-8: bytes
- * lie outside of the heap, where what waits for the database is not copied about by garbage collection.
+ * A span in Waymark's terms, with OpenTelemetry's ids in lower-case hexadecimal. Large fields are JSON in buffers, outside
+ * of the heap: garbage collection does not copy them while they wait for the database.
  */
 export interface MappedSpan {
   traceId: string;
   spanId: string;
-  /** Null where the span is a root. */
+  /** Null for a root span. */
   parentSpanId: string | null;
   name: string;
   status: "ok" | "error";
@@ -24,23 +24,22 @@ export interface MappedSpan {
   input: Buffer | null;
   output: Buffer | null;
   error: string | null;
-  /** What the span says beyond those: an object with the members `attributes` and, at the end, `otel`. */
+  /** Everything else: an object with the members `attributes` and, at the end, `otel`. */
   extra: Buffer;
-  /** The agent that the trace is one of, if this span decides it. */
+  /** The trace's agent, if this is its root span. */
   agentId: string;
   resource: Context;
-  /** Null where the span has none. */
   scope: Context | null;
 }
 
-/** What a request holds: spans to be stored, and how many cannot be, by the reason. */
+/** A mapped request: the valid spans, and the number of other spans by reason. */
 export interface MappedRequest {
   spans: MappedSpan[];
-  /** A sentence without its full stop, and the number of spans. */
+  /** The number of spans by reason, a sentence without its full stop. */
   refused: ReadonlyMap<string, number>;
 }
 
-/** The longest name and agent that the trace API takes, in UTF-16 code units. */
+/** The limits of the trace API, in UTF-16 code units. */
 const maxNameLength = 1_000;
 const maxAgentLength = 255;
 
@@ -49,10 +48,10 @@ const unknownName = "unknown";
 
 const statusError = 2;
 
-/** Bytes of JSON that a span may have beyond its name, input, output and error: attributes, events and links. */
+/** Bytes of a span's attributes, events and links as JSON. */
 export const maxExtraBytes = 1_048_576;
 
-/** Spans of a request at most, which bounds its memory: 4 MiB hold so many of 140 bytes, and real ones are larger. */
+/** Bounds the memory of a request. 4 MiB hold as many spans of 140 bytes; real spans are larger. */
 export const maxSpans = 30_000;
 
 const problems = {
@@ -63,36 +62,34 @@ const problems = {
   extra: `attributes, events and links of a span must not take more than ${maxExtraBytes} bytes as JSON`,
 } as const;
 
-/** The spans of one scope, and what they share. */
-interface Surroundings {
+interface ScopedSpans {
   spans: readonly OtlpSpan[];
   service: string;
   resource: Context;
-  /** Null where they have none. */
   scope: Context | null;
 }
 
-/** Spans that are mapped without a break: some milliseconds' work. */
-const spansPerPiece = 500;
+/** Mapping them takes a few milliseconds. */
+const spansPerStep = 500;
 
 /**
- * Maps a request's spans one by one; a span that is invalid or too large alone is left out and counted.
- * @returns the result at the end, with a break after each piece of the work, in which the caller may do other things
+ * Maps a request's spans, and counts the invalid and oversized ones.
+ * @returns a generator that yields between steps, so that the caller can let other work run, and returns the result
  */
 export function* mapRequest(request: TraceRequest): Generator<void, MappedRequest> {
   const contexts = new Contexts();
   const spans: MappedSpan[] = [];
   const refused = new Map<string, number>();
   const refuse = (problem: string, count = 1) => refused.set(problem, (refused.get(problem) ?? 0) + count);
-  const all = [...surroundingsOf(request, contexts, refuse)];
+  const all = [...scopedSpansOf(request, contexts, refuse)];
   const mostBytes = all.reduce((sum, { spans: { length }, resource, scope }) => {
     return sum + length * (resource.bytes + (scope?.bytes ?? 0));
   }, 0);
   const isCounted = mostBytes > maxContextBytes;
   let sinceBreak = 0;
-  for (const surroundings of all) {
-    for (const span of surroundings.spans) {
-      if (++sinceBreak > spansPerPiece) {
+  for (const scoped of all) {
+    for (const span of scoped.spans) {
+      if (++sinceBreak > spansPerStep) {
         sinceBreak = 0;
         yield;
       }
@@ -100,7 +97,7 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
         refuse(problems.spans);
         continue;
       }
-      const mapped = mapSpan(span, surroundings);
+      const mapped = mapSpan(span, scoped);
       if (typeof mapped === "string") refuse(mapped);
       else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
       else spans.push(mapped);
@@ -109,11 +106,11 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   return { spans, refused };
 }
 
-function* surroundingsOf(
+function* scopedSpansOf(
   { resourceSpans }: TraceRequest,
   contexts: Contexts,
   refuse: (problem: string, count: number) => void,
-): Generator<Surroundings> {
+): Generator<ScopedSpans> {
   for (const { resource: own, scopeSpans } of resourceSpans) {
     const attributes = own?.attributes ?? [];
     const resource = contexts.of(jsonOfAttributes(attributes), maxResourceBytes);
@@ -128,7 +125,7 @@ function* surroundingsOf(
   }
 }
 
-/** What keeps a span from being stored, or undefined. An id of zeros is none (W3C Trace Context, 3.2.2). */
+/** The reason why a span is invalid, if any. An id of zeros is no id (W3C Trace Context, 3.2.2). */
 function problemOf(span: OtlpSpan): string | undefined {
   if (span.traceId.length !== 16 || isZero(span.traceId)) return "trace_id must be 16 bytes that are not all zero";
   if (span.spanId.length !== 8 || isZero(span.spanId)) return "span_id must be 8 bytes that are not all zero";
@@ -138,8 +135,8 @@ function problemOf(span: OtlpSpan): string | undefined {
   return areTimes ? undefined : "start_time_unix_nano and end_time_unix_nano must be whole numbers of 64 bits";
 }
 
-/** The span, or what keeps it from being stored. */
-function mapSpan(span: OtlpSpan, { service, resource, scope }: Surroundings): MappedSpan | string {
+/** The span, or the reason why it cannot be stored. */
+function mapSpan(span: OtlpSpan, { service, resource, scope }: ScopedSpans): MappedSpan | string {
   const problem = problemOf(span);
   if (problem !== undefined) return problem;
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
@@ -174,8 +171,8 @@ function isFailed({ status, attributes }: OtlpSpan): boolean {
 }
 
 function errorOf({ status, attributes: all, events }: OtlpSpan): string | null {
-  const told = (status?.code === statusError && status.message) || findText(all, langfuseFailure.message);
-  if (told) return storableText(told);
+  const message = (status?.code === statusError && status.message) || findText(all, langfuseFailure.message);
+  if (message) return storableText(message);
   const exception = events.findLast(({ name }) => name === "exception");
   if (!exception) return null;
   const { attributes } = exception;
@@ -190,7 +187,7 @@ function agentOf(attributes: readonly KeyValue[], service: string): string {
   return storableText(service, maxAgentLength);
 }
 
-/** What only OpenTelemetry has, as a JSON object's text; what is not there is left out. */
+/** OpenTelemetry's own fields as a JSON object, without absent ones. */
 function jsonOfOtel(span: OtlpSpan, spanId: string, events: readonly SpanEvent[]): string {
   let json = `{"span_id":"${spanId}"`;
   const kind = spanKinds[span.kind];
@@ -230,7 +227,7 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** An id that is absent is no Uint8Array in what protobufjs decodes, but an empty array. */
+/** protobufjs decodes an absent id as an empty array, not as a Uint8Array. */
 function hex(bytes: Uint8Array): string {
   if (bytes.length === 0) return "";
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");

@@ -16,31 +16,28 @@ import {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const noBytes = Buffer.alloc(0);
-/** What is not an id at all gets a length that no id has. */
+/** Stands for an invalid id: no id has this length. */
 const wrongBytes = Buffer.alloc(1);
 const wrongUnsigned64: Unsigned64 = { low: Number.NaN, high: Number.NaN };
 const zero: Unsigned64 = { low: 0, high: 0 };
 const maxUnsigned64 = (1n << 64n) - 1n;
 
 /**
- * Members of all lists of a request at most. An empty span takes three bytes of JSON and a hundred times that when it is
- * read; the shortest attribute takes 34, so that 4 MiB of real ones pass.
+ * Members of all lists of a request. An empty span takes three bytes of JSON and a hundred times that in memory. The
+ * shortest attribute takes 34 bytes, so 4 MiB of real spans pass.
  */
 const maxMembers = 200_000;
-/** Members read of the request in hand; reading does not wait for anything, so that there is one at a time. */
+/** Members read of the current request. Reading is synchronous, so there is only one. */
 let members = 0;
 
-/** The kinds of spans, by their numbers. */
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"] as const;
 const statusCodes = ["UNSET", "OK", "ERROR"] as const;
 
 /**
- * Reads a request of `application/json` by the rules of OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in
- * lowerCamelCase, ids in hexadecimal of any case, 64-bit numbers as strings or numbers, enums as numbers or names, unknown
- * members ignored, null for what is absent.
- * @param body what `JSON.parse` gave
- * @throws MalformedRequest where a member has another type than the definitions say, values nest too deeply, or there is
- * too much in it
+ * Reads OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in lowerCamelCase, ids in hexadecimal of any case,
+ * 64-bit numbers as strings or numbers, enums as numbers or names. Unknown members are ignored; null means absent.
+ * @param body the parsed JSON
+ * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
  */
 export function readJson(body: unknown): TraceRequest {
   members = 0;
@@ -169,7 +166,7 @@ function text(json: JsonObject, name: string): string {
   return value;
 }
 
-/** Bytes of an id; a wrong one gets a wrong length, since it spoils its span and not the request. */
+/** An invalid id gets a wrong length: it makes its span invalid, not the request. */
 function id(json: JsonObject, name: string): Buffer {
   const value = json[name];
   if (absent(value) || value === "") return noBytes;

@@ -1,6 +1,6 @@
 /**
- * An OTLP trace request as both readers give it: the messages of `opentelemetry/proto/trace/v1/trace.proto` and
- * `common.proto`, as protobufjs decodes them, as far as this package looks at them. Ids are bytes.
+ * An OTLP trace request from either reader: the fields that Waymark uses of the messages in
+ * `opentelemetry/proto/trace/v1/trace.proto` and `common.proto`, as protobufjs decodes them. Ids are bytes.
  */
 export interface TraceRequest {
   readonly resourceSpans: readonly ResourceSpans[];
@@ -25,7 +25,6 @@ export interface Scope {
 export interface OtlpSpan {
   readonly traceId: Uint8Array;
   readonly spanId: Uint8Array;
-  /** Empty where the span is a root. */
   readonly parentSpanId: Uint8Array;
   readonly traceState: string;
   readonly name: string;
@@ -59,7 +58,7 @@ export interface KeyValue {
   readonly value?: AnyValue | null;
 }
 
-/** One of several kinds of value; `value` names the one that it is, and is absent where it is none. */
+/** `value` names the kind of the value, and is absent where there is no value. */
 export type AnyValue =
   | { readonly value: "stringValue"; readonly stringValue: string }
   | { readonly value: "boolValue"; readonly boolValue: boolean }
@@ -70,16 +69,16 @@ export type AnyValue =
   | { readonly value: "bytesValue"; readonly bytesValue: Uint8Array }
   | { readonly value?: undefined };
 
-/** 64 bits as two halves of 32, since a number has 53; both are NaN where the request gave something else. */
+/** 64 bits in two halves, since a number has 53. Both are NaN for an invalid number. */
 export interface Unsigned64 {
   readonly low: number;
   readonly high: number;
 }
 
-/** How deeply values may nest in each other: arrays and lists of an attribute. */
+/** Levels of arrays and lists in an attribute's value. */
 export const maxValueDepth = 200;
 
-/** A request that cannot be read; the message is a sentence for the client. */
+/** An unreadable request, with a sentence for the client. */
 export class MalformedRequest extends Error {
   override name = "MalformedRequest";
 }

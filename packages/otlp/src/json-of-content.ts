@@ -1,18 +1,18 @@
 import { jsonOfValue, textOfValue } from "./any-value.js";
-import type { Form } from "./conventions.js";
+import type { StringFormat } from "./conventions.js";
 import { type AnyValue, maxValueDepth } from "./request.js";
 
-/** The JSON text of an attribute that says what went in or came out: JSON in a string becomes that JSON. */
-export function jsonOfContent(value: AnyValue | null | undefined, form: Form = "look"): string {
+/** An input or output attribute as JSON text. A string with JSON in it becomes that JSON. */
+export function jsonOfContent(value: AnyValue | null | undefined, format: StringFormat = "guess"): string {
   const text = textOfValue(value);
   if (text === undefined) return jsonOfValue(value);
-  return (form !== "text" && jsonIn(text, form)) || JSON.stringify(text);
+  return (format !== "text" && jsonIn(text, format)) || JSON.stringify(text);
 }
 
-/** The text itself, where it is JSON of the form. Kept as it is: writing it anew would alter it. */
-function jsonIn(text: string, form: Form): string | undefined {
+/** The text itself if it is JSON of the format. Parsing and writing it again would alter it. */
+function jsonIn(text: string, format: StringFormat): string | undefined {
   const trimmed = text.trim();
-  if (form === "look" && !/^[[{]/.test(trimmed)) return undefined;
+  if (format === "guess" && !/^[[{]/.test(trimmed)) return undefined;
   if (!trimmed.isWellFormed() || isTooDeep(trimmed)) return undefined;
   try {
     JSON.parse(trimmed);
@@ -22,7 +22,7 @@ function jsonIn(text: string, form: Form): string | undefined {
   }
 }
 
-/** Whether more nests than may; brackets within strings count too, so that an odd text may stay a string. */
+/** Whether the text nests too deeply. Brackets within strings count too, so an odd text may stay a string. */
 function isTooDeep(text: string): boolean {
   if (!isBeyond(text, "{", "[")) return false;
   let depth = 0;
@@ -35,7 +35,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Whether there are so many brackets at all, which is rare and soon seen. */
+/** A cheap check before the exact one. */
 function isBeyond(text: string, ...brackets: readonly string[]): boolean {
   let count = 0;
   for (const bracket of brackets) {
