@@ -10,16 +10,16 @@ import { statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import { z } from "zod";
 
 const description = `
-Reads the web analytics of your sites: visitors, page views, where they came from, and custom events. Read-only, for Pro accounts.
+Reads the web analytics of your sites: visitors, page views, their sources, and custom events. Read-only, for Pro accounts.
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. A key may make ${statisticsRequestsPerMinute} requests a minute; every
 answer says how many are left. All ranges are UTC days.
-The operations of the contract ignore query parameters that they do not have. \`/realtime\`, and a request that uses an extension, refuse
-them with 400.
-What goes beyond the contract is marked as an extension; answers are unchanged where no extension is asked for. Every answer has an \`X-Request-Id\`; name it when you report a problem.
+Extensions are marked as such, and answers have no member of an extension that the request does not use. A request without
+extensions may have unknown query parameters; \`/realtime\`, and a request with an extension, refuse them with 400.
+Every answer has an \`X-Request-Id\`; name it when you report a problem.
 
-Every error is JSON with an \`error\` string. Beside those listed with each call: 404 for an unknown path, 405 with \`Allow\`,
-500 for a fault of ours and 503 with \`Retry-After\` while the database cannot be reached. 429, 500 and 503 are safe to retry.
+Every error is JSON with an \`error\` string. Beside the errors of each call there are 404 for an unknown path, 405 with \`Allow\`,
+500 for a fault of the service and 503 with \`Retry-After\` while the database cannot be reached. 429, 500 and 503 are safe to retry.
 `;
 
 /** The description of the statistics service for `/openapi.json` and `/docs`. */
@@ -34,34 +34,35 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
   };
 }
 
-/** How an answer's lists end; part of the descriptions of statistics and custom events. */
-export const otherNote = `Where a day had more values than are kept, the rest stands as \`${otherValue}\` at the end of its list: unranked, beside the \`limit\`. What is listed above it may then lack the days on which it was part of that rest.`;
+/** Explains `(other)`, for the descriptions of statistics and custom events. */
+export const otherNote = `A day keeps a bounded number of values per list and counts the rest as \`${otherValue}\`. This row ends its list, unranked and beside the \`limit\`. A value above it may lack the days on which it was part of the rest.`;
 
 /** The headers of every authenticated answer. */
 export const limitHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 export const invalidQuery: DocumentedAnswer = {
-  description: "A query parameter is not one of those allowed; `fields` has a message for each",
+  description:
+    "A query parameter has a wrong value, or is unknown beside an extension; `fields` has a message for each",
   schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { range: "Must be one of: today, 7d, 30d" } },
   headers: limitHeaders,
 };
 
-/** Of operations that have no query parameters. */
+/** For operations without query parameters. */
 export const unknownParameter: DocumentedAnswer = {
   ...invalidQuery,
-  description: "There are no query parameters",
+  description: "The request has a query parameter; this operation takes none",
   example: { error: "Validation failed", fields: { range: "Unknown parameter; there are none here" } },
 };
 
 export const siteNotFound: DocumentedAnswer = {
-  description: "There is no such site, or it belongs to another account",
+  description: "The account has no such site",
   schema: errorSchema(),
   example: { error: "Site not found" },
   headers: limitHeaders,
 };
 
-/** The answers that every route may give. */
+/** The errors of every route. */
 export const commonAnswers = {
   401: {
     description: "The key is missing, malformed, unknown or revoked",
@@ -70,14 +71,14 @@ export const commonAnswers = {
     headers: ["WWW-Authenticate"],
   },
   403: {
-    description: "The account is a Free account",
+    description: "The account has the Free plan",
     schema: errorSchema({ upgrade_url: z.string() }),
     example: { error: "The API requires a Pro plan. Upgrade to Pro to read statistics.", upgrade_url: upgradePath },
     headers: limitHeaders,
   },
   429: {
     description:
-      "The key's requests of this minute are used up; or, with `Too much in progress for this account` and a `reason`, too many of the account's reads are under way",
+      "The key has used its requests of this minute. With the error `Too much in progress for this account` and a `reason`, the account has too many reads under way",
     schema: errorSchema({
       limit: z.number().optional(),
       retry_after: z.number().optional(),

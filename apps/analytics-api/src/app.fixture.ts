@@ -19,29 +19,27 @@ export type Line = Record<string, unknown> & { ts: string };
 /** A row of `daily_stat`: dimension, day, value, visitors, page views. */
 export type StatEntry = [dimension: string, day: string, value: string, visitors: number, pageviews: number];
 
-/** What a test file works with: instances of the real app on a database of their own. */
+/** Two instances of the real app on a database of their own. */
 export interface TestApp {
   readonly app: Express;
-  /** Another instance on the same stores. */
   readonly secondApp: Express;
   readonly pool: ReturnType<typeof createPool>;
-  /** Sets the moment whose UTC day is "today". */
+  /** Sets the moment, and so the UTC day that is "today". */
   setNow(moment: Date): void;
   makeAccount(plan?: PlanId): Promise<TestAccount>;
-  /** Puts rows into a site's rollup, for what no import makes. */
+  /** Inserts rows into `daily_stat` that no import makes. */
   addStats(siteId: string, entries: StatEntry[]): Promise<void>;
 }
 
-/** An account with a key of the statistics service. */
 export interface TestAccount {
   readonly id: string;
   readonly key: string;
   get(path: string, app?: Express): request.Test;
-  /** Makes a site with the events of an import, and returns its id. */
+  /** Creates a site with imported events, and returns its id. */
   makeSite(lines?: Line[], domain?: string): Promise<string>;
 }
 
-/** The app under test, as production builds it; the minute's counters are in Postgres or, with a URL, in Redis. */
+/** The app as production builds it. The rate counters are in Postgres or, with a URL, in Redis. */
 export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp {
   const database = useDatabase();
   const log = createLogger({ service: "analytics-api", level: "silent" });

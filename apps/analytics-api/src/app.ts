@@ -17,7 +17,7 @@ import { requireStatisticsPlan } from "./require-plan.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { getStatsRoute } from "./stats/get-stats.route.js";
 
-/** What the statistics service works with. */
+/** The dependencies of the statistics service. */
 export interface AppDeps {
   pool: pg.Pool;
   keys: Pick<KeyDirectory, "find">;
@@ -25,7 +25,7 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
-  /** The moment whose UTC day is "today". */
+  /** Its UTC day is "today". */
   now(): Date;
 }
 
@@ -50,7 +50,7 @@ export function createApp(deps: AppDeps): Express {
   return app;
 }
 
-/** Figures are read over half of the connections: keys, minutes and lists of sites find one of the others. */
+/** Figures use half of the connections; keys, rates and lists of sites use the others. */
 function openReads({ pool, registry }: AppDeps): ReadShares {
   const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
   return createReadShares({ refusals: createRefusals(registry), maxReading });

@@ -1,6 +1,6 @@
 import { commonVariables, portVariable, readEnv } from "@waymark/service";
 
-/** What the statistics service is told by its environment; the README's table explains each variable. */
+/** The settings of the statistics service; the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /**

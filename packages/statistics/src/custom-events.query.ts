@@ -2,7 +2,6 @@ import { otherValue } from "@waymark/lists";
 import type pg from "pg";
 import type { Days } from "./range.js";
 
-/** A custom event in a range, with the counts of its properties' values. */
 export interface CustomEvent {
   name: string;
   count: number;

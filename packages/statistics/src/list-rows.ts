@@ -12,14 +12,12 @@ export function columnsOf({ key, showsPageviews }: StatisticsList): string[] {
   return [key, "visitors", ...(showsPageviews ? ["pageviews"] : [])];
 }
 
-/** Picks a list's rows out of all rows of an answer. */
 export function toListRows({ dimension, key, showsPageviews }: StatisticsList, rows: readonly FigureRow[]): ListRow[] {
   return rows
     .filter((row) => row.dimension === dimension)
     .map(({ value, visitors, pageviews }) => ({ [key]: value, visitors, ...(showsPageviews && { pageviews }) }));
 }
 
-/** Picks a list's rows in the form of a JSON answer. */
 export function toListAnswer(list: StatisticsList, rows: readonly FigureRow[]): ListAnswer {
   const listRows = toListRows(list, rows);
   if (!list.isWhole) return listRows;

@@ -5,10 +5,8 @@ const rangeDays = { today: 1, "7d": 7, "30d": 30 } as const;
 
 export type Range = keyof typeof rangeDays;
 
-/** The names of the ranges. */
 export const ranges = Object.keys(rangeDays) as [Range, ...Range[]];
 
-/** The range of a request that names none. */
 export const defaultRange: Range = "7d";
 
 /** The longest span of `from` and `to`: a leap year. It bounds the rows that an answer adds up. */
@@ -38,7 +36,6 @@ interface RangeQuery {
   to?: string | undefined;
 }
 
-/** Refuses `from` without `to`, both beside `range`, and spans above 366 days. */
 export function checkRange({ range, from, to }: RangeQuery, context: z.RefinementCtx): void {
   const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
   if (from === undefined && to === undefined) return;
@@ -60,7 +57,6 @@ export interface Days {
 /** The members of an answer that repeat the request's range. */
 export type AskedRange = { range: Range } | { range: "custom"; from: string; to: string };
 
-/** The days of a request, and how its answer names them. */
 export type ResolvedRange = { asked: AskedRange } & Days;
 
 /** The UTC days of a checked query; `now` is in the last day of a range. */
@@ -75,7 +71,6 @@ export function previousDays(days: Days): Days {
   return { first: addDays(days.first, -countDays(days)), last: addDays(days.first, -1) };
 }
 
-/** Every day of the span, in order. */
 export function listDays(days: Days): string[] {
   return Array.from({ length: countDays(days) }, (_, index) => addDays(days.first, index));
 }

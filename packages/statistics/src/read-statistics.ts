@@ -11,9 +11,7 @@ export interface StatisticsQuery {
   lists: readonly ListName[];
   /** Rows of each list, 1 to 1,000; `(other)` comes beside them. */
   limit: number;
-  /** Adds the figures of every day. */
   withSeries: boolean;
-  /** Adds the totals of as many days before. */
   withPrevious: boolean;
 }
 

@@ -2,7 +2,6 @@ import { otherValue, type StatisticsList } from "@waymark/lists";
 import type pg from "pg";
 import type { Days } from "./range.js";
 
-/** The rows to read. */
 export interface FiguresQuery extends Days {
   siteId: string;
   /** The day from which totals are read: the first, or an earlier one to compare with. */
@@ -24,10 +23,9 @@ export interface FigureRow {
 }
 
 /**
- * The totals per day in order, and each list with its top first. Reads one range of `daily_stat_pkey` for the totals and
- * one per list: as many rows as the days have values, however many events they had. The lateral join keeps each top in a
- * heap; ranking all lists at once would sort every value. `(other)` is unranked, beside the limit and last. A list ends
- * before its limit when its rows, at 80 bytes and the value's JSON each, exceed its share of bytes.
+ * The totals per day in order, and each list with its top first. Reads a range of `daily_stat_pkey` for the totals and one per
+ * list. The lateral join keeps each top in a heap; ranking all lists at once would sort every value. `(other)` is unranked,
+ * beside the limit and last. A list ends before its limit at its share of bytes: 80 and the value's JSON for each row.
  */
 const readFiguresSql = `
   WITH top AS (
@@ -57,7 +55,6 @@ const readFiguresSql = `
   WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $9 AND $3
   ORDER BY dimension, position, value`;
 
-/** Reads a site's totals per day and its lists from the rollups. */
 export async function readFigures(pool: pg.Pool, query: FiguresQuery): Promise<FigureRow[]> {
   const { siteId, first, last, lists, limit, totalsFrom } = query;
   const values = [

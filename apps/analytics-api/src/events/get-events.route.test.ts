@@ -61,7 +61,7 @@ describe("GET /api/v1/sites/:id/events", () => {
     expect(events[1_000]).toEqual({ name: "(other)", count: 1, properties: {} });
   });
 
-  it("shows a folded tail last: among events, properties and values, and never cuts it off", async () => {
+  it("shows (other) last: among events, properties and values, and never cuts it off", async () => {
     test.setNow(now);
     const account = await test.makeAccount();
     const siteId = await account.makeSite([

@@ -19,13 +19,16 @@ const eventsSchema = named(
   "Events",
   z.object({
     range: z.string(),
-    from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+    from: z
+      .string()
+      .optional()
+      .describe("Extension: the first day when the request has `from` and `to`; `range` is then `custom`"),
     to: z.string().optional(),
     events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
   }),
 );
 
-/** `GET /sites/:id/events`: custom events (statistics contract, "GET /api/v1/sites/:id/events"). */
+/** `GET /sites/:id/events` (statistics contract, "GET /api/v1/sites/:id/events"), with extensions. */
 export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   const { pool, now } = deps;
   return route({
@@ -33,7 +36,7 @@ export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): 
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description: `The most frequent event comes first. Property values are the keys of an object, their counts its values. The answer holds the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${otherValue}\` counts the rest.\n\nBeyond the contract, \`from\` and \`to\` may stand for \`range\`. ${otherNote}`,
+    description: `The most frequent event comes first. \`properties\` has an object per property, with a count per value. The answer has the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${otherValue}\` counts the rest.\n\nExtension: \`from\` and \`to\` in place of \`range\`. ${otherNote}`,
     params: { id: "The site's id" },
     query: z.object(rangeParameters).superRefine(checkRange),
     lenientQuery: ["range"],

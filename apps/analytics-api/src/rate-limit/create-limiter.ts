@@ -15,29 +15,28 @@ export interface Limiter {
 }
 
 export interface LimiterOptions {
-  /** Where the counters are shared; without it they are in Postgres. */
+  /** The shared counters' Redis; without it they are in Postgres. */
   redisUrl: string | undefined;
   pool: pg.Pool;
   log: Logger;
-  /** Milliseconds since 1970. */
   now?(): number;
 }
 
 const windowSeconds = 60;
-/** A counter that takes longer than this costs the client more than the limit is worth. */
+/** A slower counter costs the client more than the limit is worth. */
 const redisTimeoutMs = 1_000;
-/** After a failure of Redis requests are counted in memory for this long, so that a frozen one delays one request, not all. */
+/** After a failure the service counts in memory for this long, so a frozen Redis delays one request and not all. */
 const redisPauseMs = 5_000;
 
 const limits = {
   points: statisticsRequestsPerMinute,
   duration: windowSeconds,
   keyPrefix: "waymark:rate:statistics",
-  // A client that goes on after its last request is refused from memory, without asking the store each time.
+  // A client that goes on after its last request is refused from memory, without the store.
   inMemoryBlockOnConsumed: statisticsRequestsPerMinute + 1,
 };
 
-/** Chooses where requests are counted: Redis where it is configured, otherwise Postgres. Nothing else knows which. */
+/** Counts in Redis when it is configured, otherwise in Postgres. Nothing else knows which. */
 export function createLimiter({ redisUrl, pool, log, now = Date.now }: LimiterOptions): Limiter {
   return redisUrl === undefined ? createPostgresLimiter(pool) : createRedisLimiter(redisUrl, log, now);
 }
@@ -49,13 +48,13 @@ function createPostgresLimiter(pool: pg.Pool): Limiter {
     storeType: "pool",
     tableName: "rate_limit",
     tableCreated: true,
-    // The worker clears what is expired.
+    // The worker removes expired rows.
     clearExpiredByTimeout: false,
   });
   return { spend: (keyId) => spend(limiter, keyId), check: async () => undefined, close: async () => undefined };
 }
 
-/** While Redis is down each instance counts for itself: a limit that is too generous for a while beats an outage. */
+/** While Redis is down, each instance counts for itself: a generous limit beats an outage. */
 function createRedisLimiter(url: string, log: Logger, now: () => number): Limiter {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -82,7 +81,7 @@ function createRedisLimiter(url: string, log: Logger, now: () => number): Limite
   return {
     async spend(keyId) {
       if (now() < pausedUntil) return own.spend(keyId);
-      // While Redis is down, one request at a time tries it; the others do not wait.
+      // While Redis is down, one request at a time tries it, and the others do not wait.
       if (!isUp) pausedUntil = now() + redisPauseMs;
       try {
         const allowance = await spend(shared, keyId);

@@ -1,13 +1,12 @@
-/** What a request may still do in its window. */
+/** The outcome of counting a request. */
 export interface Allowance {
   readonly isAllowed: boolean;
-  /** Requests left in the window. */
   readonly remaining: number;
   /** Whole seconds until the window ends, at least 1. */
   readonly resetSeconds: number;
 }
 
-/** Keys counted at most; more than 10,000 within a minute, and the first of them start their minute anew. */
+/** Keys in memory. With more keys in a minute, the oldest one starts its minute anew. */
 const maxKeys = 10_000;
 
 interface Window {
@@ -15,9 +14,9 @@ interface Window {
   spent: number;
 }
 
-/** Counts each key's requests in windows that begin with the first of them, for this process alone. */
+/** Counts requests per key in this process. A window begins with its first request. */
 export function createMemoryLimiter(points: number, windowMs: number, now: () => number) {
-  // In the order of their ends, since all are equally long and begin when they are put in.
+  // In the order of their ends: all windows are equally long, and begin when they enter the map.
   const windows = new Map<string, Window>();
 
   const open = (key: string): Window => {
@@ -30,7 +29,6 @@ export function createMemoryLimiter(points: number, windowMs: number, now: () =>
   };
 
   return {
-    /** Keys that are remembered. */
     get size() {
       return windows.size;
     },

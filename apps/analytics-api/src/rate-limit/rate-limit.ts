@@ -5,8 +5,8 @@ import type { RequestHandler } from "express";
 import type { Limiter } from "./create-limiter.js";
 
 /**
- * Lets each key make 60 requests a minute and shows on every answer what is left (statistics contract, "Limits").
- * Stands behind `authenticate`; what is refused or wrong later on has spent its request too.
+ * Allows each key 60 requests a minute and reports the rest on every answer (statistics contract, "Limits").
+ * Runs behind `authenticate`. A request counts even when a later check refuses it.
  */
 export function rateLimit(limiter: Limiter): RequestHandler {
   return async (_request, response, next) => {

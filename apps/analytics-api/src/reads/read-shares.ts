@@ -1,27 +1,27 @@
 import { AppError } from "@waymark/errors";
 import type { Refusals } from "@waymark/http";
 
-/** Statements of one account that read at once; two, so that a slow one does not hold up a quick one. */
+/** Concurrent statements of an account: two, so a slow one does not delay a quick one. */
 const maxReadingPerAccount = 2;
-/** Reads of one account that wait for their turn, and of all accounts together. */
 const maxWaitingPerAccount = 8;
+/** Over all accounts. */
 const maxWaiting = 200;
-/** A read takes milliseconds: after this long, the statements before it are on the way to their timeout. */
+/** A read takes milliseconds. After this long, the statements before it run into their timeout. */
 const maxWaitMs = 3_000;
 
-/** Shares out the connections that statistics are read over, so that one account's slow reads leave room for all others. */
+/** Shares the connections for figures, so one account's slow reads leave connections to all others. */
 export interface ReadShares {
   /**
-   * Does a read when it is the account's turn.
-   * @param isLeft tells that nobody waits for the answer any more: the read is then not done
-   * @throws AppError 429 when the account has too many reads in hand, 503 when all together have, or what the read threw
+   * Runs a read when it is the account's turn.
+   * @param isLeft whether the client has gone; the read is then skipped
+   * @throws AppError 429 when the account has too many reads, 503 when all accounts together have; the read's own errors
    */
   read<Result>(accountId: string, work: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
 }
 
 export interface ReadSharesOptions {
   refusals: Refusals;
-  /** Reads at once, of all accounts. */
+  /** Concurrent reads over all accounts. */
   maxReading: number;
 }
 
@@ -30,14 +30,13 @@ interface Account {
   readonly waiting: Waiting[];
 }
 
-/** A read whose turn has not come. */
 interface Waiting {
   start(): void;
 }
 
-/** Makes the shares of one pool. */
+/** Creates the shares of one pool. */
 export function createReadShares({ refusals, maxReading }: ReadSharesOptions): ReadShares {
-  // In the order in which accounts are served; an account that has nothing in hand is not kept.
+  // In the order of turns. An account without reads is not kept.
   const accounts = new Map<string, Account>();
   let reading = 0;
   let waiting = 0;
@@ -60,7 +59,7 @@ export function createReadShares({ refusals, maxReading }: ReadSharesOptions): R
     accounts.set(id, account);
   }
 
-  /** Accounts with nothing under way come first, and among equals the one that was served longest ago. */
+  /** Accounts without a running read go first; among equals, the account whose last turn is the longest ago. */
   function startNext(): void {
     for (let level = 0; level < maxReadingPerAccount; level++) {
       for (const [id, account] of accounts) {

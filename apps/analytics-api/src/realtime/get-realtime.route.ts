@@ -6,7 +6,7 @@ import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../
 import { readOwnSite } from "../reads/read-own-site.js";
 import type { ReadShares } from "../reads/read-shares.js";
 
-/** `GET /sites/:id/realtime`: who is on the site now. An extension of the contract. */
+/** `GET /sites/:id/realtime`, an extension of the contract. */
 export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   const { pool, now } = deps;
   return route({
@@ -14,11 +14,11 @@ export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now()
     path: "/sites/:id/realtime",
     operationId: "getRealtime",
     summary: "Read how many visitors are on a site now",
-    description: `Extension of the contract: the visitors with a page view in the last ${realtimeMinutes} minutes. Visitors are told apart per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
+    description: `Extension of the contract: the visitors with a page view in the last ${realtimeMinutes} minutes. A visitor counts once per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
     params: { id: "The site's id" },
     answers: {
       200: {
-        description: "Visitors since the moment that the answer names",
+        description: "The visitors since the moment `since`",
         schema: z.object({ since: z.string(), visitors: z.number() }),
         example: { since: "2026-03-15T09:55:00.000Z", visitors: 3 },
         headers: limitHeaders,

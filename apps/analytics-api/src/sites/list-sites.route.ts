@@ -7,7 +7,7 @@ import { commonAnswers, limitHeaders } from "../api.js";
 
 const siteSchema = named("Site", z.object({ id: z.string(), domain: z.string(), name: z.string() }));
 
-/** `GET /sites`: the account's sites (statistics contract, "GET /api/v1/sites"). */
+/** `GET /sites` (statistics contract, "GET /api/v1/sites"). */
 export function listSitesRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "get",

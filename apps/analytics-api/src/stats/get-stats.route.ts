@@ -20,13 +20,13 @@ const example = {
   channels: { Search: { visitors: 331, pageviews: 402 }, Direct: { visitors: 290, pageviews: 1210 } },
 };
 
-const description = `A visitor is counted per UTC day, without cookies; over several days visitors are the sum of the daily ones. Lists are ordered by visitors.
+const description = `A visitor counts once per UTC day, without cookies; over several days visitors are the sum of the daily visitors. Lists are in order of visitors.
 
-Beyond the contract: \`from\` and \`to\`, \`lists\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly those of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is that list as CSV (RFC 4180); a value that a spreadsheet would take for a formula has an apostrophe before it.
+Extensions: \`from\` and \`to\`, \`lists\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly the members of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is this list as CSV (RFC 4180). A value begins with an apostrophe if a spreadsheet would read it as a formula.
 
 ${otherNote}`;
 
-/** `GET /sites/:id/stats`: summary and top lists (statistics contract, "GET /api/v1/sites/:id/stats"), and extensions. */
+/** `GET /sites/:id/stats` (statistics contract, "GET /api/v1/sites/:id/stats"), with extensions. */
 export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
   const { pool, now } = deps;
   return route({

@@ -18,7 +18,7 @@ const listsParameter = asParameter(
     .transform((text) => [...new Set(text.split(","))] as ListName[])
     .default([])
     .describe(
-      `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, which may also be one of ${contractNames.join(", ")}`,
+      `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
     ),
 );
 
@@ -31,7 +31,7 @@ const limitParameter = asParameter(
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= 1_000, limitMessage)
     .default(10)
-    .describe("Entries of each top list, 1 to 1000"),
+    .describe("Rows of each top list, 1 to 1000"),
 );
 
 /** The query parameters of `GET /sites/:id/stats`. */
@@ -52,13 +52,19 @@ export const statsAnswer = named(
   "Stats",
   z.object({
     range: z.string(),
-    from: z.string().optional().describe("Extension: where `from` and `to` were asked for; `range` is then `custom`"),
+    from: z
+      .string()
+      .optional()
+      .describe("Extension: the first day when the request has `from` and `to`; `range` is then `custom`"),
     to: z.string().optional(),
     pageviews: count,
     uniqueVisitors: count,
     ...Object.fromEntries(contractNames.map((name) => [name, describeList(name)])),
     ...Object.fromEntries(
-      furtherNames.map((name) => [name, describeList(name).optional().describe("Extension: where `lists` names it")]),
+      furtherNames.map((name) => [
+        name,
+        describeList(name).optional().describe("Extension: present when `lists` names it"),
+      ]),
     ),
     series: z
       .array(z.object({ day: z.string(), visitors: count, pageviews: count }))

@@ -1,37 +1,33 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "@jest/globals";
-import { useApp } from "../app.fixture.js";
+import { type CustomEvent, readCustomEvents } from "./custom-events.query.js";
+import { resolveRange } from "./range.js";
+import { readList, readStatistics } from "./read-statistics.js";
+import { useSites } from "./statistics.fixture.js";
+import { writeCsv } from "./write-csv.js";
 
 const maxBytes = 1_048_576;
-
-interface Event {
-  name: string;
-  count: number;
-  properties: Record<string, Record<string, number>>;
-}
+const range = resolveRange({ range: "7d" }, new Date("2026-03-15T10:00:00Z"));
 
 const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
 
 describe("an answer of custom events", () => {
-  const test = useApp();
-  test.setNow(new Date("2026-03-15T10:00:00Z"));
+  const { pool, makeSite } = useSites();
 
-  /** Puts in what a stranger's beacons make of a day, with an event's total beside it. */
-  async function fill(siteId: string, rows: string): Promise<void> {
-    await test.pool.query(`INSERT INTO daily_event (site_id, day, name, property, value, count) SELECT $1, ${rows}`, [
-      siteId,
-    ]);
-  }
-
-  async function read(rows: string[]): Promise<Event[]> {
-    const account = await test.makeAccount();
-    const siteId = await account.makeSite();
-    for (const each of rows) await fill(siteId, each);
-    const { body, text } = await account.get(`/api/v1/sites/${siteId}/events`).expect(200);
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
+  /** Reads rows that strangers' beacons may make, with an event's total beside them. */
+  async function read(rows: string[]): Promise<CustomEvent[]> {
+    const siteId = await makeSite();
+    for (const each of rows) {
+      await pool.query(`INSERT INTO daily_event (site_id, day, name, property, value, count) SELECT $1, ${each}`, [
+        siteId,
+      ]);
+    }
+    const events = await readCustomEvents(pool, { siteId, first: range.first, last: range.last });
+    const bytes = Buffer.byteLength(JSON.stringify({ range: "7d", events }));
+    expect(bytes).toBeLessThanOrEqual(maxBytes);
     // Bounded, and not by leaving everything out.
-    expect(Buffer.byteLength(text)).toBeGreaterThan(maxBytes / 5);
-    return body.events;
+    expect(bytes).toBeGreaterThan(maxBytes / 5);
+    return events;
   }
 
   it("is at most 1 MiB after seven days of values of 2 KB, and counts what it leaves out as (other)", async () => {
@@ -75,26 +71,24 @@ describe("an answer of custom events", () => {
 });
 
 describe("lists of pages", () => {
-  const test = useApp();
+  const { pool, makeSite } = useSites();
 
   it("end before 1 MiB in all, whatever their limit", async () => {
-    test.setNow(new Date("2026-03-15T10:00:00Z"));
-    const account = await test.makeAccount();
-    const siteId = await account.makeSite();
-    await test.pool.query(
+    const siteId = await makeSite();
+    await pool.query(
       `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
        SELECT $1, dimension, '2026-03-15', repeat(chr(1), 1900) || n, 1, 1
        FROM unnest(ARRAY['page', 'entry', 'utm_source', 'utm_medium', 'utm_campaign']) AS dimension,
          generate_series(1000, 1999) AS n`,
       [siteId],
     );
-    const path = `/api/v1/sites/${siteId}/stats?limit=1000`;
-    for (const lists of ["", "&lists=entryPages,utmSources,utmMediums,utmCampaigns"]) {
-      const { body, text } = await account.get(`${path}${lists}`).expect(200);
-      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
-      expect(body.topPages.length).toBeGreaterThan(5);
+    const query = { siteId, range, limit: 1_000, withSeries: false, withPrevious: false };
+    for (const lists of [[], ["entryPages", "utmSources", "utmMediums", "utmCampaigns"]] as const) {
+      const answer = await readStatistics(pool, { ...query, lists });
+      expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(maxBytes);
+      expect(Object.keys(answer.topPages ?? {}).length).toBeGreaterThan(5);
     }
-    const csv = await account.get(`${path}&lists=topPages`).set("Accept", "text/csv").expect(200);
-    expect(Buffer.byteLength(csv.text)).toBeLessThanOrEqual(maxBytes);
+    const rows = await readList(pool, { siteId, range, list: "topPages", limit: 1_000 });
+    expect(Buffer.byteLength(writeCsv("topPages", rows))).toBeLessThanOrEqual(maxBytes);
   });
 });
