@@ -131,7 +131,8 @@ bare() {
   shift
   cd "$work/images/$folder"
   # shellcheck disable=SC2086 # $as is a command with its arguments, or nothing.
-  exec $as env -i PATH="$PATH" NODE_ENV=production WAYMARK_DATA_DIR="$work/data" DATABASE_URL="$TEST_DATABASE_URL" "$@"
+  exec $as env -i PATH="$PATH" NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
+    WAYMARK_DATA_DIR="$work/data" DATABASE_URL="$TEST_DATABASE_URL" "$@"
 }
 
 waymark() {
@@ -210,12 +211,22 @@ check_app() {
       ask 202 "http://127.0.0.1:$port/api/event" POST "" '{"n":"check","u":"https://check.example/","d":"check.example"}'
       ;;
   esac
+  check_stack
   say "  $(($(ps -o rss= -p "$pid") / 1024)) MB of memory"
   kill "$pid"
   code=0
   wait "$pid" || code=$?
   [ "$code" -eq 0 ] || broken "$app ended with $code when it was asked to stop."
   pid=
+}
+
+# Stacks have to name lines of sources.
+check_stack() {
+  (bare "$app" node --input-type=module -e '
+    const { commonVariables, readEnv } = await import(process.cwd() + "/packages/service/dist/index.js");
+    try { readEnv({}, commonVariables) } catch (error) { console.log(error.stack) }') |
+    grep -q "packages/service/src/env.ts:[0-9]" || broken "$app has stacks without lines of sources."
+  say "  stacks name lines of sources"
 }
 
 key_for() {

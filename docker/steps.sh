@@ -55,7 +55,8 @@ collect() {
         [ ! -d "$package/$part" ] || cp -R "$package/$part" "$out/$app/$package/"
       done
     done
-    find "$out/$app" -type f \( -name '*.map' -o -name '*.d.ts' \) -delete
+    # Our source maps stay, so that stacks name lines of the sources.
+    find "$out/$app" -type f -name '*.d.ts' -delete
   done
 }
 
