@@ -5,8 +5,10 @@ import { type ProcessIdentity, processStartOf } from "./processes.js";
 
 export interface AppOptions {
   name: string;
-  /** The compiled main file. */
+  /** The main file. */
   entry: string;
+  /** Flags of Node beside those that all apps get. */
+  nodeFlags: readonly string[];
   env: NodeJS.ProcessEnv;
   cwd: string;
   /** Takes everything that the app says. */
@@ -23,8 +25,8 @@ export interface AppProcess {
   readonly ready: Promise<number>;
   /** Resolves with a sentence when it ends by itself. */
   readonly ended: Promise<string>;
-  /** Asks it to stop in order, and ends it by force when it takes too long. */
-  stop(): Promise<void>;
+  /** Asks it to stop in order, and ends it by force when that takes longer than 28 s or the given time. */
+  stop(timeoutMs?: number): Promise<void>;
 }
 
 /** An app's line in its log, as its logger writes it. */
@@ -40,8 +42,8 @@ interface LogLine {
   err?: { message?: string };
 }
 
-/** Young objects get 8 MB instead of 16, as in the trace API's image: an idle service needs no more. */
-const nodeFlags = ["--max-semi-space-size=8"];
+/** As in the images: stacks name lines of the sources, and young objects get 8 MB instead of 16. */
+const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=8"];
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
 const stopTimeoutMs = 28_000;
@@ -51,11 +53,11 @@ const stopTimeoutMs = 28_000;
  * IPC channel, by whose end it knows that we are gone, however that came about.
  */
 export function startApp(options: AppOptions): AppProcess {
-  const { name, entry, env, cwd, logFile, say } = options;
+  const { name, entry, nodeFlags, env, cwd, logFile, say } = options;
   const log = openLogFile(logFile, (error) => {
     say(`${name}: warn: its log cannot be written, and lines are lost (${error.message})`);
   });
-  const child = spawn(process.execPath, [...nodeFlags, entry], {
+  const child = spawn(process.execPath, [...deployedFlags, ...nodeFlags, entry], {
     cwd,
     env,
     detached: true,
@@ -90,11 +92,11 @@ export function startApp(options: AppOptions): AppProcess {
     identity: { pid, processStart: processStartOf(pid) ?? "" },
     ready,
     ended,
-    async stop() {
+    async stop(timeoutMs = stopTimeoutMs) {
       isStopping = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+      const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
       await exit;
       clearTimeout(timer);
     },

@@ -4,12 +4,21 @@ import { OptionsError } from "./options-error.js";
 
 describe("the options of start", () => {
   it("have defaults", () => {
-    expect(readOptions([])).toEqual({ isHelpWanted: false, isCheckWanted: false, isDemoWanted: undefined });
+    expect(readOptions([])).toEqual({
+      isHelpWanted: false,
+      isCheckWanted: false,
+      isDemoWanted: undefined,
+      isWatchWanted: false,
+      inspected: undefined,
+    });
   });
 
   it("come from arguments, also after pnpm's --", () => {
     expect(readOptions(["--", "--no-demo"])).toMatchObject({ isDemoWanted: false });
     expect(readOptions(["--demo"])).toMatchObject({ isDemoWanted: true });
+    const watched = { isWatchWanted: true, inspected: "collector" };
+    expect(readOptions(["--inspect", "collector", "--watch"])).toMatchObject(watched);
+    expect(() => readOptions(["--inspect", "browser"])).toThrow("--inspect takes one of: trace-api");
     expect(readOptions(["--help"]).isHelpWanted).toBe(true);
     expect(readOptions(["--running"]).isCheckWanted).toBe(true);
   });

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { OptionsError } from "./options-error.js";
+import { type AppName, apps } from "./settings.js";
 
 /** What `pnpm start` was told by its arguments. */
 export interface StartOptions {
@@ -8,15 +9,22 @@ export interface StartOptions {
   isCheckWanted: boolean;
   /** Undefined where nothing was said. */
   isDemoWanted: boolean | undefined;
+  /** Runs the apps from their sources, and restarts them when these change. */
+  isWatchWanted: boolean;
+  /** The app that a debugger can attach to. */
+  inspected: AppName | undefined;
 }
 
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector and
 the worker, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
-usage: npx --yes pnpm@10.34.9 start [--demo | --no-demo]
+usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--inspect APP]
+
+\`dev\` runs the apps from their sources, and restarts an app when a file changes that it depends on.
 
   --no-demo   make no demo accounts and data
   --demo      make them also in the database of DATABASE_URL, where they are not made otherwise
+  --inspect   let a debugger attach to an app, such as trace-api, at 127.0.0.1:9229
   --running   only tell whether it runs already, with the exit code 3 if so
   --help      show this
 
@@ -43,7 +51,15 @@ export function readOptions(args: string[]): StartOptions {
     isHelpWanted: values.help ?? false,
     isCheckWanted: values.running ?? false,
     isDemoWanted: values.demo ? true : values["no-demo"] ? false : undefined,
+    isWatchWanted: values.watch ?? false,
+    inspected: readAppName(values.inspect),
   };
+}
+
+function readAppName(name: string | undefined): AppName | undefined {
+  const app = apps.find((it) => it === name);
+  if (name !== undefined && !app) throw new OptionsError([`--inspect takes one of: ${apps.join(", ")}.`]);
+  return app;
 }
 
 function readArguments(args: string[]) {
@@ -51,7 +67,9 @@ function readArguments(args: string[]) {
   const given = args[0] === "--" ? args.slice(1) : args;
   try {
     const flag = { type: "boolean" } as const;
-    return parseArgs({ args: given, options: { help: flag, running: flag, demo: flag, "no-demo": flag } }).values;
+    const inspect = { type: "string" } as const;
+    const options = { help: flag, running: flag, demo: flag, "no-demo": flag, watch: flag, inspect };
+    return parseArgs({ args: given, options }).values;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new OptionsError([`${reason} 'start --help' shows what there is.`]);

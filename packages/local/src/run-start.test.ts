@@ -12,6 +12,7 @@ import { isRunning } from "./processes.js";
 
 const bin = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const startBin = fileURLToPath(new URL("../bin/start.mjs", import.meta.url));
+const devBin = fileURLToPath(new URL("../bin/dev.mjs", import.meta.url));
 const cli = fileURLToPath(new URL("../../cli/bin/waymark.mjs", import.meta.url));
 
 const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`;
@@ -56,8 +57,8 @@ async function until(condition: () => boolean | Promise<boolean>, what: () => st
   throw new Error(`It did not come to pass within 30 s. ${what()}`);
 }
 
-async function start(env: NodeJS.ProcessEnv = {}) {
-  const started = run(bin, [], env);
+async function start(env: NodeJS.ProcessEnv = {}, file = bin) {
+  const started = run(file, [], env);
   await until(() => /Ctrl-C stops/.test(started.output()) || started.child.exitCode !== null, started.output);
   expect(started.output()).toMatch(/Ctrl-C stops/);
   const system = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
@@ -244,6 +245,14 @@ describe("start", () => {
     expect(second.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
     expect((await fetch(`${first.system.urls?.[0]}/health`)).status).toBe(200);
   }, 60_000);
+
+  it("runs from the sources with `dev`", async () => {
+    const started = await start({}, devBin);
+    const url = started.system.urls?.[0] ?? "";
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    expect(await stop(started, "SIGTERM")).toBe(0);
+    expect((started.system.apps ?? []).filter(isRunning)).toEqual([]);
+  }, 120_000);
 
   it("names every wrong variable and every taken port, and leaves nothing running", async () => {
     const other = createServer().listen(0, "127.0.0.1");

@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { OptionsError } from "./options-error.js";
-import { loadBuiltConfigs, readSettings } from "./settings.js";
+import { loadConfigs, readSettings } from "./settings.js";
 
-const load = loadBuiltConfigs(fileURLToPath(new URL("../../../", import.meta.url)));
+const load = loadConfigs(fileURLToPath(new URL("../../../", import.meta.url)), false);
 const noPorts = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0" };
 const servers: Server[] = [];
 

@@ -26,10 +26,10 @@ export interface StartSettings {
 /** Reads one app's configuration, as the app itself does. */
 export type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
 
-/** The apps' own `loadConfig`, from what was built. */
-export function loadBuiltConfigs(root: string): LoadConfig {
+/** The apps' own `loadConfig`, from what was built or from the sources. */
+export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
   return async (app, env) => {
-    const file = pathToFileURL(join(root, "apps", app, "dist", "config.js"));
+    const file = pathToFileURL(join(root, "apps", app, isFromSources ? "src/config.ts" : "dist/config.js"));
     const { loadConfig } = (await import(file.href)) as { loadConfig(env: NodeJS.ProcessEnv): AppConfig };
     return loadConfig(env);
   };

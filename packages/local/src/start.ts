@@ -7,10 +7,11 @@ import { describeSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { type Claim, claimDataFolder } from "./claim.js";
 import { loadDemo } from "./demo/load-demo.js";
+import { watchApps } from "./dev/watch-apps.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import type { StartOptions } from "./options.js";
 import { readRolePasswordFile } from "./role-passwords.js";
-import { type AppName, apps, loadBuiltConfigs, readSettings, type StartSettings } from "./settings.js";
+import { type AppName, apps, loadConfigs, readSettings, type StartSettings } from "./settings.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -21,6 +22,12 @@ const roleOf = {
   collector: "collector",
   worker: "worker",
 } as const satisfies Record<AppName, string>;
+
+/** Node's flags for TypeScript, with workspace packages from their sources. */
+const sourceFlags = () => ["--import", import.meta.resolve("tsx"), "--conditions=source"];
+
+/** A debugger attaches here. */
+const inspectFlag = "--inspect=127.0.0.1:9229";
 
 export interface StartDeps {
   options: StartOptions;
@@ -42,7 +49,7 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
   // Undone in reverse order, however far the start came.
   const undo: (() => unknown)[] = [() => claim.release()];
   try {
-    const settings = await readSettings(env, loadBuiltConfigs(root));
+    const settings = await readSettings(env, loadConfigs(root, deps.options.isWatchWanted));
     const running = await startAll(deps, { settings, dataFolder, claim, undo });
     const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
     if (failure) throw new Error(failure);
@@ -117,7 +124,7 @@ async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]
 }
 
 async function openApps(
-  { env, say }: StartDeps,
+  { env, say, options }: StartDeps,
   {
     settings,
     dataFolder,
@@ -135,10 +142,12 @@ async function openApps(
     ANALYTICS_API_PORT: String(settings.ports.analytics),
     COLLECTOR_PORT: String(settings.ports.collector),
   };
-  return apps.map((name) =>
+  const { isWatchWanted, inspected } = options;
+  const start = (name: AppName) =>
     startApp({
       name,
-      entry: join(root, "apps", name, "dist", "main.js"),
+      entry: join(root, "apps", name, isWatchWanted ? "src/main.ts" : "dist/main.js"),
+      nodeFlags: [...(isWatchWanted ? sourceFlags() : []), ...(name === inspected ? [inspectFlag] : [])],
       env: {
         ...appEnv,
         DATABASE_URL: passwords ? roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]) : databaseUrl,
@@ -146,8 +155,8 @@ async function openApps(
       cwd: root,
       logFile: join(logFolder, `${name}.log`),
       say,
-    }),
-  );
+    });
+  return isWatchWanted ? watchApps({ root, names: apps, start, say }) : apps.map(start);
 }
 
 async function requireReady(url: string): Promise<void> {

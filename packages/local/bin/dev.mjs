@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+// `pnpm dev`: as `pnpm start`, but from the sources, and an app restarts when they change.
+import { spawn, spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const path = (fromRoot) => fileURLToPath(new URL(`../../../${fromRoot}`, import.meta.url));
+const writtenAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+// The Prisma client is the only source that is not in git.
+const schema = path("prisma/schema.prisma");
+if (writtenAt(path("packages/database/src/generated/prisma/client.ts")) < writtenAt(schema)) {
+  const args = ["run", "generate", "--output-logs=errors-only", "--log-prefix=none"];
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
+  const { status } = spawnSync(path("node_modules/.bin/turbo"), args, { cwd: path(""), env, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+const flags = ["--import", import.meta.resolve("tsx"), "--conditions=source"];
+const args = [...flags, path("packages/local/src/main.ts"), ...process.argv.slice(2), "--watch"];
+const child = spawn(process.execPath, args, { stdio: "inherit" });
+// The terminal sends its signals to both processes, and a second one would end the system at once.
+for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
+process.on("SIGTERM", () => child.kill("SIGTERM"));
+child.on("exit", (code, signal) => process.exit(signal ? 1 : code));
