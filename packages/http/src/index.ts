@@ -3,6 +3,7 @@ export { createBodyReader, type JsonBody, parseJsonBody } from "./body/json-body
 export { mediaTypeOf } from "./body/media-type.js";
 export { createRefusals, type Refusals } from "./limits/refusals.js";
 export { createShares, type Shares } from "./limits/shares.js";
+export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns, type Turn } from "./limits/turns.js";
 export type { ApiDescription } from "./openapi/openapi.js";
 export { dashboardPlaceholders } from "./pages/dashboard-placeholders.js";

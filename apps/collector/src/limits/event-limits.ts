@@ -1,7 +1,6 @@
-import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/http";
+import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Refusals } from "@waymark/http";
 import type { Request, RequestHandler } from "express";
 import { addressKey } from "./address-key.js";
-import { createTokenBuckets } from "./token-buckets.js";
 
 /** An event counts once for every 4 KiB of its body that it has or begins: nearly all fit into the first. */
 const bytesPerToken = 4_096;
@@ -9,6 +8,9 @@ const bytesPerToken = 4_096;
 /** Addresses and sites remembered at most, at some 200 bytes each; a client with more addresses meets the limit of the site. */
 const maxAddresses = 50_000;
 const maxSites = 10_000;
+
+/** Seconds of unused events that an address or a site saves up. */
+const burstSeconds = 10;
 
 const mebibyte = 1_048_576;
 
@@ -42,8 +44,8 @@ export interface EventLimitsOptions {
 /** Makes the limits of this process, which counts for itself. */
 export function createEventLimits(options: EventLimitsOptions): EventLimits {
   const { perAddress, perSite, addressOf, refusals, clock = () => performance.now() } = options;
-  const addresses = createTokenBuckets({ perSecond: perAddress, maxKeys: maxAddresses, clock });
-  const sites = createTokenBuckets({ perSecond: perSite, maxKeys: maxSites, clock });
+  const addresses = createTokenBuckets({ perSecond: perAddress, burstSeconds, maxKeys: maxAddresses, clock });
+  const sites = createTokenBuckets({ perSecond: perSite, burstSeconds, maxKeys: maxSites, clock });
   const tokensOf = new WeakMap<Request, number>();
   const keyOf = (request: Request) => addressKey(addressOf(request));
   const shares = createShares(
