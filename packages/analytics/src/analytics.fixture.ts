@@ -7,23 +7,21 @@ import { type Collector, createCollector } from "./live/collector.js";
 import { type RebuildResult, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 import type { Difference } from "./maintenance/rebuild-rollups.query.js";
 
-/** Three browsers on three systems. */
 export const browsers = [
   "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0",
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
 ];
 
-/** Text as a stream of bytes, as an import reads it. */
 export async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
 }
 
-/** What a test file works with: a database of its own, and all ways of events in and out. */
+/** A test file's database, and all ways of events in and out. */
 export interface TestAnalytics {
   readonly pool: pg.Pool;
   readonly databaseUrl: string;
-  /** Imports lines, of which none may be rejected. */
+  /** Imports lines; a rejected line fails the test. */
   load(site: { id: string; domain: string }, lines: readonly object[]): Promise<void>;
   /** Compares all of a site's days with a recount, and mends them where asked to. */
   rebuild(siteId: string, replace?: boolean): Promise<RebuildResult & { found: Difference[] }>;
@@ -32,7 +30,6 @@ export interface TestAnalytics {
   openCollector(now: () => number): Collector;
 }
 
-/** Opens a test file's database. */
 export function useAnalytics(): TestAnalytics {
   const database = useDatabase();
   return {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 
-/** The rooms in the order of an event's way, each with the rooms that it may import. */
+/** The rooms along an event's way, each with the rooms it may import. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   attribution: [],
   visitors: [],
@@ -13,7 +13,6 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   live: ["attribution", "visitors", "recording"],
 };
 
-/** Imports of a file in a room that the room may not have. */
 function findWrongImports(room: string, text: string): string[] {
   const imported = [...text.matchAll(/from "\.\.\/([\w-]+)/g)].map(([, name = ""]) => name);
   return imported.filter((name) => !rooms[room]?.includes(name));

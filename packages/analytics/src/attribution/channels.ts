@@ -1,13 +1,13 @@
 import type { SourceKind } from "./source.js";
 
-/** What is known of how a visitor came, all in lower case; the source's kind is undefined where there is no source. */
+/** How a visitor came, in lower case; `kind` is undefined without a source. */
 export interface Arrival {
-  /** The source as tagged or as a host, not its display name. */
+  /** The tag or the host, not the display name. */
   readonly source: string;
   readonly kind: SourceKind | undefined;
   readonly medium: string;
   readonly campaign: string;
-  /** The click id of an advertisement is in the URL, and no `utm_medium` says otherwise. */
+  /** The URL has the click id of an advertisement, and no `utm_medium`. */
   readonly isAdClick: boolean;
 }
 
@@ -22,10 +22,9 @@ const isPaid = ({ medium, isAdClick }: Arrival) => isAdClick || paidMedium.test(
 const isShopping = ({ kind, campaign }: Arrival) => kind === "shopping" || shoppingCampaign.test(campaign);
 
 /**
- * The channels in the order in which they are tried; the first that fits counts (design, "Statistics"). The conditions
- * are those of GA4's default channel group (support.google.com/analytics/answer/9756891). Where GA4 would say
- * `Unassigned`, a visit with a source is a `Referral` and one without is `Direct`, so that nothing is dropped.
- * Ours beyond GA4: click ids of advertisements count as a paid medium, webmail and `newsletter` as `Email`.
+ * The channels in order; the first match counts (design, "Statistics"). The conditions are GA4's
+ * (support.google.com/analytics/answer/9756891). Instead of its `Unassigned`, a visit with a source is a `Referral` and any
+ * other is `Direct`. Beyond GA4, click ids of ads count as a paid medium, and webmail and `newsletter` as `Email`.
  */
 const rules = [
   ["Cross-network", ({ campaign }) => campaign.includes("cross-network")],
@@ -49,18 +48,16 @@ const rules = [
   ["Direct", () => true],
 ] as const satisfies readonly (readonly [string, (arrival: Arrival) => boolean])[];
 
-/** A traffic channel. */
 export type Channel = (typeof rules)[number][0];
 
-/** All channels, in the order in which they are tried. */
+/** In the order of the rules. */
 export const channels: readonly Channel[] = rules.map(([channel]) => channel);
 
-/** The channel of an arrival. */
 export function channelOf(arrival: Arrival): Channel {
   return rules.find(([, fits]) => fits(arrival))?.[0] ?? "Direct";
 }
 
-/** Google's and Microsoft's click ids belong to searches, unless the source says that the ad stood elsewhere. */
+/** Click ids of ads belong to searches, unless the ad is on a social or video site. */
 function isSearchAd({ isAdClick, kind }: Arrival): boolean {
   return isAdClick && kind !== "social" && kind !== "video";
 }

@@ -2,28 +2,25 @@ import { createRequire } from "node:module";
 import { open, type Response } from "maxmind";
 import { globalAddress } from "./global-address.js";
 
-/** Tells where addresses are. */
 export interface CountryDirectory {
-  /** @returns ISO 3166-1 alpha-2, upper case; null where it is not known, or the text is no address of the
-   * internet: databases name a country even for private ones */
+  /** @returns ISO 3166-1 alpha-2 in upper case; null if unknown. Databases name a country even for private addresses: null too. */
   countryOf(ip: string): string | null;
 }
 
-/** A record of a country database: of ip-location-db in its first form, of MaxMind and DB-IP in the second. */
+/** The first form is ip-location-db's, the second MaxMind's and DB-IP's. */
 type CountryRecord = Response & { country_code?: unknown; country?: { iso_code?: unknown } };
 
-/** Addresses whose country is remembered. */
-const maxRemembered = 10_000;
+const maxCachedAddresses = 10_000;
 
 /**
- * Opens a country database in MaxMind's format, which is read into memory.
- * @param file undefined for the one that comes with Waymark
- * @throws what reading the file throws
+ * Opens a country database in MaxMind's format and reads it into memory.
+ * @param file undefined for Waymark's own
+ * @throws the error of reading the file
  */
 export async function openCountryDirectory(file: string | undefined): Promise<CountryDirectory> {
   const own = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb";
   const path = file ?? createRequire(import.meta.url).resolve(own);
-  const reader = await open<CountryRecord>(path, { cache: { max: maxRemembered } });
+  const reader = await open<CountryRecord>(path, { cache: { max: maxCachedAddresses } });
   return {
     countryOf(ip) {
       const address = globalAddress(ip);

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Ranges that are not globally reachable, from IANA's registries of special-purpose addresses (RFC 6890), and multicast (RFC 5771,
- * RFC 4291). Of IPv6 only `2000::/3` is given out to networks, so that the rest needs no list.
+ * Ranges outside the internet: IANA's special-purpose registries (RFC 6890) and multicast (RFC 5771, RFC 4291). Networks get
+ * IPv6 from `2000::/3` only, so the rest needs no list.
  */
 const specialIpv4 = [
   "0.0.0.0/8",
@@ -28,12 +28,12 @@ for (const range of specialIpv6) addRange(range, "ipv6");
 const given = new BlockList();
 given.addSubnet("2000::", 3, "ipv6");
 
-/** An IPv4 address that is written as IPv6, such as `::ffff:192.0.2.1`. */
+/** An IPv4 address in IPv6 form, such as `::ffff:192.0.2.1`. */
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * The address in the form to look it up by, if it is one that a network of the internet may have.
- * @returns null for private, shared, loopback, link-local, documentation and multicast addresses, and for what is none
+ * The address to look up, if a network of the internet may have it.
+ * @returns null for private, shared, loopback, link-local, documentation and multicast addresses, and for any other text
  */
 export function globalAddress(text: string): string | null {
   const address = mapped.exec(text)?.[1] ?? text;

@@ -1,16 +1,16 @@
 import type { SourceKind } from "./source.js";
 
-/** A source that we know without the public lists, or know better. */
+/** A source missing from the public lists, or better known here. */
 interface OwnSource {
   readonly name: string;
   readonly kind: SourceKind;
-  /** Hosts with all below them; `{}` as the last part stands for any country's ending. */
+  /** Hosts, each with its subdomains; `{}` at the end stands for any country's ending. */
   readonly hosts: readonly string[];
 }
 
 /**
- * What the public lists lack, and what GA4's list of source categories puts elsewhere: video sites apart from social ones,
- * and shopping sites. Webmail is ours: its readers followed a link in a mail.
+ * Missing from the public lists, or elsewhere in GA4's categories: video sites apart from social ones, and shopping sites.
+ * Webmail is our addition: its readers followed a link in a mail.
  */
 export const ownSources: readonly OwnSource[] = [
   { name: "YouTube", kind: "video", hosts: ["youtube.com", "youtu.be", "com.google.android.youtube"] },
@@ -70,7 +70,7 @@ export const ownSources: readonly OwnSource[] = [
   { name: "Wikipedia", kind: "other", hosts: ["wikipedia.org"] },
 ];
 
-/** Portals of search engines that the public lists have only by their search pages. */
+/** Portals of search engines; the public lists have only their search pages. */
 export const ownSearchHosts: Readonly<Record<string, string>> = {
   "yahoo.com": "Yahoo!",
   "yahoo.co.jp": "Yahoo! Japan",
@@ -82,22 +82,16 @@ export const ownSearchHosts: Readonly<Record<string, string>> = {
   "ya.ru": "Yandex",
 };
 
-/**
- * Hosts that the public list names for a search page of theirs and that are something else by and large. Browsers send no
- * more of a referrer than its host, so that their articles would count as searches.
- */
+/** The public list has these hosts for one search page, but browsers send only the host, so any page would be a search. */
 export const notSearchHosts: ReadonlySet<string> = new Set(["cnn.com"]);
 
-/**
- * Search engines that a `utm_source` may name. The list has hundreds, many under everyday words (`Free`, `Orange`, `You`)
- * that mean something else in a tag.
- */
+/** Search engines in a `utm_source`. Many of the list's hundreds are everyday words: `Free`, `Orange`, `You`. */
 export const searchNames: readonly string[] = [
   ...["Google", "Bing", "Yahoo!", "DuckDuckGo", "Baidu", "Yandex", "Ecosia", "Qwant", "Brave", "StartPage", "Kagi"],
   ...["Naver", "Daum", "Seznam", "Sogou", "Rambler", "AOL", "Ask", "Lycos", "Mojeek", "Swisscows", "Cốc Cốc"],
 ];
 
-/** Short names that people write into `utm_source`, without blanks and signs, and what they mean. */
+/** Short names in `utm_source`, without blanks and signs. */
 export const aliases: Readonly<Record<string, string>> = {
   fb: "Facebook",
   facebookads: "Facebook",

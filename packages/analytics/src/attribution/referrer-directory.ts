@@ -3,11 +3,10 @@ import { parse } from "yaml";
 import { aliases, notSearchHosts, ownSearchHosts, ownSources, searchNames } from "./own-sources.js";
 import type { Source, SourceKind } from "./source.js";
 
-/** Knows sources by host and by name. */
 export interface ReferrerDirectory {
   /**
-   * @param host lower case, as in a URL; a leading `www.` makes no difference. Also the id of an app, such as `com.twitter.android`
-   * @param path of the referrer; it matters for a few, such as `google.com/imgres`
+   * @param host lower case, with or without `www.`, or the id of an app, such as `com.twitter.android`
+   * @param path of the referrer; a few sources need it, such as `google.com/imgres`
    */
   byHost(host: string, path?: string): Source | undefined;
   /** @param name as in a `utm_source`, in any case: `google`, `hacker-news`, `fb` */
@@ -15,18 +14,18 @@ export interface ReferrerDirectory {
 }
 
 interface Entry {
-  /** How the path starts; empty for any. */
+  /** The start of the path; empty for any. */
   readonly path: string;
   readonly source: Source;
   readonly withSubdomains: boolean;
 }
 
-/** The country part at the end of a host: `com`, `de`, `co.uk`, `com.br`. Every two-letter ending is a country's. */
+/** A country at the end of a host: `com`, `de`, `co.uk`, `com.br`. */
 const countryEnding = /\.(?:com|(?:(?:ac|co|com|edu|gov|ne|net|or|org)\.)?[a-z]{2})$/;
 
 let loaded: ReferrerDirectory | undefined;
 
-/** The directory from the lists in `assets/referrers`, read at the first call and kept. */
+/** The directory from the lists in `assets/referrers`, read at the first call. */
 export function loadReferrers(): ReferrerDirectory {
   loaded ??= buildDirectory();
   return loaded;
@@ -40,7 +39,7 @@ function buildDirectory(): ReferrerDirectory {
     for (const host of hosts) addEntry(entries, host, source);
     if (isNameKnown && !names.has(squeeze(name))) names.set(squeeze(name), source);
   };
-  // What comes first counts: ours above the lists, assistants above networks above search engines.
+  // The first entry wins: our sources, then assistants, social networks, search engines.
   for (const { name, kind, hosts } of ownSources) add(name, kind, hosts, true);
   for (const [name, hosts] of readList("AIAssistants")) add(name, "ai", hosts, true);
   for (const [name, hosts] of readList("Socials")) add(name, "social", hosts, true);
@@ -56,7 +55,7 @@ function buildDirectory(): ReferrerDirectory {
   };
 }
 
-/** A list as name and hosts; search engines have further members per group of hosts, which we do not need. */
+/** A list by name and hosts. Search engines have further members, not needed here. */
 function readList(file: "AIAssistants" | "Socials" | "SearchEngines"): [string, string[]][] {
   const text = readFileSync(new URL(`../../assets/referrers/${file}.yml`, import.meta.url), "utf8");
   const list: Record<string, (string | { urls?: string[] })[]> = parse(text);
@@ -99,7 +98,7 @@ function findEntry(entries: Map<string, Entry[]>, host: string, path: string, is
   return undefined;
 }
 
-/** A host as the lists may have it: itself, then with `{}` for its country. */
+/** The forms of a host in the lists: itself, and with `{}` for its country. */
 function keysOf(host: string): string[] {
   const keys = [host];
   if (countryEnding.test(host)) keys.push(host.replace(countryEnding, ".{}"));
@@ -110,7 +109,6 @@ function keysOf(host: string): string[] {
   return keys;
 }
 
-/** A host without the `www.` or `www2.` in front. */
 export function withoutWww(host: string): string {
   return host.replace(/^www\d*\./, "");
 }

@@ -1,15 +1,14 @@
 import { Buffer } from "node:buffer";
 
-/** A referrer's address, taken apart. */
 export interface Referrer {
-  /** Lower case, without port and without `www.`; of an app its id, such as `com.twitter.android`. */
+  /** Lower case, without port and `www.`; an app's id, such as `com.twitter.android`. */
   readonly host: string;
   readonly path: string;
-  /** The form that is stored: no query, fragment or user name, at most {@link referrerMaxBytes}. */
+  /** The address to store, without query, fragment and user name. */
   readonly stored: string;
 }
 
-/** Bytes of UTF-8 that a stored referrer has at most. What is longer keeps its origin only. */
+/** A longer referrer keeps its origin only. */
 export const referrerMaxBytes = 2_000;
 
 /** DNS allows no longer name (RFC 1035, 2.3.4). */
@@ -19,9 +18,9 @@ const appAddress = /^(android-app|ios-app):\/\/([\w.-]+)(?:\/(https?)\/(.+))?/i;
 const bareAddress = /^(?:\/\/)?([a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]|$)/i;
 
 /**
- * Reads a referrer as browsers, apps and access logs have it. An address without `http://` counts as one with it; an
- * app's address that names a web page counts as that page.
- * @returns undefined for what names no place: an empty text, `-`, `about:blank`, files, anything unreadable
+ * Reads a referrer as browsers, apps and access logs write it. An address without `http://` counts like one with it, and an
+ * app's address with a web page like that page.
+ * @returns undefined for an empty text, `-`, `about:blank`, files and unreadable text
  */
 export function readReferrer(text: string): Referrer | undefined {
   const trimmed = text.trim();
@@ -46,13 +45,13 @@ function readWebAddress(text: string): Referrer | undefined {
   return { host, path: url.pathname, stored };
 }
 
-/** A host in lower case, without a final dot and without `www.`. */
+/** In lower case, without a final dot and `www.`. */
 export function bareHost(host: string): string {
   const lower = host.toLowerCase().replace(/\.+$/, "");
   return /^www\..*\./.test(lower) ? lower.slice(4) : lower;
 }
 
-/** The bare host of a site's domain as people write it: `www.Example.com`, `https://example.com/`, `localhost:3000`. */
+/** The host of a site's domain as people write it: `www.Example.com`, `https://example.com/`, `localhost:3000`. */
 export function siteHost(domain: string): string {
   const withoutScheme = domain.trim().replace(/^[a-z]+:\/\//i, "");
   const address = `http://${withoutScheme}`;

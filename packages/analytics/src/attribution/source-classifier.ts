@@ -6,16 +6,15 @@ import type { ReferrerDirectory } from "./referrer-directory.js";
 import type { Source } from "./source.js";
 import { readTags, type Tags, type TagValues } from "./tags.js";
 
-/** Where a visit came from, as it is recorded. */
 export interface Classification extends TagValues {
-  /** The known name, such as `Google`, or the bare host; null where none is known. At most {@link sourceMaxBytes}. */
+  /** The known name, such as `Google`, or the host; null if unknown. */
   readonly source: string | null;
   readonly channel: Channel;
-  /** The referrer as it is stored; null where there is none or it is the site itself. */
+  /** As stored; null for the site itself. */
   readonly referrer: string | null;
 }
 
-/** Bytes of UTF-8 that a source has at most. */
+/** Bytes of UTF-8. */
 export const sourceMaxBytes = 255;
 
 /** Sites see the same few referrers again and again. */
@@ -51,9 +50,9 @@ export interface SourceClassifierOptions {
 }
 
 /**
- * Makes the function that says where a visit to a site came from. Each event is classed by its own referrer and URL.
- * The site's own host is no referrer: its domain, that with `www.`, and all subdomains (design, "Statistics").
- * `utm_source` goes above the referrer, the referrer above what a click id tells of the network that made it.
+ * Makes the function that finds source and channel of a visit to a site, by the event's own referrer and URL. `utm_source` beats
+ * the referrer, and the referrer beats a click id's network. The site's domain, with or without `www.`, and its subdomains are
+ * no referrer (design, "Statistics").
  */
 export function createSourceClassifier(options: SourceClassifierOptions) {
   const { referrers, siteDomain, read = createReferrerReader(referrers) } = options;
@@ -65,7 +64,7 @@ export function createSourceClassifier(options: SourceClassifierOptions) {
   };
 
   /**
-   * @param referrer as the client sent it, whatever it holds; null for none
+   * @param referrer as the client sent it; null for none
    * @param query of the visited URL, with or without `?`; null for none
    */
   return (referrer: string | null, query: string | null): Classification => {
@@ -97,7 +96,7 @@ function classify(origin: Origin | undefined, tags: Tags, referrer: string | nul
   };
 }
 
-/** A `utm_source`: a name that we know, a host, or what somebody made up, which is kept as it is. */
+/** A known name, a host, or any other text, kept as it is. */
 function readTaggedSource(tagged: string, referrers: ReferrerDirectory): Origin {
   const text = tagged.toLowerCase();
   const named = referrers.byName(text);

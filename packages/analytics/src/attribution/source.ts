@@ -1,7 +1,7 @@
-/** What a known source is, as far as channels are concerned; `other` has a name and no channel of its own. */
+/** The kinds with a channel of their own, and `other`. */
 export type SourceKind = "search" | "social" | "video" | "shopping" | "ai" | "email" | "other";
 
-/** A source under the name that statistics show. */
+/** A source by its name in the statistics. */
 export interface Source {
   readonly name: string;
   readonly kind: SourceKind;

@@ -1,32 +1,28 @@
 import { type ListColumn, listColumns } from "@waymark/lists";
 import { cutToBytes } from "./cut-to-bytes.js";
 
-/** Bytes of UTF-8 that are read of a tag. */
+/** Bytes of UTF-8; the rest of a longer tag is cut. */
 export const tagMaxBytes = 255;
 
-/** A tag that a list counts. */
 type TagName = Extract<ListColumn, `utm_${string}`>;
 
 const tagNames = listColumns.filter((column): column is TagName => column.startsWith("utm_"));
 
-/** Tags as they are recorded: `utm_source` as written, the others in lower case; null for none. */
+/** Tags as stored: `utm_source` as written, others in lower case; null for none. */
 export type TagValues = Readonly<Record<TagName, string | null>>;
 
-/** What the query of a visited URL tells about where the visit came from. */
+/** The tags and click ids of a visited URL. */
 export interface Tags {
   readonly values: TagValues;
-  /** The tags themselves say that the visit came from nowhere. */
+  /** `utm_source=(direct)`: the visit has no source. */
   readonly isDirect: boolean;
-  /** The network that put a click id into the URL. */
+  /** The network of a click id. */
   readonly network: string | undefined;
-  /** That click id is one of an advertisement, and no `utm_medium` says what else it was. */
+  /** The click id is of an advertisement, and there is no `utm_medium`. */
   readonly isAdClick: boolean;
 }
 
-/**
- * Parameters that networks add to the links they show. Facebook adds its own to every link, paid or not; the others
- * add theirs to advertisements alone.
- */
+/** Facebook adds its click id to every link, the other networks to advertisements only. */
 const clickIds: readonly { parameter: string; network: string; isAd: boolean }[] = [
   { parameter: "gclid", network: "Google", isAd: true },
   { parameter: "gbraid", network: "Google", isAd: true },
@@ -38,16 +34,14 @@ const clickIds: readonly { parameter: string; network: string; isAd: boolean }[]
   { parameter: "fbclid", network: "Facebook", isAd: false },
 ];
 
-/** Whether a query may hold anything of ours: most do not, and reading one costs more than this look. */
+/** Most queries have neither, and parsing one costs more than this test. */
 const anyTag = /utm_|cl(?:k)?id=|braid=/;
 
 const directSources = new Set(["(direct)", "direct"]);
 const emptyValues = new Set(["(not set)", "(none)"]);
 
-/** The tags of a query without any. */
 const noTags = readParameters(new URLSearchParams());
 
-/** The tags of a query. */
 export function readTags(query: string | null): Tags {
   return query !== null && anyTag.test(query) ? readParameters(new URLSearchParams(query)) : noTags;
 }
@@ -64,7 +58,7 @@ function readParameters(parameters: URLSearchParams): Tags {
   };
 }
 
-/** A tag's text without control characters, which Postgres cannot all store. */
+/** A tag without control characters: Postgres cannot store all of them. */
 function readTag(parameters: URLSearchParams, name: TagName): string | null {
   const written = parameters.get(name);
   if (written === null) return null;

@@ -1,7 +1,7 @@
 import Bowser from "bowser";
 import { LRUCache } from "lru-cache";
 
-/** What a visit was made with, as the browser describes itself; null where it gives nothing that is known. */
+/** A visitor's software; null where the header names none that we know. */
 export interface UserAgent {
   readonly browser: string | null;
   readonly os: string | null;
@@ -17,7 +17,7 @@ const maxLength = 1_024;
 
 const unknown: UserAgent = { browser: null, os: null, device: null };
 
-/** Makes the function that reads `User-Agent` headers. */
+/** Makes the function that parses `User-Agent` headers. */
 export function createUserAgentReader(): (text: string | null) => UserAgent {
   const agents = new LRUCache<string, UserAgent>({ max: maxCachedAgents, memoMethod: parse });
   return (text) => (text ? agents.memo(text.slice(0, maxLength)) : unknown);

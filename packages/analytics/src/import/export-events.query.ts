@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import type pg from "pg";
 import { derivedColumns } from "./import-line.schema.js";
 
-/** Events of one read: enough that its cost does not count, few enough that memory stays small. */
+/** Enough to spread the cost of a read, few enough to keep memory small. */
 const batchEvents = 5_000;
 
-/** One range of `event_pkey`, in its order, from where the last read ended. */
+/** A range of `event_pkey` in its order, after the end of the last read. */
 const exportSql = (isFirst: boolean) => `
   SELECT id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ts, type, path, referrer, country,
     visitor::text, ${derivedColumns.join(", ")}, name, props
@@ -14,8 +14,8 @@ const exportSql = (isFirst: boolean) => `
 const firstId = "00000000-0000-0000-0000-000000000000";
 
 /**
- * A site's events as newline-delimited JSON that `importEvents` takes, oldest first, in memory that does not grow with them.
- * Absent fields are left out. Imported into another site they give the same figures; into the same one, nothing new.
+ * A site's events as newline-delimited JSON for `importEvents`, oldest first, in constant memory and without absent fields.
+ * Another site gets the same figures from them; the same site gets nothing new.
  */
 export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerator<{ events: number; text: Buffer }> {
   let after = firstId;
@@ -32,7 +32,7 @@ export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerat
   }
 }
 
-/** `props` comes as the text it is stored as. */
+/** `props` is text, as stored. */
 function toLine({ props, ...fields }: Record<string, unknown>): string {
   const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
   const line = JSON.stringify(present);

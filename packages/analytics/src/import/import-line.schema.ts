@@ -5,25 +5,23 @@ import { type ListColumn, listColumns } from "@waymark/lists";
 import { type Channel, channels } from "../attribution/channels.js";
 import { eventBounds, type PropertyValue } from "../recording/site-event.js";
 
-/** A line of an import as it is understood: absent fields are null. */
+/** A line of an import; absent fields are null. */
 export interface ImportLine {
   /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   readonly at: string;
   readonly type: "pageview" | "event";
   readonly path: string | null;
-  /** The query of the visited URL without `?`; null for none. */
+  /** Without `?`; null for none. */
   readonly query: string | null;
   readonly referrer: string | null;
   readonly country: string | null;
-  /** A pseudonym that the importer chose. */
+  /** The importer's pseudonym. */
   readonly visitor: string | null;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** What an export knew already, in place of what would be worked out; see `Derived`. */
   readonly derived: Derived | null;
-  /** The id that the event had where it was exported. */
+  /** The event's id, of an exported line. */
   readonly id: string | null;
-  /** Of a custom event. */
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
 }
@@ -32,30 +30,27 @@ type DerivedColumn = Exclude<ListColumn, "path" | "country" | "referrer">;
 
 const givenColumns: ReadonlySet<string> = new Set(["path", "country", "referrer"]);
 
-/** The columns of lists that recording works out; a line gives the others. */
+/** Recording derives these columns of lists; a line gives the others. */
 export const derivedColumns = listColumns.filter((column): column is DerivedColumn => !givenColumns.has(column));
 
-/** Where a line has a `channel`, all derived columns are taken from the line, so that an exported site imports as the same figures. */
+/** Where a line has a `channel`, it gives all derived columns, so an exported site imports as the same figures. */
 export interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
   readonly channel: Channel;
 }
 
-/** A line that was understood, or the sentence that says what is wrong with it, starting with the field's name. */
+/** A line, or a sentence about its first problem that starts with the field's name. */
 export type ImportLineResult = { ok: true; line: ImportLine } | { ok: false; problem: string };
 
-/** Country codes that mean "unknown" to those who write them. */
+/** Codes for an unknown country. */
 const unknownCountries = new Set(["", "XX", "ZZ"]);
 
-/** No line is longer than the reader allows, so that fields whose form is not kept need no bound of their own. */
+/** The reader bounds lines, so fields that are not stored as written need no bound. */
 const anyLength = Number.POSITIVE_INFINITY;
 
-/** Bytes of UTF-8 of a derived field at most: as many as are ever derived. */
+/** Bytes of UTF-8; no derived text is longer. */
 const derivedBytes = 255;
 
-/**
- * Reads the fields of one line, and keeps the first problem. Written by hand, since it runs for millions of lines: a schema
- * library took a fifth of an import's time.
- */
+/** Reads the fields of one line, and keeps the first problem. By hand: a schema library took a fifth of an import's time. */
 class Fields {
   problem: string | undefined;
 
@@ -66,7 +61,6 @@ class Fields {
     return null;
   }
 
-  /** A text, or null where it is absent or not as it must be. */
   text(name: string, maxBytes: number, minLength = 0): string | null {
     const value = this.line[name];
     if (value === undefined || value === null) return null;
@@ -124,7 +118,7 @@ class Fields {
     return this.text("name", eventBounds.nameBytes, 1) ?? this.refuse("name", "Required");
   }
 
-  /** An exported event was within the bounds of its time. */
+  /** An exported event kept the bounds of its own time. */
   props(isExported: boolean): Record<string, PropertyValue> | null {
     const result = readProperties(this.line["props"], isExported ? anyLength : eventBounds.propertiesBytes);
     return "problem" in result ? this.refuse(["props", ...result.path].join("."), result.problem) : result.props;
@@ -139,10 +133,9 @@ function lengthProblem(value: string, maxBytes: number, minLength: number): stri
 }
 
 /**
- * Checks one line of an import: `{"ts","type"?,"path"? or "url"?,"referrer"?,"country"?,"visitor"? or "ip"?+"user_agent"?,
- * "name"? and "props"? for events}`, and what an export adds. Null stands for an absent field; further fields are ignored,
- * as are the name and properties of a page view.
- * @param value parsed JSON, whatever it is
+ * Checks one line of an import; the README lists the fields. Null stands for an absent field. Further fields are ignored, as are
+ * the name and properties of a page view.
+ * @param value any parsed JSON
  */
 export function readImportLine(value: unknown): ImportLineResult {
   if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -169,50 +162,50 @@ export function readImportLine(value: unknown): ImportLineResult {
     props: isEvent ? fields.props(line["channel"] !== undefined && line["channel"] !== null) : null,
   } as const;
   if (fields.problem !== undefined) return refuse(fields.problem);
-  // An exported path is one that was read before, and may hold a # that belongs to it.
-  const place = understood.derived && path !== null ? { path, query: null } : readPlace(path, url);
-  if ("problem" in place) return refuse(place.problem);
-  if (place.path === null && !isEvent) return refuse("path: Required, or else url");
+  // An exported path may contain a `#`.
+  const location = understood.derived && path !== null ? { path, query: null } : readLocation(path, url);
+  if ("problem" in location) return refuse(location.problem);
+  if (location.path === null && !isEvent) return refuse("path: Required, or else url");
   if (understood.id !== null && !isNear(understood.id, at)) return refuse("id: Must be one of the time that ts gives");
-  return { ok: true, line: { ...understood, path: place.path, query: place.query } };
+  return { ok: true, line: { ...understood, path: location.path, query: location.query } };
 }
 
 function refuse(problem: string): ImportLineResult {
   return { ok: false, problem };
 }
 
-/** Ids are made at the time of their event; an hour is more than clocks and counters drift apart. */
+/** Ids start with their event's time; clocks and counters differ by less than an hour. */
 function isNear(id: string, at: string): boolean {
   const millis = Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
   return Math.abs(millis - Date.parse(at)) < 3_600_000;
 }
 
-/**
- * The path without query and fragment, and the query. `path` is kept as written; of a `url` the path is taken in its
- * normal form. Where both are given, the path comes from `path` and the query from `url`.
- */
-function readPlace(path: string | null, url: string | null): Pick<ImportLine, "path" | "query"> | { problem: string } {
+/** The path as written, or a `url`'s path in its normal form, and the query, from the `url` where there is one. */
+function readLocation(
+  path: string | null,
+  url: string | null,
+): Pick<ImportLine, "path" | "query"> | { problem: string } {
   const written = path === null ? null : splitPath(path);
   const visited = url === null ? null : readUrl(url);
   if (visited && "problem" in visited) return visited;
-  const place = { path: written?.path ?? visited?.path ?? null, query: visited?.query ?? written?.query ?? null };
-  if (place.path !== null && Buffer.byteLength(place.path) > eventBounds.pathBytes) {
+  const location = { path: written?.path ?? visited?.path ?? null, query: visited?.query ?? written?.query ?? null };
+  if (location.path !== null && Buffer.byteLength(location.path) > eventBounds.pathBytes) {
     const problem = `Must be at most ${eventBounds.pathBytes} bytes of UTF-8 without the query`;
     return { problem: `${written ? "path" : "url"}: ${problem}` };
   }
-  return place;
+  return location;
 }
 
 function splitPath(text: string): { path: string; query: string | null } {
   const fragment = text.indexOf("#");
-  const place = fragment < 0 ? text : text.slice(0, fragment);
-  const mark = place.indexOf("?");
-  if (mark < 0) return { path: place || "/", query: null };
-  return { path: place.slice(0, mark) || "/", query: place.slice(mark + 1) || null };
+  const location = fragment < 0 ? text : text.slice(0, fragment);
+  const mark = location.indexOf("?");
+  if (mark < 0) return { path: location || "/", query: null };
+  return { path: location.slice(0, mark) || "/", query: location.slice(mark + 1) || null };
 }
 
 function readUrl(text: string): { path: string; query: string | null } | { problem: string } {
-  // A URL without a host is one of the site itself, whichever that is.
+  // A URL without a host belongs to the site.
   const base = "http://site.invalid";
   const problem = "url: Must be an http or https URL";
   if (!URL.canParse(text, base)) return { problem };
@@ -224,10 +217,10 @@ function readUrl(text: string): { path: string; query: string | null } | { probl
 export type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };
 
 /**
- * Checks the properties of a custom event: texts, numbers, true and false, within `eventBounds`; null is left out.
- * @param value parsed JSON, whatever it is
+ * Checks the properties of a custom event within `eventBounds`: texts, numbers, true and false; null is left out.
+ * @param value any parsed JSON
  * @param maxBytes of all properties together, as JSON
- * @returns the properties, null for none; or what is wrong with which of them, `path` being empty for all together
+ * @returns the properties, null for none; or a problem with the path of the property, empty for all together
  */
 export function readProperties(value: unknown, maxBytes: number = eventBounds.propertiesBytes): PropertiesResult {
   if (value === null || value === undefined) return { props: null };
@@ -242,7 +235,7 @@ export function readProperties(value: unknown, maxBytes: number = eventBounds.pr
     const problem = valueProblem(each);
     if (problem) return { problem, path: [name] };
   }
-  // Not an assignment per name: that would lose a property called __proto__.
+  // Assignments would lose a property called __proto__.
   const props = Object.fromEntries(entries);
   if (Buffer.byteLength(JSON.stringify(props)) > maxBytes) {
     return { problem: `Must be at most ${maxBytes} bytes of JSON in all`, path: [] };

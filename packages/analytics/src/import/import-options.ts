@@ -20,19 +20,15 @@ export interface ImportOptions {
   now?: () => number;
 }
 
-/** Counts of an import so far. */
 export interface ImportProgress {
   /** Lines read, without blank ones. */
   lines: number;
-  /** Bytes read. */
   bytes: number;
   imported: number;
   rejected: number;
   /** Lines with an event that an earlier or a concurrent import recorded. */
   duplicates: number;
-  /** Lines of bots, left out. */
   bots: number;
 }
 
-/** Counts of a finished import. */
 export type ImportResult = Omit<ImportProgress, "lines" | "bytes">;

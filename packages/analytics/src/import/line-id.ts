@@ -3,20 +3,18 @@ import { crc32 } from "node:zlib";
 import type { ImportLine } from "./import-line.schema.js";
 
 /**
- * Names the events of an import by what their lines say, so that a line imported again is the same event.
- *
- * An id is kept for ever, and everything else it is made of stands in the event's row. A hash over the address would
- * therefore give the address away to whoever tries them all. So of address and browser only 16 bits go in: enough to tell
- * visitors apart who open the same page at the same moment, and shared by 65,536 addresses on earth for each browser.
+ * Event ids from the content of lines, so that a line imported again is the same event. Ids stay for ever beside the other
+ * fields, so a hash over the address would reveal it to anybody who tries all addresses. Therefore only 16 bits of address and
+ * browser go in: enough to separate visitors of one page at one moment, and shared by 65,536 addresses for each browser.
  */
 export interface LineId {
-  /** The id of the line's first occurrence. */
+  /** Of the first occurrence. */
   readonly first: string;
-  /** The id of the nth occurrence of identical lines, from 1. */
+  /** Of the nth occurrence of identical lines, from 1. */
   nth(occurrence: number): string;
 }
 
-/** The id of a line's event. Lines that mean the same have the same one, however they are written. */
+/** Lines with the same meaning have the same id, however they are written. */
 export function lineId(line: ImportLine): LineId {
   const { id } = line;
   if (id !== null) return { first: id.toLowerCase(), nth: () => id.toLowerCase() };
@@ -29,10 +27,7 @@ export function lineId(line: ImportLine): LineId {
   };
 }
 
-/**
- * A UUID version 8 (RFC 9562, 5.8): 48 bits of time as in version 7, then 74 bits of the hash. Put together as text: a buffer per
- * line would be most of an import's memory.
- */
+/** A UUID version 8 (RFC 9562, 5.8): 48 bits of time, 74 bits of the hash. As text, since buffers fill an import's memory. */
 function toUuid(millis: number, digest: string): string {
   const time = millis.toString(16).padStart(12, "0");
   const variant = (0x8 | (Number.parseInt(digest.charAt(4), 16) & 0x3)).toString(16);

@@ -10,14 +10,13 @@ import type { ImportOptions } from "./import-options.js";
 /** Turns a line into the event with the given id. The salts include those of `saltedDays`. */
 export type LineToEvent = (line: ImportLine, id: string, salts: Salts) => SiteEvent;
 
-/** Makes the function that turns a site's lines into events. */
 export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site" | "countryOf">): LineToEvent {
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
   const readUserAgent = createUserAgentReader();
   return (line, id, salts) => {
     const { at, type, path, ip, name, props } = line;
     const origin = classify(line.referrer, line.query);
-    // An export knows them; nothing could derive them again.
+    // Nothing could derive them again.
     const derived = line.derived ?? { ...origin, ...readUserAgent(line.userAgent) };
     return {
       siteId: site.id,

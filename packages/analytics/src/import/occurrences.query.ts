@@ -1,24 +1,21 @@
 import type pg from "pg";
 
-/** Numbers identical lines of one import, across batches. */
 export interface OccurrenceCounter {
   /**
-   * Counts a batch of lines, in the caller's transaction: what rolls back was not counted.
+   * Counts a batch of lines in the caller's transaction, so a rollback also undoes the count.
    * @param firstIds per line the id of its first occurrence
-   * @returns to be asked once for each line, in order: which occurrence it is, from 1
+   * @returns gives the occurrence of a line, from 1; call it once for each line, in order
    */
   count(firstIds: readonly string[]): Promise<(firstId: string) => number>;
 }
 
 /**
- * How often each line came so far, on the import's own connection and gone with it: a file of any size takes no memory
- * here. The key starts with the time, so that a log in order fills the index from left to right.
+ * Occurrences of each line so far, on the import's own connection, so they take no memory here. Ids start with the time, so a
+ * log in order fills the primary key from left to right.
  */
 const createTableSql = "CREATE TEMP TABLE import_line (id uuid PRIMARY KEY, seen integer NOT NULL)";
 
-/**
- * Adds a batch to the counts by primary key, and tells of the lines that came more than once by now: few, in most files.
- */
+/** Adds a batch to the counts by primary key; returns only lines with more than one occurrence, since most files have few. */
 const countSql = `
   WITH counted AS (
     INSERT INTO import_line AS line (id, seen) SELECT id, seen FROM unnest($1::uuid[], $2::int[]) AS each (id, seen)
@@ -28,7 +25,7 @@ const countSql = `
   )
   SELECT id, seen FROM counted WHERE seen > 1`;
 
-/** Makes the counter of an import. The table `import_line` is the caller's to drop. */
+/** Makes the counter of an import. The caller drops its table `import_line`. */
 export async function createOccurrenceCounter(client: pg.ClientBase): Promise<OccurrenceCounter> {
   await client.query("DROP TABLE IF EXISTS pg_temp.import_line");
   await client.query(createTableSql);

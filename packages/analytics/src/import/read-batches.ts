@@ -13,10 +13,9 @@ const maxLineBytes = 65_536;
 const maxBatchLines = 2000;
 /** Characters of a batch, so that long lines do not add up. */
 const maxBatchLength = 4_000_000;
-/** After so many lines the reader lets the database's answers in: it works while the reader reads. */
+/** After so many lines the reader lets the database's answers in, so that the database works meanwhile. */
 const linesPerTurn = 32;
 
-/** A good line of a batch. */
 export interface BatchLine {
   /** Position in the input, from 1. */
   readonly number: number;

@@ -13,15 +13,15 @@ import { createSaltStore } from "../visitors/salts.query.js";
 import { createEventWriter, type EventWriter } from "./event-writer.js";
 import { createSiteDirectory, type KnownSite } from "./site-directory.js";
 
-/** What a browser sent, and what the connection told of it. Texts hold no NUL and no lone surrogates. */
+/** A browser's event, and its connection. Texts hold no NUL and no lone surrogates. */
 export interface Beacon {
   /** `pageview`, or a custom event's name. */
   readonly name: string;
-  /** The page, an absolute http or https URL. */
+  /** An absolute http or https URL. */
   readonly url: URL;
-  /** The part after `#` belongs to the path: for pages that route by it. */
+  /** The part after `#` belongs to the path. */
   readonly isHashPath: boolean;
-  /** The sites' domains, as the client wrote them. */
+  /** As the client wrote them. */
   readonly domains: readonly string[];
   readonly referrer: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
@@ -29,22 +29,21 @@ export interface Beacon {
   readonly ip: string;
   /** Never stored as it is. */
   readonly userAgent: string;
-  /** ISO 3166-1 alpha-2, upper case; null where it is not known. */
+  /** ISO 3166-1 alpha-2 in upper case; null if unknown. */
   readonly country: string | null;
 }
 
-/** Why a beacon was not recorded; `site-refused` of one for several sites, of which some have it. */
+/** Why a beacon was not recorded; `site-refused` if only some of its sites have it. */
 export type DropReason = "unknown-domain" | "bot" | "site-refused";
 
-/** Takes events in as they happen. */
 export interface Collector {
   /**
-   * Resolves once the event is committed, or with the reason why it is none.
-   * @param admit told of the sites that the event is for; what it throws refuses the event
-   * @throws WriterFullError or SiteDirectoryFullError when too many wait, or what the database threw: no site has the event then
+   * Resolves once the event is committed, or with the reason for dropping it.
+   * @param admit gets the event's sites; an error of it refuses the event
+   * @throws WriterFullError or SiteDirectoryFullError when too many wait, or the database's error: no site has the event then
    */
   collect(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
-  /** Resolves when all that waits is written; what comes later is refused. */
+  /** Resolves when all waiting events are written; later ones are refused. */
   drain(): Promise<void>;
 }
 
@@ -52,13 +51,12 @@ export interface CollectorOptions {
   pool: pg.Pool;
   /** Milliseconds since 1970. */
   now?: () => number;
-  /** Events that wait at most. */
   maxWaiting?: number;
 }
 
 const maxCachedClassifiers = 1_000;
 
-/** A collector on the one write path that imports use too. */
+/** Records live events on the write path of imports. */
 export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorOptions): Collector {
   const sites = createSiteDirectory({ pool, now });
   const salts = createSaltStore({ pool, now });

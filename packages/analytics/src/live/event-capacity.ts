@@ -23,10 +23,7 @@ const siteShare = 1 / 4;
 
 /** Counts events from their arrival until they are written or refused. */
 export interface EventCapacity {
-  /**
-   * Takes capacity for events of several sites, for all of them or none.
-   * @throws WriterFullError `total` or `site`
-   */
+  /** Takes capacity for all sites' events or for none. @throws WriterFullError `total` or `site` */
   take(groups: ReadonlyMap<string, readonly SiteEvent[]>): void;
   give(siteId: string, events: number): void;
 }

@@ -17,7 +17,7 @@ const viewOf = (siteId: string): SiteEvent => ({ ...view, siteId, id: uuid() });
 const open = (options: Partial<EventWriterOptions> = {}) =>
   createEventWriter({ pool: database.pool, partitions: createPartitions(database.pool), ...options });
 
-/** Somebody else's transaction, such as that of a suspended import, that has locked a site. */
+/** Another transaction, such as that of a suspended import, that has locked a site. */
 async function lock(siteId: string, pool: pg.Pool = database.pool) {
   const client = await pool.connect();
   await client.query("BEGIN");

@@ -6,7 +6,7 @@ import { createSiteDirectory, SiteDirectoryFullError } from "./site-directory.js
 
 const database = useDatabase();
 
-/** The pool, with a count of its statements and of those that run at once. */
+/** The pool, with counts of all statements and of concurrent ones. */
 function observePool() {
   const seen = { statements: 0, atOnce: 0, most: 0 };
   const query = async (config: pg.QueryConfig) => {
@@ -62,7 +62,7 @@ describe("the directory of sites", () => {
     }
     const { statements } = seen;
     expect(await directory.find(site.domain)).toHaveLength(1);
-    // The newest of the unknown are remembered as well.
+    // The newest unknown domains are cached too.
     expect(await directory.find("made-up-4-3999.example")).toEqual([]);
     for (const text of ["", "a b", "ü.example", "x".repeat(254), "a/b", "'"])
       expect(await directory.find(text)).toEqual([]);

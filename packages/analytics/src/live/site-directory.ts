@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 
-/** A site as the collector knows it. */
 export interface KnownSite {
   readonly id: string;
   readonly domain: string;
@@ -13,19 +12,19 @@ const lifeMs = 10_000;
 /** Domains with sites, and as many without. Two caches: domains that a client makes up push out only each other. */
 const maxCachedDomains = 10_000;
 
-/** Domains of one look-up; further ones wait for the next. */
+/** Further domains wait for the next statement. */
 const maxPerStatement = 500;
 
-/** Domains that wait for their look-up at most. */
+/** Domains that may wait for a look-up. */
 const maxWaiting = 5_000;
 
-/** Sites that may share a domain; `site create` refuses an eleventh. */
+/** `waymark site create` refuses an eleventh. */
 export const maxSitesPerDomain = 10;
 
-/** Names in DNS have no other characters and are no longer (RFC 1035, 2.3.4): whatever is none of them has no site. */
+/** Names in DNS have only these characters and this length (RFC 1035, 2.3.4); any other text has no site. */
 const domainPattern = /^[a-z0-9._-]{1,253}$/;
 
-/** For each domain the oldest sites of it, with or without `www.`: probes of `site_domain_idx`. */
+/** The oldest sites of each domain, with or without `www.`, at most ten. Probes of `site_domain_idx`. */
 const findSitesSql = `
   SELECT asked.domain AS asked, site.id, site.domain
   FROM unnest($1::text[], $2::text[]) AS asked (domain, bare)
@@ -33,16 +32,14 @@ const findSitesSql = `
     SELECT id, domain FROM site WHERE site.domain IN (asked.domain, asked.bare) ORDER BY id LIMIT ${maxSitesPerDomain}
   ) AS site`;
 
-/** Too many domains wait to be looked up; the client should come back later. */
 export class SiteDirectoryFullError extends Error {
   override name = "SiteDirectoryFullError";
 }
 
-/** Finds sites by their domain. */
 export interface SiteDirectory {
   /**
-   * @param domain as a client wrote it; with or without `www.`, in any case
-   * @throws SiteDirectoryFullError when too many look-ups wait, or what the database threw
+   * @param domain as a client wrote it: in any case, with or without `www.`
+   * @throws SiteDirectoryFullError when too many look-ups wait, or the database's error
    */
   find(domain: string): Promise<readonly KnownSite[]>;
 }
@@ -53,10 +50,7 @@ interface Lookup {
   reject(error: unknown): void;
 }
 
-/**
- * Sites by domain, remembered for ten seconds. One statement at a time looks up all domains that are asked for, so that
- * made-up ones hold one connection, however many there are.
- */
+/** Sites by domain. One statement at a time looks up all waiting domains, so made-up ones never hold two connections. */
 export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SiteDirectory {
   // Without a resolution lru-cache reads the clock at each use and starts no timer.
   const options = { max: maxCachedDomains, ttl: lifeMs, ttlResolution: 0, perf: { now } };
@@ -96,7 +90,6 @@ export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; n
           running.get(domain)?.resolve(sites);
         }
       } catch (error) {
-        // A failure is not cached.
         for (const { reject } of running.values()) reject(error);
       }
       running.clear();

@@ -1,16 +1,16 @@
 import type pg from "pg";
 import { tryTransaction } from "../recording/try-transaction.js";
 
-/** The lock that imports share, each for a batch, and that the worker has alone while it raises the horizon. */
+/** Imports share this lock, each for a batch; the worker takes it alone to raise the horizon. */
 const key = "hashtextextended('waymark event horizon', 0)";
 
-/** How long the worker waits for the imports' batches, in milliseconds. */
+/** The worker waits so long for the imports' batches. */
 const lockTimeoutMs = 2_000;
 
-/** The first UTC day whose raw events were never removed; null while none were. The only row. */
+/** The first UTC day from which no raw event was removed; null before the first removal. Reads the only row. */
 const readSql = "SELECT day::text FROM event_horizon";
 
-/** Never goes back: the later of both days stays. The only row. */
+/** The later day stays, so the horizon never goes back. Writes the only row. */
 const raiseSql = "UPDATE event_horizon SET day = GREATEST(day, $1::date)";
 
 /** @returns `YYYY-MM-DD`, or null */
@@ -19,15 +19,15 @@ export async function readHorizon(client: pg.ClientBase | pg.Pool): Promise<stri
   return rows[0]?.day ?? null;
 }
 
-/** Reads the horizon and keeps it where it is until the transaction ends. Holds up nobody but the worker's retention. */
+/** Reads the horizon and holds it until the transaction ends. Only the worker's retention waits for it. */
 export async function holdHorizon(client: pg.ClientBase): Promise<string | null> {
   await client.query(`SELECT pg_advisory_xact_lock_shared(${key})`);
   return readHorizon(client);
 }
 
 /**
- * Raises the horizon to a day, once no batch of an import is under way that has read the one before.
- * @returns false where imports were in the way for longer than two seconds
+ * Raises the horizon, once no import that has read the earlier one is within a batch.
+ * @returns false if imports were in the way for two seconds
  */
 export function raiseHorizon(pool: pg.Pool, day: string): Promise<boolean> {
   return tryTransaction(pool, lockTimeoutMs, async (client) => {

@@ -2,16 +2,12 @@ import type pg from "pg";
 import { tryTransaction } from "../recording/try-transaction.js";
 import { raiseHorizon } from "./event-horizon.query.js";
 
-/**
- * How long dropping a partition may wait for readers and writers before it is left to the next round, in milliseconds. All events
- * that come meanwhile wait behind it.
- */
+/** Dropping a partition waits so long for readers and writers, then leaves it to the next round. All new events wait behind it. */
 const lockTimeoutMs = 250;
 
-/** Rows removed by one statement at most. */
 const batchRows = 5_000;
 
-/** Partitions by the month in their name, see the function `ensure_event_partition`. From the catalogue, a row a month. */
+/** Months' partitions by name (function `ensure_event_partition`), from the catalogue: a row per month. */
 const listPartitionsSql = `
   SELECT child.relname AS name FROM pg_inherits
   JOIN pg_class AS child ON child.oid = inhrelid
@@ -21,27 +17,25 @@ const listPartitionsSql = `
 /** Drops a month's partition, also for the worker's role, which owns no table. */
 const dropPartitionSql = "SELECT drop_event_partition($1)";
 
-/** Events of months without a partition, by all of the default partition, which holds few. */
+/** Events without a month's partition, in batches, by a scan of the default partition, which holds few. */
 const purgeDefaultSql = `
   DELETE FROM event_default WHERE (site_id, id) IN (
     SELECT site_id, id FROM event_default WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows})`;
 
-/** What tells returning visitors apart on days whose events are gone: a range of `daily_visitor_pkey` per site. */
+/** Visitors of days without raw events, in batches, by a range of `daily_visitor_pkey`. */
 const purgeVisitorsSql = `
   DELETE FROM daily_visitor WHERE (site_id, day, visitor) IN (
     SELECT site_id, day, visitor FROM daily_visitor WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
 
-/** What was removed. */
 export interface PurgedEvents {
-  /** Partitions, by name. */
   readonly partitions: readonly string[];
-  /** Events of months without a partition, and visitors of days whose events are gone. */
+  /** Events outside months' partitions, and visitors of days without raw events. */
   readonly rows: number;
 }
 
 /**
- * Raises the horizon, and removes raw events of the months before the given one; rollups stay. Whole partitions go at once,
- * without a row being touched; one that is in use is left to the next call, as is everything while an import is in the way.
+ * Raises the horizon, and removes raw events before a month; rollups stay. It drops whole partitions without touching rows.
+ * Partitions in use wait for the next call, and so does everything while an import is in the way.
  * @param firstMonth the first day of the oldest month to keep, `YYYY-MM-01`
  */
 export async function purgeEvents(

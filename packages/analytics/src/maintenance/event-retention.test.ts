@@ -64,7 +64,7 @@ describe("the retention of raw events", () => {
     await load(site, [{ ts: "2026-05-15T12:00:00Z", path: "/a", visitor: "1" }]);
     await purgeEvents(database.pool, { firstMonth: "2026-06-01" });
     const before = await readRollups(database.pool, site.id);
-    // Such as one that an older version took.
+    // As an older version took it.
     await database.pool.query(
       `INSERT INTO event (site_id, id, at, type, visitor, path, channel)
        VALUES ($1, uuid_floor('2026-05-15T13:00:00Z'), '2026-05-15T13:00:00Z', 'pageview', 1, '/late', 'Direct')`,

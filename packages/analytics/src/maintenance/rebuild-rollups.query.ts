@@ -3,14 +3,14 @@ import type pg from "pg";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import type { SiteDay } from "../recording/record-events.query.js";
 
-/** Ids start with the milliseconds since 1970, and there are none before. */
+/** Ids start with milliseconds since 1970. */
 const idRange = `
     AND id >= uuid_floor(GREATEST($2::date::timestamp AT TIME ZONE 'UTC' - interval '1 hour', 'epoch'))
     AND id < uuid_floor($2::date::timestamp AT TIME ZONE 'UTC' + interval '25 hours')`;
 
 /**
- * The events of a day. Ids follow the time of their events closely, so that a range of `event_pkey` finds a day's; where some
- * were made by a clock that was wrong, the range is all of the site.
+ * The events of a day, by a range of `event_pkey`, since ids follow their events' time closely. Ids made by a wrong clock need
+ * the range of the whole site.
  */
 const createDaySql = (isWholeSite: boolean) => `
   CREATE TEMP TABLE day_event ON COMMIT DROP AS
@@ -21,8 +21,8 @@ const createDaySql = (isWholeSite: boolean) => `
 const listValues = viewLists.map(({ dimension, column }) => `('${dimension}', ${column})`).join(", ");
 
 /**
- * The page views of a day, a row per view and list. A value that the day has no row for counts as `(other)` where the day's list
- * has one: `(other)` stays `(other)`. From the day's events alone.
+ * A row per page view of the day and list. Where the stored list has `(other)`, values without a stored row stay `(other)`.
+ * Reads the day's events, and `daily_stat` by ranges of its primary key.
  */
 const createViewsSql = `
   CREATE TEMP TABLE day_view ON COMMIT DROP AS
@@ -47,14 +47,17 @@ const createViewsSql = `
          ELSE '${otherValue}' END AS value
   FROM counted`;
 
-/** What `daily_stat` should say of the day. */
+/** The rows that `daily_stat` should have for the day. */
 const createStatsSql = `
   CREATE TEMP TABLE expected_stat ON COMMIT DROP AS
   SELECT dimension, value, count(DISTINCT visitor)::int AS visitors,
     CASE WHEN dimension = 'entry' THEN 0 ELSE count(*)::int END AS pageviews
   FROM day_view GROUP BY dimension, value`;
 
-/** What `daily_event` should say of the day, with its `(other)` as it is. From the day's events alone. */
+/**
+ * The rows that `daily_event` should have for the day. Where the day has `(other)`, events without a stored row stay `(other)`.
+ * Reads the day's events, and `daily_event` by a range of its primary key.
+ */
 const createEventsSql = `
   CREATE TEMP TABLE expected_event ON COMMIT DROP AS
   WITH occurrence AS (
@@ -81,17 +84,17 @@ const createEventsSql = `
   SELECT key[1] AS name, key[2] AS property, key[3] AS value, count(*)::int AS count
   FROM kept WHERE key IS NOT NULL GROUP BY key`;
 
-/** A figure of a rollup that differs from a count over the events. */
+/** A figure of the rollups that differs from a recount. */
 export interface Difference extends SiteDay {
   /** `page /pricing`, or of custom events `event signup plan pro`. */
   readonly what: string;
-  /** What the rollup says: visitors and page views, or occurrences; null where it has no row. */
+  /** Visitors and page views, or occurrences; null without a row. */
   readonly stored: readonly number[] | null;
-  /** What the events say. */
+  /** The same by the events. */
   readonly counted: readonly number[] | null;
 }
 
-/** Rows of `daily_stat` that differ, by ranges of its primary key. A row of zeros is as good as none: an entry page may move away. */
+/** Different rows of `daily_stat`, by ranges of its primary key. A row of zeros equals none: an entry page may have moved away. */
 const createMendStatsSql = `
   CREATE TEMP TABLE mend_stat AS
   SELECT dimension, value, stored.value IS NOT NULL AS is_stored, expected.value IS NOT NULL AS is_counted,
@@ -101,7 +104,7 @@ const createMendStatsSql = `
   FULL JOIN expected_stat AS expected USING (dimension, value)
   WHERE (stored.visitors, stored.pageviews) IS DISTINCT FROM (expected.visitors, expected.pageviews)`;
 
-/** Rows of `daily_event` that differ, by a range of its primary key. */
+/** Different rows of `daily_event`, by a range of its primary key. */
 const createMendEventsSql = `
   CREATE TEMP TABLE mend_event AS
   SELECT name, property, value, stored.count IS NOT NULL AS is_stored, expected.count IS NOT NULL AS is_counted,
@@ -110,7 +113,7 @@ const createMendEventsSql = `
   FULL JOIN expected_event AS expected USING (name, property, value)
   WHERE stored.count IS DISTINCT FROM expected.count`;
 
-/** Visitors of which something else is remembered than their events say, by a range of `daily_visitor_pkey`. */
+/** Visitors whose row differs from their events, by a range of `daily_visitor_pkey`. */
 const createMendVisitorsSql = `
   CREATE TEMP TABLE mend_visitor AS
   SELECT visitor, expected.seen, expected.entry_at, expected.entry_id, expected.entry_path
@@ -140,24 +143,23 @@ const listDifferencesSql = `
   FROM mend_event
   ORDER BY what`;
 
-/** Page views of the day as they are told: every new one adds to them, and nothing takes from them. By `daily_stat_pkey`. */
+/** The day's page views, by `daily_stat_pkey`. They only grow, by one with each new view. */
 const readTotalSql = `
   SELECT COALESCE(sum(pageviews), 0)::int AS views FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
 
-/** What a day's count over a snapshot found. Its temporary tables say what to change. */
+/** A day's count over a snapshot. Temporary tables hold the changes. */
 export interface DayCount {
-  /** Events that were counted. */
   readonly events: number;
   readonly differences: Difference[];
-  /** Page views that the rollup told of in the snapshot. */
+  /** Page views in the rollup, in the snapshot. */
   readonly views: number;
 }
 
 /**
- * Counts a day over its events and keeps what differs from the rollups in temporary tables of the session. The caller has begun
- * a transaction in which all statements see the same.
- * @param options.isWholeSite looks at all events of the site for those of the day
+ * Counts a day over its events and keeps the differences in temporary tables of the session. The caller has begun a transaction
+ * with one snapshot.
+ * @param options.isWholeSite looks for the day's events in all events of the site
  */
 export async function countDay(
   client: pg.ClientBase,
@@ -182,15 +184,14 @@ export async function countDay(
   return { events: rowCount ?? 0, differences, views: total.rows[0]?.views ?? 0 };
 }
 
-/** Drops what a count left in the session. */
 export async function dropMends(client: pg.ClientBase): Promise<void> {
   await client.query("DROP TABLE IF EXISTS pg_temp.mend_stat, pg_temp.mend_event, pg_temp.mend_visitor");
 }
 
 /**
- * Whether something was recorded since the count that stands against adding its differences. A new event adds to rows, and so do
- * differences, in any order. But a new page view counts by its visitor's row, so none may have come where such a row is
- * mended, and no list that gets a row may have become full. By primary keys.
+ * Whether an event recorded since the count forbids adding its differences. New events and differences add to rows in any order.
+ * But a new page view counts by its visitor's row, so a mended row forbids it, and a list with a new row must not have become
+ * full. By primary keys.
  */
 const isOutdatedSql = `
   SELECT (EXISTS (SELECT FROM mend_visitor) AND $3 <> (${readTotalSql}))
@@ -199,13 +200,13 @@ const isOutdatedSql = `
     OR EXISTS (SELECT FROM mend_event WHERE NOT is_stored) AND EXISTS (
       SELECT FROM daily_event WHERE site_id = $1 AND day = $2 AND '${otherValue}' IN (name, property, value)) AS is_outdated`;
 
-/** The caller has locked the site since. */
+/** Call it with the site locked. */
 export async function isOutdated(client: pg.ClientBase, { siteId, day }: SiteDay, count: DayCount): Promise<boolean> {
   const { rows } = await client.query<{ is_outdated: boolean }>(isOutdatedSql, [siteId, day, count.views]);
   return rows[0]?.is_outdated === true;
 }
 
-/** Adds the differences to the rollups, each by its primary key, and counts the lists, by ranges of the same keys. */
+/** Adds the differences by primary keys, removes empty rows, and counts the lists by ranges of the same keys. */
 const mendSql = [
   `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
    SELECT $1, dimension, $2, value, visitors - stored_visitors, pageviews - stored_pageviews FROM mend_stat
@@ -225,7 +226,7 @@ const mendSql = [
   `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
    SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
   "DELETE FROM daily_size WHERE site_id = $1 AND day = $2",
-  // A list with `(other)` stays full, so that none of the values in `(other)` gets its own row later.
+  // A list with `(other)` stays full, so no value in `(other)` gets its own row later.
   `INSERT INTO daily_size (site_id, day, dimension, "values")
    SELECT $1::uuid, $2::date, dimension, GREATEST(count(*), max(${maxValuesPerDay}) FILTER (WHERE value = '${otherValue}'))
    FROM daily_stat WHERE site_id = $1 AND day = $2 GROUP BY dimension
@@ -238,27 +239,27 @@ const mendSql = [
    FROM daily_event WHERE site_id = $1 AND day = $2 HAVING count(*) > 0`,
 ];
 
-/** Adds what a count found. The caller has begun a transaction, locked the site, and seen that the count is not outdated. */
+/** Adds a count's differences. The caller has begun a transaction, locked the site and checked `isOutdated`. */
 export async function mendDay(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<void> {
   for (const sql of mendSql) await client.query(sql, [siteId, day]);
 }
 
 /**
- * Makes all statements of the transaction see one snapshot, and keeps partitions from being dropped until it ends. A lock
- * takes no snapshot, so the snapshot sees the horizon of every partition that was dropped before.
+ * Gives all statements of the transaction one snapshot, and keeps partitions until it ends. A lock takes no snapshot, so the
+ * snapshot sees the horizon of every partition dropped before.
  */
 export async function beginSnapshot(client: pg.ClientBase): Promise<void> {
   await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   await client.query("LOCK TABLE event IN ACCESS SHARE MODE");
 }
 
-/** A statement that makes a table takes no parameters; ids and days were checked by the database before. */
+/** A statement that creates a table takes no parameters. Ids and days come checked from the database. */
 function quote(text: string): string {
   if (!/^[0-9a-f-]+$/.test(text)) throw new Error(`not an id or a day: ${text}`);
   return `'${text}'`;
 }
 
-/** Days with their events, by all of the site's range of `event_pkey`, and days that have rollups. */
+/** Days with events, by the site's range of `event_pkey`, and days with rollups, by ranges of their primary keys. */
 const listDaysSql = `
   WITH recorded AS (
     SELECT (at AT TIME ZONE 'UTC')::date AS day, count(*) AS events FROM event WHERE site_id = $1 GROUP BY 1
@@ -270,7 +271,7 @@ const listDaysSql = `
   WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day <= $3)
   ORDER BY day`;
 
-/** A site's days with how many events they have, oldest first; those past their retention have rollups alone. */
+/** A site's days with their numbers of events, oldest first; 0 where only rollups are left. */
 export async function listDays(
   client: pg.ClientBase,
   { siteId, from, to }: { siteId: string; from: string | null; to: string | null },
@@ -279,11 +280,11 @@ export async function listDays(
   return rows;
 }
 
-/** One rebuild of a site at a time, until the session or the work ends: two would add the same differences twice. From no table. */
+/** Two rebuilds of a site would add the same differences twice. An advisory lock of the session, on no table. */
 const lockRebuildSql = "SELECT pg_try_advisory_lock(hashtextextended('waymark rebuild ' || $1, 0)) AS is_locked";
 const unlockRebuildSql = "SELECT pg_advisory_unlock(hashtextextended('waymark rebuild ' || $1, 0))";
 
-/** @returns false where another session rebuilds the site */
+/** @returns false if another session rebuilds the site */
 export async function lockRebuild(client: pg.ClientBase, siteId: string): Promise<boolean> {
   const { rows } = await client.query<{ is_locked: boolean }>(lockRebuildSql, [siteId]);
   return rows[0]?.is_locked === true;

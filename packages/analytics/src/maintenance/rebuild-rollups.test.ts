@@ -13,7 +13,6 @@ import { lockRebuild, unlockRebuild } from "./rebuild-rollups.query.js";
 const analytics = useAnalytics();
 const day = "2026-05-01";
 
-/** A page view of noon. */
 const eventOf = (siteId: string): SiteEvent => ({
   ...view,
   siteId,
@@ -25,7 +24,6 @@ const eventOf = (siteId: string): SiteEvent => ({
 const waitingLocks = `SELECT count(*)::int AS n FROM pg_locks JOIN pg_database AS own ON own.oid = database
   WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`;
 
-/** Waits until a query counts so many. */
 async function until(sql: string, n: number): Promise<void> {
   while ((await analytics.pool.query(sql)).rows[0].n !== n) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -76,7 +74,7 @@ describe("a rebuild", () => {
     await lockSites(writer, [site.id]);
     expect((await analytics.rebuild(site.id)).found.length).toBeGreaterThan(0);
     const mended = analytics.rebuild(site.id, true);
-    // The count is over when the rebuild waits for the lock; an event that comes then is not in it.
+    // A rebuild that waits for the lock has finished its count, so it misses an event recorded now.
     await until(waitingLocks, 1);
     await recordLockedEvents(writer, [eventOf(site.id)]);
     await writer.query("COMMIT");

@@ -15,13 +15,12 @@ import {
   unlockRebuild,
 } from "./rebuild-rollups.query.js";
 
-/** Counts of a day without the site's lock before it is counted under the lock. */
+/** Counts without the site's lock; the next one takes the lock. */
 const maxAttempts = 3;
 
-/** How long a transaction may stand still, in milliseconds: a process that is suspended must not keep its site locked. */
+/** Milliseconds that a transaction may be idle: a suspended process must not keep its site locked. */
 const maxIdleMs = 5_000;
 
-/** Another rebuild of the site is under way. */
 export class RebuildRunningError extends Error {
   override name = "RebuildRunningError";
 
@@ -33,18 +32,17 @@ export class RebuildRunningError extends Error {
 export interface RebuildOptions {
   pool: pg.Pool;
   siteId: string;
-  /** First and last UTC day, `YYYY-MM-DD`; null for all there is. */
+  /** First and last UTC day, `YYYY-MM-DD`; null for all. */
   from: string | null;
   to: string | null;
-  /** Adds what the rollups lack, and takes away what they have too much. */
+  /** Corrects the rollups; otherwise it only reports differences. */
   replace: boolean;
   onDifference(difference: Difference): void;
-  /** Told after each day. */
+  /** Called after each day. */
   onProgress?(progress: { done: number; days: number }): void;
   signal?: AbortSignal;
 }
 
-/** What a rebuild has done. */
 export interface RebuildResult {
   /** Days compared. */
   days: number;

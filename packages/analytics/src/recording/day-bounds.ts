@@ -2,16 +2,10 @@ import { Buffer } from "node:buffer";
 import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { PropertyValue } from "./site-event.js";
 
-/**
- * Values of a list per site and UTC day; further values count as `(other)`. Few sites have readers on more pages in a day, and a
- * script that makes up paths must not grow the rollups without end.
- */
+/** Values of a list per site and UTC day; further ones count as `(other)`, so made-up paths cannot grow the rollups. */
 export const maxValuesPerDay = 10_000;
 
-/**
- * Bytes of `daily_event` per site and UTC day, as `eventRowCost` counts them; the rest counts as `(other)`. The `(other)` rows, one
- * for each known property, take at most about as much again.
- */
+/** Bytes of `daily_event` per site and UTC day; the rest counts as `(other)`, in rows that take about as much again. */
 export const maxEventBytesPerDay = 512 * 1_024;
 
 /** Bytes of a row beside its texts, in a table and in an answer. */

@@ -2,13 +2,9 @@ import type pg from "pg";
 import { eventRowBytes } from "./day-bounds.js";
 import type { SiteDay } from "./record-events.query.js";
 
-/**
- * All that a day has of custom events, one range of `daily_event_pkey`. Read only when the day is about full, so that it is as
- * many rows as the bound allows.
- */
+/** A day's custom events, by one range of `daily_event_pkey`. Runs only on a nearly full day, and reads what the bound allows. */
 const readListedEventsSql = "SELECT name, property, value FROM daily_event WHERE site_id = $1 AND day = $2";
 
-/** Reads which events, properties and values a day has. */
 export async function readListedEvents(client: pg.ClientBase, { siteId, day }: SiteDay) {
   const { rows } = await client.query<{ name: string; property: string; value: string }>(readListedEventsSql, [
     siteId,
@@ -22,7 +18,7 @@ export async function readListedEvents(client: pg.ClientBase, { siteId, day }: S
   };
 }
 
-/** Notes what a day's custom events take, by a range of `daily_event_pkey`: once for a day. */
+/** Stores the bytes of a day's custom events, by a range of `daily_event_pkey`. It runs once for a day. */
 const countEventBytesSql = `
   INSERT INTO daily_size (site_id, day, dimension, "values")
   SELECT $1::uuid, $2::date, 'event_bytes',
@@ -30,7 +26,7 @@ const countEventBytesSql = `
   FROM daily_event WHERE site_id = $1 AND day = $2
   RETURNING "values"`;
 
-/** Counts and notes what a day takes of which only the rows were counted. The caller has locked the site. */
+/** Counts the bytes of a day with a number of rows only. The caller has locked the site. */
 export async function countEventBytes(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<number> {
   const { rows } = await client.query<{ values: number }>(countEventBytesSql, [siteId, day]);
   return rows[0]?.values ?? 0;

@@ -4,7 +4,6 @@ import type { KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
 import { toArray } from "./sql-array.js";
 
-/** A site's UTC day. */
 export interface SiteDay {
   readonly siteId: string;
   /** `YYYY-MM-DD`. */
@@ -12,24 +11,24 @@ export interface SiteDay {
 }
 
 /**
- * Serialises the writers of each site until the transaction ends, so that what one reads of visitors and sizes is what the
- * one before it committed. In one order, so that two writers with several sites never wait for each other.
+ * Serialises the writers of each site until the transaction ends, so each reads visitors and sizes that the one before
+ * committed. Writers of several sites take their locks in one order, so they never deadlock. Advisory locks, on no table.
  */
 const lockSitesSql = `
   SELECT pg_advisory_xact_lock(key)
   FROM (SELECT DISTINCT hashtextextended('waymark events ' || id, 0) AS key FROM unnest($1::text[]) AS site (id) ORDER BY key) AS keys`;
 
-/** Locks the sites of a batch against other writers, until the transaction ends. */
+/** Waits for the locks of sites, and holds them until the transaction ends. */
 export async function lockSites(client: pg.ClientBase, siteIds: readonly string[]): Promise<void> {
   await client.query({ name: "lock-sites", text: lockSitesSql, values: [siteIds] });
 }
 
-/** Locks those of the sites that nobody has locked, and waits for none. From no table. */
+/** Takes the free ones of several sites' locks and waits for none. Advisory locks, on no table. */
 const tryLockSitesSql = `
   SELECT id FROM (SELECT DISTINCT id FROM unnest($1::text[]) AS site (id)) AS sites
   WHERE pg_try_advisory_xact_lock(hashtextextended('waymark events ' || id, 0))`;
 
-/** Locks what it can of the sites of a batch, until the transaction ends; returns which. */
+/** @returns the sites with a lock until the transaction ends */
 export async function tryLockSites(client: pg.ClientBase, siteIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await client.query<{ id: string }>({
     name: "try-lock-sites",
@@ -65,8 +64,8 @@ const columnNames = eventColumns.map(([name]) => name).join(", ");
 const columnArrays = eventColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
 
 /**
- * Inserts raw events, except those whose id is recorded already, by `event_pkey` of the month's partition.
- * @returns the positions, from 1, of those that were not inserted
+ * Inserts raw events without those that have a known id, by `event_pkey` of the month's partition.
+ * @returns the positions of known events, from 1
  */
 const insertEventsSql = `
   WITH given AS (
@@ -78,7 +77,7 @@ const insertEventsSql = `
   )
   SELECT position::int FROM given LEFT JOIN recorded USING (site_id, id) WHERE recorded.id IS NULL`;
 
-/** Inserts events whose ids differ; returns those that were not recorded before, in their order. */
+/** Inserts events with different ids; returns the new ones in their order. */
 export async function insertEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<readonly SiteEvent[]> {
   const values = eventColumns.map(([, , read]) => toArray(events.map(read)));
   const { rows } = await client.query<{ position: number }>({ name: "insert-events", text: insertEventsSql, values });
@@ -87,7 +86,7 @@ export async function insertEvents(client: pg.ClientBase, events: readonly SiteE
   return events.filter((_event, index) => !duplicates.has(index + 1));
 }
 
-/** Visitors that a day knows already: probes of `daily_visitor_pkey`. */
+/** The known visitors of days, by probes of `daily_visitor_pkey`. */
 const readVisitorsSql = `
   SELECT site_id AS "siteId", day::text, visitor::text, seen::text, entry_id AS "entryId", entry_path AS "entryPath",
     to_char(entry_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "entryAt"
@@ -103,7 +102,7 @@ interface VisitorRow extends SiteDay {
   entryAt: string;
 }
 
-/** Reads visitors by site, day and visitor; the same key gives the day's map and then the visitor. */
+/** Reads known visitors by day (`keyOf`) and visitor. */
 export async function readVisitors(
   client: pg.ClientBase,
   wanted: { siteIds: string[]; days: string[]; visitors: string[] },
@@ -121,13 +120,13 @@ export async function readVisitors(
   return byDay;
 }
 
-/** How many values the days' lists hold: ranges of `daily_size_pkey`, a dozen rows each. */
+/** The numbers of values in days' lists: ranges of `daily_size_pkey`, a dozen rows each. */
 const readSizesSql = `
   SELECT site_id AS "siteId", day::text, dimension, "values"
   FROM unnest($1::uuid[], $2::date[]) AS each (site_id, day)
   JOIN daily_size USING (site_id, day)`;
 
-/** Reads the sizes of days' lists, by day and then by dimension. */
+/** Reads the sizes of days' lists by day (`keyOf`) and dimension. */
 export async function readSizes(
   client: pg.ClientBase,
   days: readonly SiteDay[],
@@ -147,11 +146,10 @@ export async function readSizes(
   return byDay;
 }
 
-/** Which of the values a day's list has already: probes of `daily_stat_pkey`. */
+/** The given values that a day's list already has, by probes of `daily_stat_pkey`. */
 const readListedSql = `
   SELECT value FROM daily_stat WHERE site_id = $1 AND dimension = $2 AND day = $3 AND value = ANY($4)`;
 
-/** Reads which values a list has. */
 export async function readListed(
   client: pg.ClientBase,
   { siteId, day }: SiteDay,
@@ -162,7 +160,7 @@ export async function readListed(
   return new Set(rows.map(({ value }) => value));
 }
 
-/** A site's day as a key of a map. */
+/** A site's day as the key of a map. */
 export function keyOf({ siteId, day }: SiteDay): string {
   return `${siteId} ${day}`;
 }

@@ -107,7 +107,7 @@ describe("recordEvents", () => {
 
   it("holds the longest keys that the bounds allow", async () => {
     const site = uuid();
-    // Random text, since Postgres compresses keys that repeat themselves.
+    // Random text, since Postgres compresses repetitive keys.
     const long = (bytes: number) =>
       fc.sample(
         fc.string({
@@ -155,7 +155,7 @@ describe("recordEvents", () => {
           ({ key, day, second, isEvent, props, ...rest }): Omit<SiteEvent, "siteId"> => ({
             ...view,
             ...rest,
-            // The same key draws the same id and may come with other content: the first one recorded counts.
+            // Equal keys draw equal ids with different content: the first recorded one counts.
             id: formatUuid(Buffer.alloc(16, key)),
             at: `2026-05-0${day}T00:00:0${second}.000000Z`,
             type: isEvent ? "event" : "pageview",

@@ -21,10 +21,10 @@ interface Day extends SiteDay {
 }
 
 /**
- * Records events, and waits for the locks of their sites, which last until the transaction ends: several writers lose no
- * increment, count no visitor twice, and wait for each other in one order.
- * @param client a connection in a transaction that the caller has begun and will commit
- * @returns how many of the events were new
+ * Waits for the locks of the events' sites, and records events. The locks last until the transaction ends, so concurrent writers
+ * lose no increment and count no visitor twice.
+ * @param client a connection in a transaction that the caller commits
+ * @returns the number of new events
  */
 export async function recordEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
   if (events.length === 0) return 0;
@@ -33,10 +33,10 @@ export async function recordEvents(client: pg.ClientBase, events: readonly SiteE
 }
 
 /**
- * The one way in which events are written: raw rows and rollups, all of it or nothing. An id that is recorded already changes
- * nothing, so that figures always equal a count over the events.
- * @param client a connection in a transaction that has locked the events' sites
- * @returns how many of the events were new
+ * The one write path of events: raw rows and rollups, all or nothing. A known id changes nothing, so figures always equal a
+ * recount over the events.
+ * @param client a connection in a transaction with the locks of the events' sites
+ * @returns the number of new events
  */
 export async function recordLockedEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
   if (events.length === 0) return 0;
@@ -58,7 +58,7 @@ export async function recordLockedEvents(client: pg.ClientBase, events: readonly
   return recorded.length;
 }
 
-/** The events of a batch, of those with one id the first. */
+/** The first event of each id. */
 function withoutRepetitions(events: readonly SiteEvent[]): readonly SiteEvent[] {
   const ids = new Set(events.map(({ id }) => id));
   if (ids.size === events.length) return events;
@@ -69,7 +69,7 @@ function groupByDay(events: readonly SiteEvent[]): Day[] {
   const days = new Map<string, Day>();
   let group: Day | undefined;
   for (const event of events) {
-    // Most events follow one of the same day.
+    // Most events are of the same day as the one before.
     if (!group || group.siteId !== event.siteId || !event.at.startsWith(group.day)) {
       const day = { siteId: event.siteId, day: event.at.slice(0, 10) };
       group = days.get(keyOf(day)) ?? { ...day, events: [] };
@@ -102,14 +102,13 @@ async function readLists(client: pg.ClientBase, day: SiteDay, lists: readonly Ne
   return listed;
 }
 
-/** Counts a day's custom events beyond its bytes as `(other)`. */
 async function boundEvents(
   client: pg.ClientBase,
   change: DayChange,
   sizes: ReadonlyMap<string, number>,
 ): Promise<DayChange> {
   if (change.events.size === 0) return change;
-  // Days from before bytes were counted have rows and no bytes.
+  // Days older than the bound of bytes have a number of rows only.
   const isMissing = !sizes.has("event_bytes") && sizes.has("event");
   const size = isMissing ? await countEventBytes(client, change) : (sizes.get("event_bytes") ?? 0);
   let bytes = 0;

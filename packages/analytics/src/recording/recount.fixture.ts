@@ -1,13 +1,12 @@
 import { listColumns, viewLists } from "@waymark/lists";
 import type pg from "pg";
 
-/** Rollups in a form to compare: `day dimension value` -> [visitors, pageviews], `day name property value` -> count. */
+/** Rollups to compare: `day dimension value` -> [visitors, pageviews], `day name property value` -> count. */
 export interface Rollups {
   stats: Record<string, [number, number]>;
   events: Record<string, number>;
 }
 
-/** What the rollup tables say of a site. */
 export async function readRollups(pool: pg.Pool, siteId: string): Promise<Rollups> {
   const stats = await pool.query(
     "SELECT day::text AS day, dimension, value, visitors, pageviews FROM daily_stat WHERE site_id = $1 AND (visitors, pageviews) <> (0, 0)",

@@ -3,7 +3,7 @@ import type pg from "pg";
 
 const uuid = createUuidV7();
 
-/** A site in an account of its own, with a domain of its own. */
+/** A site with an account and a domain of its own. */
 export async function makeSite(pool: pg.Pool): Promise<{ id: string; domain: string }> {
   const [accountId, id] = [uuid(), uuid()];
   const domain = `${id}.example`;

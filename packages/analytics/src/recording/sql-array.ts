@@ -1,9 +1,9 @@
-/** What stands for itself only behind a backslash, inside the quotes of an array's element. */
+/** Characters with a backslash in a quoted element of an array. */
 const special = /["\\]/;
 
 /**
- * A list as the text of a Postgres array (documentation, 8.15.6), or an empty array where all of it is null: `unnest` with several
- * arrays fills the shorter ones up. The driver does the same at four times the cost, which shows with millions of rows.
+ * The text of a Postgres array (documentation, 8.15.6); an empty one for a list of nulls, since `unnest` fills shorter arrays
+ * up. The driver takes four times as long, which shows with millions of rows.
  */
 export function toArray(values: readonly (string | number | null)[]): string {
   let text = "";

@@ -2,8 +2,8 @@ import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 
 /**
- * Runs work in a transaction in which no statement waits longer for a lock.
- * @returns false where a lock was not to be had in that time: then nothing is done
+ * Runs work in a transaction with a limit on each statement's wait for a lock.
+ * @returns false if a lock took longer: then nothing is done
  */
 export async function tryTransaction(
   pool: pg.Pool,

@@ -1,6 +1,6 @@
 import type { SiteEvent } from "./site-event.js";
 
-/** A page view with nothing but a visitor and a path; its site and its id are a test's own. */
+/** A page view with a visitor and a path; tests add a site and an id. */
 export const view: Omit<SiteEvent, "siteId"> = {
   id: "",
   at: "2026-05-01T12:00:00.000000Z",

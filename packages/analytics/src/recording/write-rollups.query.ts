@@ -4,8 +4,8 @@ import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 
 /**
- * Adds to page views and visitors by `daily_stat_pkey`, and notes how many values are new to the days' lists. The sites are
- * locked, so that no row is changed by two writers at once.
+ * Adds to page views and visitors by `daily_stat_pkey`, and to the sizes of the days' lists by `daily_size_pkey`. The sites are
+ * locked, so no two writers change a row at once.
  */
 const writeStatsSql = `
   WITH changed AS (
@@ -19,10 +19,7 @@ const writeStatsSql = `
   SELECT site_id, day, dimension, count(*) FROM changed WHERE is_new GROUP BY site_id, day, dimension
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
-/**
- * Remembers what visitors were counted for, by `daily_visitor_pkey`. Lists come as the text of an array each, since `unnest`
- * would flatten them.
- */
+/** Stores visitors' counted values, by `daily_visitor_pkey`. Lists come as texts of arrays: `unnest` would flatten them. */
 const writeVisitorsSql = `
   INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
   SELECT site_id, day, visitor, seen::bigint[], entry_at, entry_id, entry_path
@@ -32,7 +29,7 @@ const writeVisitorsSql = `
   SET seen = daily_visitor.seen || EXCLUDED.seen, entry_at = EXCLUDED.entry_at, entry_id = EXCLUDED.entry_id,
     entry_path = EXCLUDED.entry_path`;
 
-/** Adds to the occurrences of custom events by `daily_event_pkey`, and notes how many rows and bytes are new to the days. */
+/** Adds to custom events' occurrences by `daily_event_pkey`, and to the days' rows and bytes by `daily_size_pkey`. */
 const writeEventCountsSql = `
   WITH changed AS (
     INSERT INTO daily_event (site_id, day, name, property, value, count)
@@ -47,7 +44,7 @@ const writeEventCountsSql = `
   SELECT site_id, day, 'event_bytes', sum(bytes) FROM changed WHERE is_new GROUP BY site_id, day
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
-/** Adds the changes of days to the rollups. The caller has locked their sites and will commit. */
+/** Adds changes to the rollups. The caller has locked the sites and commits. */
 export async function writeRollups(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
   await writeStats(client, changes);
   await writeVisitors(client, changes);
@@ -90,7 +87,7 @@ async function writeEventCounts(client: pg.ClientBase, changes: readonly DayChan
     await client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.toArrays() });
 }
 
-/** Rows as one list per column, as `unnest` takes them. */
+/** Rows as one list per column, for `unnest`. */
 class Columns {
   private readonly columns: (string | number | null)[][];
 

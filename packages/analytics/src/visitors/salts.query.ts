@@ -2,24 +2,24 @@ import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 
-/** How long a salt lives (design, "Statistics"): a day's visitors are told apart that day, and by nobody afterwards. */
+/** Waymark recognizes a day's visitors on that day; after the salt's life nobody can (design, "Statistics"). */
 const saltLifeMs = 48 * 3_600_000;
 
 /** An import that spans more days reads salts again. */
 const maxCachedSalts = 2_000;
 
-/** Salts by UTC day, `YYYY-MM-DD`. */
+/** By UTC day, `YYYY-MM-DD`. */
 export type Salts = ReadonlyMap<string, Buffer>;
 
 /** Gives the random salt of each UTC day, the same to every instance. */
 export interface SaltStore {
-  /** @param days UTC days; salts that do not exist yet, or are past their life, are made */
+  /** @param days UTC days; missing and expired salts are made anew */
   saltsOf(days: Iterable<string>): Promise<Salts>;
 }
 
 /**
- * Makes a missing salt, replaces one past its life that nobody purged yet, and leaves any other alone. Probes of the
- * primary key. In the order of the days, so that two writers wait for each other instead of deadlocking.
+ * Makes missing salts, replaces expired ones, and leaves others alone, by probes of the primary key. In the order of days, so
+ * two writers wait for each other instead of deadlocking.
  */
 const createSaltsSql = `
   INSERT INTO visitor_salt (day, salt, created_at)
@@ -27,7 +27,7 @@ const createSaltsSql = `
   ON CONFLICT (day) DO UPDATE SET salt = EXCLUDED.salt, created_at = EXCLUDED.created_at
   WHERE visitor_salt.created_at <= $4`;
 
-/** The salts in force, ours or those another instance made first. Probes of the primary key. */
+/** The valid salts, from whichever instance made them. Probes of the primary key. */
 const readSaltsSql = `
   SELECT day::text AS day, salt, extract(epoch FROM created_at) * 1000 AS "createdAt"
   FROM visitor_salt WHERE day = ANY($1::date[])`;
@@ -38,9 +38,9 @@ interface SaltRow {
   createdAt: string;
 }
 
-/** A store of salts with a cache that keeps none longer than it lives. */
+/** A store with a cache that keeps no salt longer than its life. */
 export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?: () => number }): SaltStore {
-  // An entry is stale when it is older than its `ttl`; a salt dies at the very end of its life.
+  // lru-cache drops an entry when its age exceeds the `ttl`; a salt dies at the end of its life.
   const salts = new LRUCache<string, Buffer>({
     max: maxCachedSalts,
     ttl: saltLifeMs - 1,
@@ -74,11 +74,11 @@ export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?:
 }
 
 /**
- * Destroys the salts made 48 hours ago or earlier. From then on nobody can tell which address a visitor had.
+ * Destroys salts of 48 hours and older. From then on nobody can find out a visitor's address.
  * @returns how many
  */
 export async function purgeSalts(pool: pg.Pool, now: Date): Promise<number> {
-  // The table has a row for each of the last days, so that reading all of it is the quickest way.
+  // The table has a row for each of the last days, so reading all of it is fastest.
   const { rowCount } = await pool.query("DELETE FROM visitor_salt WHERE created_at <= $1", [
     new Date(now.getTime() - saltLifeMs),
   ]);
