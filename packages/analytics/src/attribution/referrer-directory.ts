@@ -109,7 +109,7 @@ function keysOf(host: string): string[] {
   return keys;
 }
 
-export function withoutWww(host: string): string {
+function withoutWww(host: string): string {
   return host.replace(/^www\d*\./, "");
 }
 

@@ -9,7 +9,7 @@ export interface Referrer {
 }
 
 /** A longer referrer keeps its origin only. */
-export const referrerMaxBytes = 2_000;
+const referrerMaxBytes = 2_000;
 
 /** DNS allows no longer name (RFC 1035, 2.3.4). */
 const hostMaxLength = 253;

@@ -15,7 +15,7 @@ export interface Classification extends TagValues {
 }
 
 /** Bytes of UTF-8. */
-export const sourceMaxBytes = 255;
+const sourceMaxBytes = 255;
 
 /** Sites see the same few referrers again and again. */
 const maxCachedReferrers = 10_000;

@@ -2,7 +2,7 @@ import { type ListColumn, listColumns } from "@waymark/lists";
 import { cutToBytes } from "./cut-to-bytes.js";
 
 /** Bytes of UTF-8; the rest of a longer tag is cut. */
-export const tagMaxBytes = 255;
+const tagMaxBytes = 255;
 
 type TagName = Extract<ListColumn, `utm_${string}`>;
 

@@ -87,7 +87,7 @@ export function rollUp(
  * 64 bits of SHA-256 over dimension and value, like the database function `seen_hash`. Two values of one visitor's day collide
  * once in 10^15 days with a hundred values each.
  */
-export function seenHash(dimension: string, value: string): string {
+function seenHash(dimension: string, value: string): string {
   return hash64(`${dimension}\n${value}`);
 }
 
