@@ -1,7 +1,7 @@
 import { queueAlerts } from "@waymark/alerts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
-import { createTraceFinalizedQueue } from "@waymark/queue";
+import { createQueue, queues } from "@waymark/queue";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
@@ -14,7 +14,7 @@ await startHttpService(process, {
   openApp({ config, pool, registry, log, checkDatabase }) {
     const { redisUrl, database } = config;
     const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
-    const queue = createTraceFinalizedQueue({ redisUrl, databaseUrl: database.url, log });
+    const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.url, log });
     const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
     const checks = { required: { database: checkDatabase }, bridged: { queue: () => queue.check() } };
     const handler = createApp({

@@ -1,6 +1,6 @@
-import type { AlertKey, MailLimits } from "@waymark/alerts";
+import type { MailLimits, QueueAlertsDeps } from "@waymark/alerts";
 import { createPartitions } from "@waymark/analytics";
-import type { TraceFinalizedQueue } from "@waymark/queue";
+import { queues } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
@@ -8,6 +8,7 @@ import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
 import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
 import type { Mailer } from "./mails/mailer.js";
 import type { WorkerMetrics } from "./metrics.js";
+import { type QueuedJob, queuedJob } from "./queued-job.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
@@ -16,12 +17,11 @@ import { createSendSummaries } from "./summaries/send-summaries.job.js";
 
 export interface JobDeps {
   pool: pg.Pool;
-  queue: Pick<TraceFinalizedQueue, "add">;
+  queue: QueueAlertsDeps["queue"];
   mailer: Mailer;
   metrics: WorkerMetrics;
   log: Logger;
   dashboardUrl: string;
-  /** Alert mails of an hour at most. */
   limits: MailLimits;
   sweepIntervalMs: number;
   eventRetentionMonths: number | undefined;
@@ -31,10 +31,23 @@ export interface JobDeps {
   isStopping(): boolean;
 }
 
-/** Everything that the worker does: jobs that come through the queue, and jobs that come with time. */
-export function createJobs(deps: JobDeps) {
-  const { pool, queue, mailer, metrics, log, dashboardUrl, limits, staleAfterMs, now, isStopping } = deps;
-  const mailing = { pool, mailer, log, limits, dashboardUrl, isStopping };
+const hourMs = 3_600_000;
+
+/** The table of the worker's jobs: those that come through a queue, one for each kind, and those that come with time. */
+export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: PeriodicJob[] } {
+  const { pool, queue, metrics, log, staleAfterMs, now, isStopping } = deps;
+  const queued = {
+    traceFinalized: queuedJob(queues.traceFinalized, {
+      what: "sends the mail of one alert, of the account whose turn it is",
+      // Resend takes two mails a second; more in hand would only wait.
+      concurrency: 4,
+      run: createSendNextAlert({
+        ...deps,
+        send: createSendAlert({ ...deps, count: metrics.countMail }),
+        countHeld: metrics.countHeld,
+      }),
+    }),
+  } satisfies Record<keyof typeof queues, QueuedJob>;
   const periodic: PeriodicJob[] = [
     {
       name: "sweep-alerts",
@@ -44,20 +57,20 @@ export function createJobs(deps: JobDeps) {
     },
     {
       name: "send-summaries",
-      what: "mails accounts a summary of the alerts above their mail limits",
+      what: "mails accounts a summary of the alerts above their limits",
       everyMs: deps.sweepIntervalMs,
-      run: createSendSummaries({ ...mailing, count: metrics.countSummary }),
+      run: createSendSummaries({ ...deps, count: metrics.countSummary }),
     },
     {
       name: "purge-expired",
       what: "removes data past its retention, and rows of deleted accounts and sites",
-      everyMs: 3_600_000,
+      everyMs: hourMs,
       run: createPurgeExpired({ pool, log, now, isStopping }),
     },
     {
       name: "keep-events",
       what: "makes the partitions of raw events ahead of time, and removes months past their retention",
-      everyMs: 3_600_000,
+      everyMs: hourMs,
       run: createKeepEvents({
         pool,
         partitions: createPartitions(pool, () => now().getTime()),
@@ -76,25 +89,5 @@ export function createJobs(deps: JobDeps) {
       run: createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping }),
     });
   }
-  const queued = {
-    traceFinalized: {
-      what: "sends the mail of one alert, of the account whose turn it is",
-      // Resend takes two mails a second; more in hand would only wait.
-      concurrency: 4,
-      run: createSendNextAlert({
-        pool,
-        limits,
-        log,
-        send: createSendAlert({ ...mailing, count: metrics.countMail }),
-        countHeld: metrics.countHeld,
-      }),
-    },
-  } satisfies Record<string, QueuedJob>;
-  return { periodic, queued };
-}
-
-interface QueuedJob {
-  what: string;
-  concurrency: number;
-  run(payload: AlertKey): Promise<unknown>;
+  return { queued: Object.values(queued), periodic };
 }

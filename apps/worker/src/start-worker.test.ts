@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type AlertKey, queueAlerts } from "@waymark/alerts";
-import { createTraceFinalizedQueue } from "@waymark/queue";
+import { createQueue, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import type pg from "pg";
@@ -55,7 +55,7 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 async function queue(alert: AlertKey | readonly AlertKey[], redisUrl?: string) {
-  const adding = createTraceFinalizedQueue({ databaseUrl: database.url, redisUrl, log: createTestLog().log });
+  const adding = createQueue(queues.traceFinalized, { databaseUrl: database.url, redisUrl, log: createTestLog().log });
   await queueAlerts({ pool: database.pool, queue: adding }, [alert].flat());
   await adding.close();
 }

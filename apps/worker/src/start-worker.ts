@@ -1,5 +1,5 @@
 import { createPool, serviceTimeouts } from "@waymark/database";
-import { createTraceFinalizedQueue, createTraceFinalizedWorker } from "@waymark/queue";
+import { createQueue, queues } from "@waymark/queue";
 import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
@@ -10,9 +10,9 @@ import { runPeriodically } from "./run-periodically.js";
 
 /** Mails in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 18_000;
-/** A batch of the retention is the longest statement. */
+/** The longest statement is a batch of the retention. */
 const statementTimeoutMs = 60_000;
-/** Partitions are made and dropped under locks that a busy collector holds for moments. */
+/** Making or dropping a partition waits for locks that a busy collector holds for moments. */
 const lockTimeoutMs = 5_000;
 
 /** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
@@ -29,7 +29,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   const registry = createRegistry("worker");
   observePool(registry, pool);
   const server = { redisUrl: config.redisUrl, databaseUrl: config.database.url, log };
-  const queue = createTraceFinalizedQueue(server);
+  const queue = createQueue(queues.traceFinalized, server);
   const operations = await openOperationsServer({
     ...config.metrics,
     registry,
@@ -37,7 +37,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     portVariable: "WORKER_METRICS_PORT",
   });
   let isStopping = false;
-  const { periodic, queued } = createJobs({
+  const { queued, periodic } = createJobs({
     pool,
     queue,
     mailer: await openMailer(config, log),
@@ -51,19 +51,15 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     now: () => new Date(),
     isStopping: () => isStopping,
   });
-  const { concurrency, run } = queued.traceFinalized;
-  const worker = createTraceFinalizedWorker({ ...server, concurrency, handler: run });
+  const workers = queued.map((job) => job.start(server));
   const rounds = runPeriodically(periodic, log);
   const mails = config.mail.resend ? "resend" : config.mail.folder;
-  log.info(
-    { metricsPort: operations.port, jobs: ["trace-finalized", ...periodic.map((it) => it.name)], mails },
-    "working",
-  );
+  log.info({ metricsPort: operations.port, jobs: [...queued, ...periodic].map(({ name }) => name), mails }, "working");
   return {
     metricsPort: operations.port,
     async stop() {
       isStopping = true;
-      await Promise.all([worker.close(drainTimeoutMs), rounds.stop()]);
+      await Promise.all([...workers.map((worker) => worker.close(drainTimeoutMs)), rounds.stop()]);
       await queue.close();
       await pool.end();
       await operations.stop(0);
@@ -71,7 +67,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   };
 }
 
-/** Loads only the one that is used: each brings a library along. */
+/** Loads only the mailer in use: each brings a library along. */
 async function openMailer({ mail }: Config, log: Logger): Promise<Mailer> {
   const { from, folder, resend } = mail;
   if (resend) {

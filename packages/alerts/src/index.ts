@@ -4,7 +4,7 @@ export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert
 export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";
-export { maxAlertsTogether, queueAlerts } from "./queue-alerts.js";
+export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.js";
 export { deletePendingAlertsSql, purgeAlertsSql } from "./remove-alerts.js";
 export { type Attempt, settleAlert } from "./settle-alert.query.js";

@@ -8,8 +8,8 @@ import { grantRoles, migrate, type RolePasswords } from "@waymark/database";
 export async function prepareDatabase(url: string, passwords: RolePasswords | undefined): Promise<string[]> {
   const applied = await migrate(url);
   // Only here: no other command needs BullMQ, which takes longer to load than they take to run.
-  const { migrateQueue } = await import("@waymark/queue");
-  await migrateQueue(url);
+  const { migrateQueues } = await import("@waymark/queue");
+  await migrateQueues(url);
   if (passwords) await grantRoles(url, passwords);
   return applied;
 }

@@ -1,13 +1,12 @@
 import type { Job, JobsOptions, Worker } from "bullmq";
 import type { ServerState } from "./server-state.js";
-import type { TraceFinalized } from "./trace-finalized.schema.js";
 
-/** A server that can carry the queue. */
+/** A server that can carry queues. */
 export interface QueueBackend {
-  /** Starts to connect, and goes on trying by itself. */
-  openProducer(state: ServerState): Producer;
+  /** Opens the adding side of a queue. Connects in the background, and keeps trying. */
+  openProducer(queueName: string, state: ServerState): Producer;
   /** Makes a worker that is connecting and does not run yet. */
-  openWorker(process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker;
+  openWorker(queueName: string, process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker;
 }
 
 /** The adding side. */
@@ -20,14 +19,14 @@ export interface Producer {
   cut(): void;
 }
 
-/** What we use of BullMQ's `Queue`. */
+/** The part of BullMQ's `Queue` that we use. */
 export interface ProducerQueue {
-  addBulk(jobs: { name: string; data: TraceFinalized; opts: JobsOptions }[]): Promise<unknown>;
+  addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
   getWaitingCount(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** What a worker does with a job; `token` is its lock. */
+/** Runs a job; `token` is its lock. */
 export type JobProcessor = (job: Job, token: string) => Promise<void>;
 
 export interface WorkerSettings {
@@ -50,8 +49,5 @@ export interface OpenedWorker {
   cut(): void;
 }
 
-/**
- * How a job is kept. Finished jobs leave nothing behind: the record of an alert is its row, and a remembered job would
- * refuse the same alert when the sweep queues it again.
- */
+/** Finished jobs leave nothing behind: a remembered one would refuse its id when a sweep adds it again. */
 export const jobOptions = { removeOnComplete: true, removeOnFail: true } as const satisfies JobsOptions;

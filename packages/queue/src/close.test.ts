@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
+import { createQueue, QueueUnavailableError } from "./create-queue.js";
+import { createWorker, type JobOutcome } from "./create-worker.js";
 import { createGate, createOwnRedis, describeWithOwnRedis, type Gate, type OwnRedis } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
-import { createTraceFinalizedQueue, QueueUnavailableError } from "./trace-finalized-queue.js";
-import { createTraceFinalizedWorker, type JobOutcome } from "./trace-finalized-worker.js";
+import { queues } from "./queues.js";
 
 let gate: Gate | undefined;
 
@@ -25,8 +26,8 @@ const wait = (timeMs: number) => new Promise((resolve) => setTimeout(resolve, ti
 
 function openBoth(server: Server, handler: () => Promise<JobOutcome> = async () => "done") {
   const { log, lines } = createTestLog();
-  const queue = createTraceFinalizedQueue({ ...server, log });
-  const worker = createTraceFinalizedWorker({ ...server, log, concurrency: 2, handler });
+  const queue = createQueue(queues.traceFinalized, { ...server, log });
+  const worker = createWorker(queues.traceFinalized, { ...server, log, concurrency: 2, handler });
   return { queue, worker, lines };
 }
 

@@ -1,16 +1,20 @@
 import { type BackendFactory, type IQueueBackend, type JobProgress, Worker, type WorkerOptions } from "bullmq";
 import type { JobProcessor } from "./backend.js";
-import { queueName } from "./trace-finalized.schema.js";
 
 /**
- * BullMQ's worker on our queue, with a way to end its timers. Its own `close` hangs before it comes to them when the
- * server is away or a job does not end: it waits for the end of a connection that has ended, or for the job.
+ * BullMQ's worker with a way to end its timers. When the server is away or a job does not end, BullMQ's own `close` hangs
+ * before it ends them: it waits for the end of a connection that has ended, or for the job.
  */
 export class CuttableWorker<B extends IQueueBackend, C> extends Worker<unknown, void, string, B, JobProgress, C> {
-  constructor(process: JobProcessor, options: WorkerOptions<C>, createBackend: BackendFactory<B, C>) {
+  constructor(
+    queueName: string,
+    process: JobProcessor,
+    options: WorkerOptions<C>,
+    createBackend: BackendFactory<B, C>,
+  ) {
     super(queueName, (job, token = "") => process(job, token), options, createBackend);
     const check = this.backend.moveStalledJobsToWait.bind(this.backend);
-    // After a check that failed BullMQ waits five seconds, which nothing ends; after one that found nothing it does not.
+    // BullMQ waits five seconds after a failed check, and nothing ends that wait; it does not after an empty one.
     this.backend.moveStalledJobsToWait = () =>
       check().catch((error) => {
         this.emit("error", error);

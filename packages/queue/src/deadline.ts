@@ -14,7 +14,7 @@ export async function withDeadline<T>(work: Promise<T>, timeoutMs: number, messa
   }
 }
 
-/** Waits until work is over, in good or in bad, but not longer than a time; tells whether it is over. */
+/** Waits until work has succeeded or failed, but not longer than a time; whether it is over. */
 export async function isOverWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const over = work.then(
     () => true,

@@ -1,10 +1,5 @@
-export type { QueueOptions } from "./choose-backend.js";
-export { migrateQueue } from "./migrate-queue.js";
-export type { TraceFinalized } from "./trace-finalized.schema.js";
-export { createTraceFinalizedQueue, QueueUnavailableError, type TraceFinalizedQueue } from "./trace-finalized-queue.js";
-export {
-  createTraceFinalizedWorker,
-  type JobOutcome,
-  type TraceFinalizedWorker,
-  type TraceFinalizedWorkerOptions,
-} from "./trace-finalized-worker.js";
+export type { QueueServer } from "./choose-backend.js";
+export { createQueue, type JobQueue, QueueUnavailableError } from "./create-queue.js";
+export { createWorker, type JobOutcome, type JobWorker } from "./create-worker.js";
+export { migrateQueues } from "./migrate-queues.js";
+export { type QueueKind, queues } from "./queues.js";

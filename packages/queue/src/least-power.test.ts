@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { grantRoles, type RolePasswords, roleUrl } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import pg from "pg";
-import { migrateQueue } from "./migrate-queue.js";
-import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
-import { createTraceFinalizedQueue, QueueUnavailableError } from "./trace-finalized-queue.js";
-import { createTraceFinalizedWorker } from "./trace-finalized-worker.js";
+import { createQueue, QueueUnavailableError } from "./create-queue.js";
+import { createWorker } from "./create-worker.js";
+import { migrateQueues } from "./migrate-queues.js";
+import { createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue.fixture.js";
+import { queues } from "./queues.js";
 
 const database = useDatabase();
 const prefix = `test_${randomBytes(6).toString("hex")}`;
@@ -32,16 +33,16 @@ describe("the queue in Postgres, for roles that may make no tables", () => {
   it("is not there until the migration made it, and then carries jobs from one role to the other", async () => {
     await forgetJobs(database.pool);
     const { log, lines } = createTestLog();
-    const early = createTraceFinalizedQueue({ databaseUrl: urlOf("trace_api"), log });
+    const early = createQueue(queues.traceFinalized, { databaseUrl: urlOf("trace_api"), log });
     await expect(early.add([makePayload()])).rejects.toThrow(QueueUnavailableError);
     await early.close();
-    await migrateQueue(database.url);
-    await Promise.all([migrateQueue(database.url), migrateQueue(database.url)]);
+    await migrateQueues(database.url, twoKinds);
+    await Promise.all([migrateQueues(database.url), migrateQueues(database.url)]);
     await grantRoles(database.url, passwords, prefix);
 
     const done: string[] = [];
-    const queue = createTraceFinalizedQueue({ databaseUrl: urlOf("trace_api"), log });
-    const worker = createTraceFinalizedWorker({
+    const queue = createQueue(queues.traceFinalized, { databaseUrl: urlOf("trace_api"), log });
+    const worker = createWorker(queues.traceFinalized, {
       databaseUrl: urlOf("worker"),
       log,
       concurrency: 2,
@@ -55,6 +56,10 @@ describe("the queue in Postgres, for roles that may make no tables", () => {
     await until(() => done.length === payloads.length);
     expect(done.sort()).toEqual(payloads.map(({ alertId }) => alertId).sort());
     await Promise.all([worker.close(1_000), queue.close()]);
+
+    const second = createQueue(twoKinds.siteImported, { databaseUrl: urlOf("trace_api"), log });
+    await second.add([{ siteId: payloads[0]?.accountId ?? "", day: "2026-01-31" }]);
+    await second.close();
     expect(lines.filter((line) => /permission/.test(line))).toEqual([]);
   });
 

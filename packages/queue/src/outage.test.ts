@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { MIGRATION_ADVISORY_LOCK_KEY } from "bullmq";
+import { createQueue, QueueUnavailableError } from "./create-queue.js";
+import { createWorker } from "./create-worker.js";
 import {
   createGate,
   createOwnRedis,
@@ -10,8 +12,7 @@ import {
   type OwnRedis,
 } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
-import { createTraceFinalizedQueue, QueueUnavailableError } from "./trace-finalized-queue.js";
-import { createTraceFinalizedWorker } from "./trace-finalized-worker.js";
+import { queues } from "./queues.js";
 
 const closers: (() => Promise<unknown>)[] = [];
 const warnings: string[] = [];
@@ -25,7 +26,7 @@ afterEach(async () => {
 
 function open(server: { redisUrl?: string; databaseUrl: string }) {
   const { log, lines } = createTestLog();
-  const queue = createTraceFinalizedQueue({ ...server, log });
+  const queue = createQueue(queues.traceFinalized, { ...server, log });
   closers.push(() => queue.close());
   return { queue, lines };
 }
@@ -33,7 +34,7 @@ function open(server: { redisUrl?: string; databaseUrl: string }) {
 function consume(server: { redisUrl?: string; databaseUrl: string }) {
   const { log, lines } = createTestLog();
   const seen: string[] = [];
-  const worker = createTraceFinalizedWorker({
+  const worker = createWorker(queues.traceFinalized, {
     ...server,
     log,
     concurrency: 2,
@@ -81,7 +82,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     expect(refused).toBe(500);
     expect(tookMs).toBeLessThan(1_000);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
+    expect(lines).toEqual(["warn queue is down: its work waits in the database, connecting goes on"]);
     await redis.start();
     await until(() => isTaken(queue.add([makePayload()])), 5_000);
     expect(lines.slice(1)).toEqual(["info queue is up again"]);
@@ -125,7 +126,7 @@ describeWithOwnRedis("an outage of Redis", () => {
     await until(() => seen.length === 2);
     expect(seen).toEqual([before.alertId, after.alertId]);
     expect(lines).toEqual([
-      "warn queue is down: alerts wait in the database, connecting goes on",
+      "warn queue is down: its work waits in the database, connecting goes on",
       "info queue is up again",
     ]);
   });
@@ -161,7 +162,7 @@ describe("an outage of Postgres", () => {
     const { tookMs, refused } = await addMany(queue, 200);
     expect(refused).toBe(200);
     expect(tookMs).toBeLessThan(2_500);
-    expect(lines).toEqual(["warn queue is down: alerts wait in the database, connecting goes on"]);
+    expect(lines).toEqual(["warn queue is down: its work waits in the database, connecting goes on"]);
     await gate.open();
     await until(() => isTaken(queue.add([makePayload()])), 5_000);
     expect(lines.slice(1)).toEqual(["info queue is up again"]);

@@ -7,28 +7,27 @@ import {
   type PostgresQueueBackend,
   Queue,
 } from "bullmq";
-import type { JobProcessor, OpenedWorker, Producer, ProducerQueue, QueueBackend, WorkerSettings } from "./backend.js";
+import type { Producer, ProducerQueue, QueueBackend } from "./backend.js";
 import { CuttableWorker } from "./cuttable-worker.js";
 import { pause } from "./deadline.js";
 import type { ServerState } from "./server-state.js";
-import { queueName } from "./trace-finalized.schema.js";
 
-/** Events of the queue that the database keeps: nobody reads them, so only enough to look at by hand. */
+/** Events that the database keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;
 
 /** After a failed attempt to open, further ones fail at once for this time. */
 const reopenDelayMs = 1_000;
 
-/** After the database failed, how long the worker's loop waits: BullMQ itself tries again at once or ten times a second. */
+/** The worker's loop waits so long after an error: BullMQ itself tries again at once or ten times a second. */
 const retryDelayMs = 1_000;
 
-/** The connections of one side. `pg` closes them in order, which takes as long as the server does, or they are cut. */
+/** The connections of one side. `pg` closes them in order, for as long as the server takes, or `cut` ends them. */
 interface Connections {
   readonly options: ReturnType<typeof connectionOf>;
   cut(): void;
 }
 
-/** What BullMQ's pool is made from. Several instances may start at once: its migrations take an advisory lock. */
+/** Options of BullMQ's pool. Several instances may start at once: its migrations take an advisory lock. */
 function connectionOf(connectionString: string, maxConnections: number, openSocket: () => Socket) {
   return {
     connectionString,
@@ -52,7 +51,7 @@ function createConnections(connectionString: string, maxConnections: number): Co
     const socket = new Socket();
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    // Not before `pg` has begun to connect it: connecting revives a socket that was destroyed.
+    // Only after `pg` has begun to connect it: connecting revives a destroyed socket.
     if (isCut) queueMicrotask(() => socket.destroy());
     return socket;
   };
@@ -66,8 +65,8 @@ function createConnections(connectionString: string, maxConnections: number): Co
 }
 
 /**
- * BullMQ's backend, which leaves a connection without a listener while it makes its tables on it: one that breaks then
- * would end the process.
+ * BullMQ's backend with a listener on each connection. BullMQ leaves one without while it makes its tables on it, and a
+ * connection that breaks then would end the process.
  */
 const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]> = (name, options, extra) => {
   const backend = createPostgresBackend(name, options, extra);
@@ -76,7 +75,7 @@ const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]
   return backend;
 };
 
-/** Leaves BullMQ's tables as they are where our role may make none: the migration made them. */
+/** Skips BullMQ's migrations where our role may make no tables: `waymark migrate` has made them. */
 function openWithoutMigrating(connection: PostgresConnection): void {
   const open = connection.waitUntilReady.bind(connection);
   let opened: Promise<void> | undefined;
@@ -96,26 +95,43 @@ async function mayMakeTables({ pool }: PostgresConnection): Promise<boolean> {
   return rows[0]?.may ?? false;
 }
 
-/** The queue in Postgres, by BullMQ's own backend. */
+/** Queues in Postgres, by BullMQ's own backend. */
 export function createPostgresQueueBackend(connectionString: string): QueueBackend {
   return {
-    openProducer: (state) => openProducer(createConnections(connectionString, 2), state),
-    openWorker: (process, settings, state) =>
-      openWorker(createConnections(connectionString, 4), process, settings, state),
+    openProducer: (queueName, state) => openProducer(createConnections(connectionString, 2), queueName, state),
+    openWorker(queueName, process, settings, state) {
+      // One more connection listens.
+      const connections = createConnections(connectionString, 4);
+      const report = (error: unknown) => {
+        if (isDatabaseUnavailable(error)) state.down(error);
+        else state.oddity(error);
+      };
+      const options = { ...settings, connection: connections.options };
+      const backend = createSteadyBackend(settings.drainDelay, state, report);
+      const worker = new CuttableWorker(queueName, process, options, backend);
+      worker.on("error", report);
+      return {
+        worker,
+        cut() {
+          worker.stopTimers();
+          connections.cut();
+        },
+      };
+    },
   };
 }
 
 /**
- * Two connections at most, closed when idle. BullMQ remembers a first connection that failed for ever, so a queue that
- * did not open is thrown away and the next use opens another.
+ * Two connections at most, closed when idle. BullMQ never forgets a first connection that failed, so the next use replaces a
+ * queue that did not open.
  */
-function openProducer(connections: Connections, state: ServerState): Producer {
+function openProducer(connections: Connections, queueName: string, state: ServerState): Producer {
   let opened: Promise<ProducerQueue> | undefined;
   let reopenAt = 0;
   const use = (): Promise<ProducerQueue> => {
     if (opened) return opened;
     if (Date.now() < reopenAt) return Promise.reject(new Error("The queue in Postgres is not open"));
-    const opening = openQueue(connections);
+    const opening = openQueue(connections, queueName);
     opened = opening;
     opening.catch(() => {
       opened = undefined;
@@ -134,13 +150,13 @@ function openProducer(connections: Connections, state: ServerState): Producer {
   };
 }
 
-async function openQueue(connections: Connections): Promise<ProducerQueue> {
+async function openQueue(connections: Connections, queueName: string): Promise<ProducerQueue> {
   const queue = new Queue(
     queueName,
     { connection: connections.options, streams: { events: { maxLen: keptEvents } } },
     createBackend,
   );
-  // Connections that break while idle: the pool replaces them, and what fails in use is told to the caller.
+  // The pool replaces connections that break while idle; errors of a command reach its caller.
   queue.on("error", () => undefined);
   try {
     await queue.waitUntilReady();
@@ -151,33 +167,9 @@ async function openQueue(connections: Connections): Promise<ProducerQueue> {
   }
 }
 
-/** Four connections at most, and one that listens. */
-function openWorker(
-  connections: Connections,
-  process: JobProcessor,
-  settings: WorkerSettings,
-  state: ServerState,
-): OpenedWorker {
-  const report = (error: unknown) => {
-    if (isDatabaseUnavailable(error)) state.down(error);
-    else state.oddity(error);
-  };
-  const options = { ...settings, connection: connections.options };
-  const worker = new CuttableWorker(process, options, createSteadyBackend(settings.drainDelay, state, report));
-  worker.on("error", report);
-  return {
-    worker,
-    cut: () => {
-      worker.stopTimers();
-      connections.cut();
-    },
-  };
-}
-
 /**
- * The backend, made patient: what fails in the worker's loop is followed by a pause, and no wait for a
- * notification is longer than `idleSeconds`, where BullMQ waits an hour after an error. Each fetch also tells how the
- * server is.
+ * The backend with a pause after each error of the worker's loop. It waits `idleSeconds` for a notification at most, where
+ * BullMQ waits an hour after an error, and reports the server's state with each fetch.
  */
 function createSteadyBackend(
   idleSeconds: number,
@@ -194,7 +186,7 @@ function createSteadyBackend(
     const fetch = backend.moveToActive.bind(backend);
     const wait = backend.waitForJob.bind(backend);
     backend.moveToActive = async (...args) => {
-      // Closing wakes an idle worker, which would take one job more.
+      // Closing wakes an idle worker, and it would take one more job.
       if (state.closing.aborted) return [];
       const fetched = await fetch(...args).catch(pauseAfter);
       state.up();

@@ -2,12 +2,26 @@ import { expect } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 import { type Logger, pino } from "pino";
-import type { TraceFinalized } from "./trace-finalized.schema.js";
+import { z } from "zod";
+import { type QueueKind, queues } from "./queues.js";
 
 const uuid = createUuidV7();
 
+/** The payload of `trace-finalized`. */
+export type AlertPayload = z.output<typeof queues.traceFinalized.payload>;
+
+/** The kinds of jobs as they are with a second one: what adding a kind takes in this package. */
+export const twoKinds = {
+  ...queues,
+  siteImported: {
+    name: "site-imported",
+    payload: z.object({ siteId: z.guid(), day: z.iso.date() }),
+    jobIdOf: ({ siteId, day }: { siteId: string; day: string }) => `${siteId} ${day}`,
+  },
+} as const satisfies Record<string, QueueKind>;
+
 /** A payload with ids of its own. */
-export function makePayload(): TraceFinalized {
+export function makePayload(): AlertPayload {
   return { accountId: uuid(), alertId: uuid() };
 }
 

@@ -1,11 +1,10 @@
 import { createRedisBackend, Queue } from "bullmq";
 import { Redis, type RedisOptions } from "ioredis";
-import type { JobProcessor, OpenedWorker, Producer, QueueBackend, WorkerSettings } from "./backend.js";
+import type { Producer, QueueBackend } from "./backend.js";
 import { CuttableWorker } from "./cuttable-worker.js";
 import type { ServerState } from "./server-state.js";
-import { queueName } from "./trace-finalized.schema.js";
 
-/** Events of the queue that Redis keeps: nobody reads them, so only enough to look at by hand. */
+/** Events that Redis keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;
 
 const connecting = {
@@ -20,24 +19,39 @@ const connecting = {
 
 type ClientOptions = Pick<RedisOptions, "enableOfflineQueue" | "commandTimeout" | "connectionName">;
 
-/** The queue on Redis. */
+/** Queues on Redis. */
 export function createRedisQueueBackend(url: string): QueueBackend {
   return {
-    openProducer: (state) => openProducer(url, state),
-    openWorker: (process, settings, state) => openWorker(url, process, settings, state),
+    openProducer: (queueName, state) => openProducer(url, queueName, state),
+    openWorker(queueName, process, settings, state) {
+      const connections = createWorkerConnections(url, state);
+      const options = { ...settings, connection: connections.client };
+      const worker = new CuttableWorker(queueName, process, options, createRedisBackend);
+      worker.on("error", (error) => {
+        if (isConnectionError(error)) state.down(error);
+        else state.oddity(error);
+      });
+      return {
+        worker,
+        cut() {
+          worker.stopTimers();
+          connections.cut();
+        },
+      };
+    },
   };
 }
 
-/** Goes on connecting until it is cut; its events tell how the server is. */
+/** Keeps connecting until it is cut; its events report the server's state. */
 interface Connection {
   readonly client: Redis;
-  /** Ends it for good: BullMQ connects a client again that ended while it waited for it. */
+  /** Ends it for good: BullMQ reconnects a client that ended while it waited for it. */
   cut(): void;
 }
 
 function connect(url: string, options: ClientOptions, state: ServerState): Connection {
   let isCut = false;
-  // At most two seconds between attempts, so that a server that is back is noticed within two seconds.
+  // Two seconds between attempts at most, so that we notice within two seconds that the server is back.
   const retryStrategy = (attempt: number) => (isCut ? null : Math.min(50 * 2 ** Math.min(attempt, 10), 2_000));
   const client = new Redis(url, { ...connecting, ...options, retryStrategy });
   client.on("connect", () => isCut && client.disconnect());
@@ -53,8 +67,8 @@ function connect(url: string, options: ClientOptions, state: ServerState): Conne
   };
 }
 
-/** A command of the producer either goes out now or fails now: none waits for a connection. */
-function openProducer(url: string, state: ServerState): Producer {
+/** A command of the producer goes out now or fails now; none waits for a connection. */
+function openProducer(url: string, queueName: string, state: ServerState): Producer {
   const { client, cut } = connect(url, { enableOfflineQueue: false, commandTimeout: 2_000 }, state);
   const opened = new Promise<void>((resolve) => {
     client.once("ready", resolve).once("close", resolve);
@@ -64,7 +78,7 @@ function openProducer(url: string, state: ServerState): Producer {
     skipVersionCheck: true,
     streams: { events: { maxLen: keptEvents } },
   });
-  // The client's own events say the same.
+  // The client's own events report the same.
   queue.on("error", () => undefined);
   return {
     async queue() {
@@ -78,23 +92,16 @@ function openProducer(url: string, state: ServerState): Producer {
 }
 
 /** Two connections: on the second, a copy that BullMQ makes of the first, the worker waits for jobs. */
-function openWorker(url: string, process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker {
+function createWorkerConnections(url: string, state: ServerState) {
   const connections: Connection[] = [];
   const connectAnother = (options: ClientOptions = {}) => {
     const another = connect(url, options, state);
     connections.push(another);
     return another.client;
   };
-  const client = Object.assign(connectAnother(), { duplicate: connectAnother });
-  const worker = new CuttableWorker(process, { ...settings, connection: client }, createRedisBackend);
-  worker.on("error", (error) => {
-    if (isConnectionError(error)) state.down(error);
-    else state.oddity(error);
-  });
   return {
-    worker,
-    cut: () => {
-      worker.stopTimers();
+    client: Object.assign(connectAnother(), { duplicate: connectAnother }),
+    cut() {
       for (const connection of connections) connection.cut();
     },
   };

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-/** What is known about the queue's server from this side of the connection. */
+/** Follows the queue's server from this side of the connection. */
 export interface ServerState {
   /** Aborted once this side closes. */
   readonly closing: AbortSignal;
@@ -8,19 +8,19 @@ export interface ServerState {
   up(): void;
   /** The server did not answer, or refused. */
   down(error: unknown): void;
-  /** An error that says nothing about the server, such as a job that is gone from it. */
+  /** An error that has nothing to do with the server's state, such as a missing job. */
   oddity(error: unknown): void;
 }
 
 /** The same oddity is logged once in this time. */
 const quietMs = 60_000;
 
-/** Oddities remembered at most; their texts hold job ids, so they are not a closed set. */
+/** Oddities to remember at most: their texts hold job ids, so their number is not bounded. */
 const maxRemembered = 100;
 
 /**
- * Follows the server, and logs when it goes and when it comes back: never each attempt to reach it.
- * @param closing once aborted, nothing is news any more: connections go because we close them
+ * Logs when the server goes and when it comes back, and no single attempt to reach it.
+ * @param closing once aborted, it logs nothing: connections end because we close them
  */
 export function createServerState(log: Logger, closing: AbortSignal): ServerState {
   let isDown = false;
@@ -33,7 +33,7 @@ export function createServerState(log: Logger, closing: AbortSignal): ServerStat
     },
     down(error) {
       if (!isDown && !closing.aborted) {
-        log.warn({ err: error }, "queue is down: alerts wait in the database, connecting goes on");
+        log.warn({ err: error }, "queue is down: its work waits in the database, connecting goes on");
       }
       isDown = true;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { queueAlerts } from "@waymark/alerts";
+import { type AlertKey, queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { createTraceFinalizedQueue, QueueUnavailableError, type TraceFinalized } from "@waymark/queue";
+import { createQueue, QueueUnavailableError, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
 import { pino } from "pino";
 import { useApp } from "../app.fixture.js";
@@ -10,7 +10,7 @@ import { createAlertQueue } from "./alert-queue.js";
 const uuid = createUuidV7();
 const makeAlert = () => ({ accountId: uuid(), alertId: uuid() });
 
-function setUp(add: (alerts: readonly TraceFinalized[]) => Promise<void>) {
+function setUp(add: (alerts: readonly AlertKey[]) => Promise<void>) {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
   const registry = createRegistry("trace-api");
@@ -48,7 +48,7 @@ describe("the queue of alerts", () => {
 
   it("leaves everything to the sweep while the queue is down, without a line for each, and goes on afterwards", async () => {
     let isDown = true;
-    const taken: TraceFinalized[] = [];
+    const taken: AlertKey[] = [];
     const { alerts, lines, metric } = setUp(async (batch) => {
       if (isDown) throw new QueueUnavailableError("down");
       taken.push(...batch);
@@ -80,7 +80,7 @@ describe("a burst of failed runs, with the queue in Postgres", () => {
       additions++;
       await queueAlerts({ pool: test.pool, queue }, batch);
     });
-    const queue = createTraceFinalizedQueue({ databaseUrl: test.databaseUrl, log });
+    const queue = createQueue(queues.traceFinalized, { databaseUrl: test.databaseUrl, log });
     await queue.check();
     for (const { alertId } of runs) alerts.add({ accountId: account.id, alertId });
     for (const until = Date.now() + 30_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )

@@ -1,11 +1,8 @@
-import { findUnqueuedAlerts, maxAlertsTogether, queueAlerts } from "@waymark/alerts";
-import { QueueUnavailableError, type TraceFinalizedQueue } from "@waymark/queue";
-import type pg from "pg";
+import { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "@waymark/alerts";
+import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 
-export interface SweepDeps {
-  pool: pg.Pool;
-  queue: Pick<TraceFinalizedQueue, "add">;
+export interface SweepDeps extends QueueAlertsDeps {
   log: Logger;
 }
 

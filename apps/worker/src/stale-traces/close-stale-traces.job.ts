@@ -1,13 +1,10 @@
-import { type AlertKey, queueAlerts } from "@waymark/alerts";
+import { type AlertKey, type QueueAlertsDeps, queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { QueueUnavailableError, type TraceFinalizedQueue } from "@waymark/queue";
-import type pg from "pg";
+import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
 
-export interface StaleTracesDeps {
-  pool: pg.Pool;
-  queue: Pick<TraceFinalizedQueue, "add">;
+export interface StaleTracesDeps extends QueueAlertsDeps {
   log: Logger;
   /** Closes a running trace whose last write is older. */
   staleAfterMs: number;
@@ -52,7 +49,7 @@ export function createCloseStaleTraces(deps: StaleTracesDeps): () => Promise<{ c
 }
 
 /** Whether the queue took the alerts; otherwise the sweep finds them. */
-async function tryToQueue(deps: Pick<StaleTracesDeps, "pool" | "queue">, alerts: AlertKey[]): Promise<boolean> {
+async function tryToQueue(deps: QueueAlertsDeps, alerts: AlertKey[]): Promise<boolean> {
   try {
     await queueAlerts(deps, alerts);
     return true;

@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";
-import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
-import type { TraceFinalized } from "./trace-finalized.schema.js";
-import { createTraceFinalizedQueue } from "./trace-finalized-queue.js";
-import { createTraceFinalizedWorker, type JobOutcome } from "./trace-finalized-worker.js";
+import { createQueue } from "./create-queue.js";
+import { createWorker, type JobOutcome } from "./create-worker.js";
+import { type AlertPayload, createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue.fixture.js";
+import { queues } from "./queues.js";
 
 describe("the queue on Postgres", () => behavesAsQueue(undefined));
 describeWithRedis("the queue on Redis", (redisUrl) => {
@@ -32,18 +32,18 @@ function behavesAsQueue(redisUrl: string | undefined) {
 
   const options = () => ({ redisUrl, databaseUrl: database.url, log });
   function openQueue() {
-    const queue = createTraceFinalizedQueue(options());
+    const queue = createQueue(queues.traceFinalized, options());
     closers.push(() => queue.close());
     return queue;
   }
-  function openWorker(handler: (payload: TraceFinalized) => Promise<JobOutcome>, concurrency = 2) {
-    const worker = createTraceFinalizedWorker({ ...options(), handler, concurrency });
+  function openWorker(handler: (payload: AlertPayload) => Promise<JobOutcome>, concurrency = 2) {
+    const worker = createWorker(queues.traceFinalized, { ...options(), handler, concurrency });
     closers.push(() => worker.close(5_000));
     return worker;
   }
 
   it("hands a payload to the worker, as it was added", async () => {
-    const seen: TraceFinalized[] = [];
+    const seen: AlertPayload[] = [];
     openWorker(async (payload) => {
       seen.push(payload);
       return "done";
@@ -52,6 +52,64 @@ function behavesAsQueue(redisUrl: string | undefined) {
     await openQueue().add([payload]);
     await until(() => seen.length === 1);
     expect(seen).toEqual([payload]);
+  });
+
+  it("carries a second kind of job beside the first, each to its own worker", async () => {
+    const { traceFinalized, siteImported } = twoKinds;
+    const alerts: AlertPayload[] = [];
+    const days: string[] = [];
+    openWorker(async (payload) => {
+      alerts.push(payload);
+      return "done";
+    });
+    const imports = createWorker(siteImported, {
+      ...options(),
+      concurrency: 1,
+      handler: async ({ siteId, day }) => {
+        days.push(`${siteId} ${day}`);
+        return "done";
+      },
+    });
+    const importQueue = createQueue(siteImported, options());
+    closers.push(
+      () => imports.close(5_000),
+      () => importQueue.close(),
+    );
+    const payload = makePayload();
+    const { accountId: siteId } = payload;
+    await Promise.all([
+      openQueue().add([payload]),
+      importQueue.add([
+        { siteId, day: "2026-01-31" },
+        { siteId, day: "2026-02-01" },
+        { siteId, day: "2026-01-31" },
+      ]),
+    ]);
+    await until(() => alerts.length === 1 && days.length === 2);
+    expect(alerts).toEqual([payload]);
+    expect(days.sort()).toEqual([`${siteId} 2026-01-31`, `${siteId} 2026-02-01`]);
+    expect(traceFinalized.name).toBe("trace-finalized");
+  });
+
+  it("drops a job with the payload of another kind, with an error in the log", async () => {
+    const { siteImported } = twoKinds;
+    const foreign = createQueue({ ...queues.traceFinalized, name: siteImported.name }, options());
+    const handled: unknown[] = [];
+    const worker = createWorker(siteImported, {
+      ...options(),
+      concurrency: 1,
+      handler: async (payload) => {
+        handled.push(payload);
+        return "done";
+      },
+    });
+    closers.push(
+      () => worker.close(5_000),
+      () => foreign.close(),
+    );
+    await foreign.add([makePayload()]);
+    await until(() => lines.includes("error job dropped: its payload is not one of ours"));
+    expect(handled).toEqual([]);
   });
 
   it("runs an alert that is added three times once", async () => {

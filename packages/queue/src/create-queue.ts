@@ -1,23 +1,23 @@
 import { jobOptions, type ProducerQueue } from "./backend.js";
-import { chooseBackend, type QueueOptions } from "./choose-backend.js";
+import { chooseBackend, type QueueServer } from "./choose-backend.js";
 import { isOverWithin, withDeadline } from "./deadline.js";
+import type { QueueKind } from "./queues.js";
 import { createServerState } from "./server-state.js";
-import { queueName, type TraceFinalized } from "./trace-finalized.schema.js";
 
-/** The adding side of the queue. */
-export interface TraceFinalizedQueue {
+/** The adding side of a queue. */
+export interface JobQueue<Payload extends object> {
   /**
-   * Queues alerts by one addition; one that is queued already is left as it is.
+   * Adds jobs by one statement or pipeline; leaves jobs alone that are in the queue already.
    * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
    */
-  add(payloads: readonly TraceFinalized[]): Promise<void>;
+  add(payloads: readonly Payload[]): Promise<void>;
   /** Rejects when the queue cannot be used now. */
   check(): Promise<void>;
-  /** Closes the connections, within two seconds and for good: whatever is added from then on is refused. */
+  /** Closes the connections within two seconds, for good: from then on `add` rejects. */
   close(): Promise<void>;
 }
 
-/** The queue's server cannot be reached or refuses; what is owed is swept up later. */
+/** The queue's server cannot be reached or refuses. A sweep adds the jobs later. */
 export class QueueUnavailableError extends Error {
   override name = "QueueUnavailableError";
 }
@@ -26,19 +26,24 @@ export class QueueUnavailableError extends Error {
 const timeoutMs = 2_000;
 
 /**
- * How long one addition may take. Nobody waits for it, and hundreds of jobs take a busy server a while: a shorter time would
- * call it down. The caller has the debt in the database and loses nothing by giving up.
+ * How long one addition may take. Nobody waits for it, and hundreds of jobs take a busy server a while, so a shorter time would
+ * call the server down. The caller has the work in the database and loses nothing by giving up.
  */
 const addTimeoutMs = 10_000;
 
 /**
- * Opens the adding side. It connects in the background, fails fast while the server is down, and recovers by itself.
- * Nothing is held back in memory for a server that is down.
+ * Opens the adding side of a queue. It connects in the background, fails fast while the server is down, keeps nothing in
+ * memory meanwhile, and recovers by itself.
  */
-export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalizedQueue {
+export function createQueue<Payload extends object>(kind: QueueKind<Payload>, server: QueueServer): JobQueue<Payload> {
   const closing = new AbortController();
-  const state = createServerState(options.log, closing.signal);
-  const producer = chooseBackend(options).openProducer(state);
+  const state = createServerState(server.log.child({ queue: kind.name }), closing.signal);
+  const producer = chooseBackend(server).openProducer(kind.name, state);
+  const toJob = (payload: Payload) => ({
+    name: kind.name,
+    data: payload,
+    opts: { ...jobOptions, jobId: kind.jobIdOf(payload) },
+  });
   let closed: Promise<void> | undefined;
   const use = async (work: (queue: ProducerQueue) => Promise<unknown>, limitMs: number) => {
     if (closing.signal.aborted) throw new QueueUnavailableError("The queue is closed");
@@ -63,8 +68,4 @@ export function createTraceFinalizedQueue(options: QueueOptions): TraceFinalized
       return closed;
     },
   };
-}
-
-function toJob(payload: TraceFinalized) {
-  return { name: queueName, data: payload, opts: { ...jobOptions, jobId: payload.alertId } };
 }

@@ -1,52 +1,52 @@
 import { DelayedError, type Job } from "bullmq";
 import type { Logger } from "pino";
 import type { OpenedWorker, WorkerSettings } from "./backend.js";
-import { chooseBackend, type QueueOptions } from "./choose-backend.js";
+import { chooseBackend, type QueueServer } from "./choose-backend.js";
 import { isOverWithin, pause } from "./deadline.js";
+import type { QueueKind } from "./queues.js";
 import { createServerState } from "./server-state.js";
-import { type TraceFinalized, traceFinalizedSchema } from "./trace-finalized.schema.js";
 
-/** How a job ended: it is never run again, or it is run again after a time. */
+/** How a job ended: for good, or to run again after a time. */
 export type JobOutcome = "done" | { retryAfterMs: number };
 
-export interface TraceFinalizedWorkerOptions extends QueueOptions {
-  /** Does the work of one job. What it throws is logged, and the job is run again later, without end. */
-  handler(payload: TraceFinalized): Promise<JobOutcome>;
+export interface WorkerOptions<Payload extends object> extends QueueServer {
+  /** Does one job. The worker logs an error of it and runs the job again later, without end. */
+  handler(payload: Payload): Promise<JobOutcome>;
   /** Jobs in hand at once. */
   concurrency: number;
 }
 
-/** The working side of the queue. */
-export interface TraceFinalizedWorker {
+/** The working side of a queue. */
+export interface JobWorker {
   /**
-   * Takes no further job, lets those in hand finish for as long as given, and ends the connections: in order within
-   * three seconds more, or else at once. A job that did not finish is run again elsewhere. Closing twice is closing once.
+   * Takes no further job, waits so long for the jobs in hand, and ends the connections: in order within three seconds more,
+   * otherwise at once. Another worker repeats a job that did not finish. A second call returns the first one's promise.
    */
   close(drainTimeoutMs: number): Promise<void>;
 }
 
-/** A job whose worker died is taken over after one to three of these: its lock runs out, and the next check sees it. */
+/** Another worker takes over a dead one's job after one to three of these: when the lock ran out, at the next check. */
 const lockMs = 20_000;
 
-/** After the jobs in hand are finished, how long the rest of closing may take. */
+/** How long closing may take after the jobs in hand have finished. */
 const closeTimeoutMs = 3_000;
 
 /** Between attempts to open a worker. */
 const reopenDelayMs = 1_000;
 
-/**
- * Runs jobs until it is closed. It connects in the background, and goes on when its server went away and came back,
- * also with all jobs lost: what is owed is queued again by the sweep.
- */
-export function createTraceFinalizedWorker(options: TraceFinalizedWorkerOptions): TraceFinalizedWorker {
-  const { log } = options;
+/** Runs a queue's jobs until it is closed. It connects in the background and continues when the server was away. */
+export function createWorker<Payload extends object>(
+  kind: QueueKind<Payload>,
+  options: WorkerOptions<Payload>,
+): JobWorker {
+  const log = options.log.child({ queue: kind.name });
   const backend = chooseBackend(options);
   const closing = new AbortController();
   const state = createServerState(log, closing.signal);
   const inHand = new Set<Promise<void>>();
 
   const process = (job: Job, token: string) => {
-    const work = runJob(job, token, options.handler, log);
+    const work = runJob(kind, { job, token, handler: options.handler, log });
     inHand.add(work);
     const forget = () => inHand.delete(work);
     work.then(forget, forget);
@@ -56,14 +56,14 @@ export function createTraceFinalizedWorker(options: TraceFinalizedWorkerOptions)
     concurrency: options.concurrency,
     lockDuration: lockMs,
     stalledInterval: lockMs / 2,
-    // However often workers die on a job, it goes on: what ends an alert is counted in its row.
+    // A job continues however often workers die on it; its row in the database counts attempts.
     maxStalledCount: 1_000,
-    // A job is announced; this is for one whose announcement was lost.
+    // For a job whose announcement was lost.
     drainDelay: 5,
     runRetryDelay: 1_000,
     autorun: false,
   };
-  const open = () => backend.openWorker(process, settings, state);
+  const open = () => backend.openWorker(kind.name, process, settings, state);
   let opened = open();
   let closed: Promise<void> | undefined;
 
@@ -103,31 +103,38 @@ async function end({ worker, cut }: OpenedWorker): Promise<void> {
   cut();
 }
 
-async function runJob(
-  job: Job,
-  token: string,
-  handler: TraceFinalizedWorkerOptions["handler"],
-  log: Logger,
+interface JobInHand<Payload extends object> {
+  job: Job;
+  /** The job's lock. */
+  token: string;
+  handler: WorkerOptions<Payload>["handler"];
+  log: Logger;
+}
+
+async function runJob<Payload extends object>(
+  kind: QueueKind<Payload>,
+  { job, token, handler, log }: JobInHand<Payload>,
 ): Promise<void> {
-  const payload = traceFinalizedSchema.safeParse(job.data);
+  const payload = kind.payload.safeParse(job.data);
   if (!payload.success) {
     log.error({ jobId: job.id, problem: payload.error.message }, "job dropped: its payload is not one of ours");
     return;
   }
+  const ids: object = payload.data;
   let outcome: JobOutcome;
   try {
     outcome = await handler(payload.data);
   } catch (error) {
     const retryAfterMs = unexpectedDelayMs(job.attemptsStarted);
-    log.error({ err: error, alertId: payload.data.alertId, retryAfterMs }, "job failed unexpectedly");
+    log.error({ err: error, ...ids, retryAfterMs }, "job failed unexpectedly");
     outcome = { retryAfterMs };
   }
   if (outcome === "done") return;
   const { retryAfterMs } = outcome;
   await job.moveToDelayed(Date.now() + retryAfterMs, token).catch((error) => {
-    log.warn({ err: error, alertId: payload.data.alertId }, "job not put back: it is run again once its lock runs out");
+    log.warn({ err: error, ...ids }, "job not put back: it runs again once its lock has run out");
   });
-  // Also when the server did not take it: any other error would make BullMQ drop the job as failed.
+  // Also when the server did not take it: BullMQ drops a job that throws any other error.
   throw new DelayedError();
 }
 

@@ -1,0 +1,28 @@
+import { queueSchema } from "@waymark/database";
+import { runMigrations } from "bullmq";
+import pg from "pg";
+import { type QueueKind, queues } from "./queues.js";
+
+/**
+ * Makes or updates BullMQ's tables in Postgres and the sequence of each queue, since the services' roles may make neither.
+ * BullMQ itself makes a sequence at a queue's first job. Safe to repeat, also by several at once.
+ */
+export async function migrateQueues(
+  connectionString: string,
+  kinds: Readonly<Record<string, QueueKind>> = queues,
+): Promise<void> {
+  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
+  await client.connect();
+  try {
+    await runMigrations(client, queueSchema);
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT ${queueSchema}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue`,
+      [Object.values(kinds).map(({ name }) => name)],
+    );
+    for (const { name } of rows) {
+      await client.query(`CREATE SEQUENCE IF NOT EXISTS ${queueSchema}.${client.escapeIdentifier(name)}`);
+    }
+  } finally {
+    await client.end();
+  }
+}
