@@ -17,43 +17,38 @@ import { WaymarkApiError } from "./errors.js";
 import { newIdempotencyKey } from "./idempotency-key.js";
 import { type Call, type CallOptions, type ConnectionOptions, createTransport, type Transport } from "./transport.js";
 
-/** What a caller may add to a call that stores something new. */
 export interface CreateOptions extends CallOptions {
-  /** Instead of a new one for each call: give the same one again to be sure, after a crash, that nothing is stored twice. */
+  /** Default a new one per call. Repeat your own after a crash, so that nothing is stored twice. */
   idempotencyKey?: string;
 }
 
 /**
- * The calls of the trace API, one to one: bodies and answers are the API's own. Every call is tried again while that can
- * help, and a POST carries the same `Idempotency-Key` each time, so that it stores once. They reject with a `WaymarkError`, or
- * with the reason of an aborted signal.
+ * The calls of the trace API, one to one. Every call retries while that can help; a POST repeats its `Idempotency-Key`, so it
+ * stores once. Calls reject with a `WaymarkError` or with the reason of an aborted signal.
  */
 export interface ApiClient {
   createTrace(trace: NewTrace, options?: CreateOptions): Promise<{ trace_id: string }>;
   addSpan(traceId: string, span: NewSpan, options?: CreateOptions): Promise<{ span_id: string }>;
-  /** Adds 1 to 1,000 spans, all or none; the ids come in the same order. */
+  /** Adds 1 to 1,000 spans, all or none; returns their ids in order. */
   addSpans(traceId: string, spans: readonly BatchSpan[], options?: CreateOptions): Promise<{ span_ids: string[] }>;
   updateSpan(traceId: string, spanId: string, change: SpanChange, options?: CallOptions): Promise<void>;
   finalizeTrace(traceId: string, change: TraceChange, options?: CallOptions): Promise<void>;
   getTrace(traceId: string, options?: CallOptions & { include?: "attributes" }): Promise<Trace>;
-  /** One page. */
   listTraces(query?: TraceQuery, options?: CallOptions): Promise<TracePage>;
-  /** All traces that match, page after page, newest first. */
+  /** All matching traces, newest first, page by page. */
   iterateTraces(query?: TraceQuery, options?: CallOptions): AsyncGenerator<ListedTrace, void, void>;
-  /** One page. */
   listAgents(query?: AgentQuery, options?: CallOptions): Promise<AgentPage>;
-  /** All agents, page after page. */
+  /** All agents by id, page by page. */
   iterateAgents(query?: AgentQuery, options?: CallOptions): AsyncGenerator<Agent, void, void>;
   usage(options?: CallOptions): Promise<Usage>;
   deleteTrace(traceId: string, options?: CallOptions): Promise<void>;
 }
 
-/** A client that calls the API and nothing else: it holds nothing that would have to be closed. */
+/** Calls the API and records nothing, so there is nothing to close. */
 export function createApiClient(options: ConnectionOptions): ApiClient {
   return createApiClientOn(createTransport(options));
 }
 
-/** The same on a transport that is there already. */
 export function createApiClientOn(transport: Transport): ApiClient {
   async function call<Body>(request: Call): Promise<Body> {
     return (await transport(request)) as Body;
@@ -93,7 +88,7 @@ function tracePath(traceId: string): string {
   return `/traces/${encodeURIComponent(traceId)}`;
 }
 
-/** A delete whose answer was lost finds nothing when it comes again: then it did what it should. */
+/** A repeated delete that finds nothing has succeeded: only its first answer was lost. */
 async function deleteOnce(transport: Transport, call: Call): Promise<void> {
   try {
     await transport(call);
@@ -111,7 +106,7 @@ function toParameters(values: Readonly<Record<string, unknown>>): URLSearchParam
   return parameters;
 }
 
-/** Goes from page to page; one without items is not the last one as long as it names a next one. */
+/** An empty page is not the last one while it has a `next_cursor`. */
 async function* iterate<Name extends string, Item, Query extends object>(
   query: Query | undefined,
   read: (query: Query) => Promise<{ next_cursor: string | null } & Record<Name, Item[]>>,

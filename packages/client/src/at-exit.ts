@@ -1,14 +1,11 @@
-/** What a client does before its process ends. */
 export interface ExitWork {
-  /** Whether something waits to be sent. */
   isNeeded(): boolean;
   run(): Promise<void>;
 }
 
 /**
- * On Node, does the work when the event loop has run empty, and where asked also on signals, which then end the process as
- * they would have. Elsewhere this does nothing.
- * @returns takes it back
+ * On Node, runs the work when the event loop is empty, and on signals before they end the process. Elsewhere does nothing.
+ * @returns a function that removes the listeners
  */
 export function atExit(work: ExitWork, onSignals: boolean): () => void {
   if (typeof process === "undefined" || typeof process.on !== "function") return () => undefined;
@@ -19,7 +16,7 @@ export function atExit(work: ExitWork, onSignals: boolean): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     remove();
     void work.run().finally(() => {
-      // Another listener has taken over what the signal does.
+      // With another listener, that one decides what the signal does.
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     });
   };

@@ -1,10 +1,7 @@
-/** Tells the time as ISO 8601 in UTC with microseconds. */
+/** Returns ISO 8601 in UTC with microseconds. */
 export type Clock = () => string;
 
-/**
- * A clock for one trace: it starts at the system's time and then only moves forward, so that durations are right also
- * when the system's clock is set meanwhile.
- */
+/** A trace's clock starts at the system's time and only moves forward, so durations survive changes of the system's clock. */
 export function createClock(): Clock {
   const startMs = Date.now();
   const origin = performance.now();

@@ -1,5 +1,5 @@
 import type { TraceStatus } from "./api-types.js";
-import type { Budget } from "./budget.js";
+import type { Capacity } from "./capacity.js";
 import { WaymarkApiError } from "./errors.js";
 import { newIdempotencyKey } from "./idempotency-key.js";
 import type { Limiter } from "./limiter.js";
@@ -7,39 +7,33 @@ import type { Counts, Losses } from "./losses.js";
 import { endBytes, type SpanRecord, toBatchText, toEndText } from "./span-record.js";
 import type { Transport } from "./transport.js";
 
-/** What the traces of a client share to send what they recorded. */
 export interface DeliveryDeps {
   transport: Transport;
   limit: Limiter;
-  budget: Budget;
+  capacity: Capacity;
   losses: Losses;
-  /** What is sent so far. */
   sent: Counts;
   maxBatchSpans: number;
   maxBatchBytes: number;
 }
 
-/** How a trace ended. */
 export interface TraceEnd {
   status: TraceStatus;
   ended_at: string;
 }
 
-/** The requests of one trace. Each takes what it is given out of the budget, whether it is stored or lost, and none rejects. */
+/** The requests of one trace. Each releases the capacity of its records, stored or lost; none rejects. */
 export interface Delivery {
-  /** The service's id; undefined when the trace could not be created. */
   readonly created: Promise<string | undefined>;
-  /** Whether something of the trace is lost. */
   readonly hasLosses: boolean;
-  /** Spans in the order in which they were opened. */
   sendSpans(records: readonly SpanRecord[]): Promise<void>;
   sendSpanEnds(records: readonly SpanRecord[]): Promise<void>;
   sendTraceEnd(end: TraceEnd): Promise<void>;
 }
 
-/** Creates the trace at once, and sends what is then recorded of it. */
+/** Creates the trace at once. */
 export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes: number }): Delivery {
-  const { budget, sent } = deps;
+  const { capacity, sent } = deps;
   let hasLosses = false;
   let creationFailure: unknown;
   let fullError: unknown;
@@ -56,10 +50,10 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
   }
   function loseSpans(records: readonly SpanRecord[], cause: unknown): void {
     if (records.length > 0) lose({ spans: records.length }, cause);
-    for (const record of records) settle(budget, record, undefined);
+    for (const record of records) settle(capacity, record, undefined);
   }
 
-  budget.take(1, trace.bytes);
+  capacity.take(1, trace.bytes);
   const created = request("POST", "/traces", trace.text)
     .then((answer) => {
       sent.traces++;
@@ -70,7 +64,7 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
       lose({ traces: 1 }, error);
       return undefined;
     })
-    .finally(() => budget.give(1, trace.bytes));
+    .finally(() => capacity.give(1, trace.bytes));
 
   async function sendBatch(path: string, records: readonly SpanRecord[]): Promise<void> {
     if (records.length === 0) return;
@@ -78,7 +72,7 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
     for (const record of records) record.state = "sending";
     try {
       const answer = (await request("POST", `${path}/spans/batch`, toBatchText(records))) as { span_ids: string[] };
-      for (const [place, record] of records.entries()) settle(budget, record, answer.span_ids[place]);
+      for (const [index, record] of records.entries()) settle(capacity, record, answer.span_ids[index]);
       sent.spans += records.length;
     } catch (error) {
       if (saysTraceIsFull(error)) fullError = error;
@@ -105,29 +99,29 @@ export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes:
       const id = await created;
       const ends = records.map(async ({ id: spanId, end }) => {
         if (!end) return;
-        // Without an id the span is lost, and counted as such already.
+        // A span without an id is lost and already counted.
         if (spanId) await sendEnd(`/traces/${id}/spans/${spanId}`, toEndText(end), { spans: 1 });
-        budget.give(1, endBytes(end));
+        capacity.give(1, endBytes(end));
       });
       await Promise.all(ends);
     },
     async sendTraceEnd(end) {
       const id = await created;
       if (id !== undefined) await sendEnd(`/traces/${id}`, JSON.stringify(end), { traces: 1 });
-      budget.give(1, 0);
+      capacity.give(1, 0);
     },
   };
 }
 
-function settle(budget: Budget, record: SpanRecord, id: string | undefined): void {
-  budget.give(1, record.bytes);
+function settle(capacity: Capacity, record: SpanRecord, id: string | undefined): void {
+  capacity.give(1, record.bytes);
   record.state = id === undefined ? "lost" : "stored";
   record.id = id;
   record.input = undefined;
   record.onSettled(id);
 }
 
-/** Cuts spans into batches, each when its turn has come: a span that ended until then is larger, and goes out with its end. */
+/** Cuts each batch at its turn: a span that ended meanwhile is larger and goes out with its end. */
 function* cutBatches(records: readonly SpanRecord[], limits: DeliveryDeps): Generator<SpanRecord[]> {
   let batch: SpanRecord[] = [];
   let bytes = 0;
@@ -143,8 +137,8 @@ function* cutBatches(records: readonly SpanRecord[], limits: DeliveryDeps): Gene
 }
 
 /**
- * What becomes of a batch that failed: wrong spans do not take the others with them. Where the service does not say which ones
- * are wrong, such as with a body that is too large or nested too deep, the halves show it.
+ * Separates the wrong spans of a failed batch from those to send again. If the service does not name them, as with a body
+ * that is too large or nested too deep, both halves are sent again.
  */
 function sortOut(
   records: readonly SpanRecord[],
@@ -152,21 +146,21 @@ function sortOut(
 ): { refused: readonly SpanRecord[]; again: readonly SpanRecord[][] } {
   const isOfBody = error instanceof WaymarkApiError && (error.status === 400 || error.status === 413);
   if (!isOfBody || records.length === 1 || saysTraceIsFull(error)) return { refused: records, again: [] };
-  const wrong = wrongPlaces(error.fields);
-  const refused = records.filter((_, place) => wrong.has(place));
-  if (refused.length > 0) return { refused, again: [records.filter((_, place) => !wrong.has(place))] };
+  const wrong = wrongIndexes(error.fields);
+  const refused = records.filter((_, index) => wrong.has(index));
+  if (refused.length > 0) return { refused, again: [records.filter((_, index) => !wrong.has(index))] };
   const middle = Math.ceil(records.length / 2);
   return { refused: [], again: [records.slice(0, middle), records.slice(middle)] };
 }
 
-/** A trace takes so many spans and no more; a body that is too large has `limit_bytes` instead. */
+/** A full trace answers 413 with `limit`; a body that is too large has `limit_bytes`. */
 function saysTraceIsFull(error: unknown): boolean {
   if (!(error instanceof WaymarkApiError) || error.status !== 413) return false;
   return typeof error.body === "object" && error.body !== null && "limit" in error.body;
 }
 
-/** The places of spans in their batch that the service finds wrong: its fields are named such as `spans.3.started_at`. */
-function wrongPlaces(fields: Readonly<Record<string, string>>): Set<number> {
-  const places = Object.keys(fields).map((field) => /^spans\.(\d+)(\.|$)/.exec(field)?.[1]);
-  return new Set(places.filter((place) => place !== undefined).map(Number));
+/** The service names wrong fields such as `spans.3.started_at`. */
+function wrongIndexes(fields: Readonly<Record<string, string>>): Set<number> {
+  const indexes = Object.keys(fields).map((field) => /^spans\.(\d+)(\.|$)/.exec(field)?.[1]);
+  return new Set(indexes.filter((index) => index !== undefined).map(Number));
 }

@@ -1,26 +1,24 @@
-/** Anything that goes wrong between this client and the service. */
+/** The base of all errors of the SDK. */
 export class WaymarkError extends Error {
   override name = "WaymarkError";
 }
 
-/** What the service said when it refused. */
 export interface Refusal {
   readonly status: number;
-  /** The answer's `error`, or what stands in for it where something else than the service answered. */
+  /** The answer's `error`, or the status text of an answer in another form, such as a proxy's. */
   readonly error: string;
-  /** With status 400: a message for each wrong field, such as `spans.3.started_at`. */
+  /** With status 400, a message per wrong field, such as `spans.3.started_at`. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The answer's `X-Request-Id`: name it when you report a problem. */
+  /** The answer's `X-Request-Id`, for problem reports. */
   readonly requestId: string | null;
-  /** How long the service asks to wait. */
   readonly retryAfterMs: number | null;
-  /** How many attempts were made; those before the last may have reached the service unknown to us. */
+  /** Attempts before the last may have reached the service, too. */
   readonly attempts: number;
-  /** The whole answer: an object where it was JSON, such as `{error, limit, current, upgrade_url}`. */
+  /** The parsed JSON, such as `{error, limit, current, upgrade_url}`, or the text of the answer. */
   readonly body: unknown;
 }
 
-/** The service answered, and it was no. */
+/** The service refused the call. */
 export class WaymarkApiError extends WaymarkError implements Refusal {
   override name = "WaymarkApiError";
   readonly status: number;
@@ -44,18 +42,18 @@ export class WaymarkApiError extends WaymarkError implements Refusal {
   }
 }
 
-/** No answer came: the service could not be reached, the connection broke, or the time was up. `cause` says why. */
+/** No answer: the service is unreachable, the connection broke, or the time was up. `cause` has the reason. */
 export class WaymarkConnectionError extends WaymarkError {
   override name = "WaymarkConnectionError";
 }
 
-/** Traces, spans or their ends that were recorded could not be sent; `cause` says why where it was not the full queue. */
+/** Recorded traces, spans or their ends could not be sent; `cause` has the reason. */
 export class WaymarkLossError extends WaymarkError {
   override name = "WaymarkLossError";
   readonly traces: number;
   readonly spans: number;
 
-  /** @param traces traces that are lost, or whose end is; @param spans likewise */
+  /** A trace counts as lost if only its end is lost; likewise a span. */
   constructor(message: string, lost: { traces: number; spans: number }, options?: ErrorOptions) {
     super(message, options);
     this.traces = lost.traces;

@@ -12,7 +12,7 @@ it("half characters become U+FFFD, and whole ones and texts that look like escap
   });
 });
 
-it("what is no JSON is told in its place", () => {
+it("a value that is no JSON is replaced by the reason", () => {
   const cycle: unknown[] = [];
   cycle.push(cycle);
   for (const value of [cycle, 1n, { toJSON: () => cycle }]) expect(toJsonText(value)).toMatch(/^"\[no JSON: /);

@@ -1,7 +1,6 @@
-/** Runs work, at most so many pieces at a time; the others wait in order. */
+/** Runs work with a bounded concurrency, in the order of calls. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** @param maxRunning how many at a time */
 export function createLimiter(maxRunning: number): Limiter {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -7,7 +7,7 @@ interface Asked {
   body: { spans?: unknown[] };
 }
 
-/** A client, what it asked of a service that is only played, and what it told as lost. */
+/** An SDK on a simulated service, with the requests it sent and the losses it reported. */
 function connect(answer: (asked: Asked, count: number) => Response | undefined, options: WaymarkOptions = {}) {
   const asked: Asked[] = [];
   const losses: WaymarkLossError[] = [];
@@ -21,7 +21,7 @@ function connect(answer: (asked: Asked, count: number) => Response | undefined, 
     if (given) return given;
     if (now.method === "PATCH") return Response.json({ ok: true });
     if (!now.body.spans) return Response.json({ trace_id: "t" }, { status: 201 });
-    return Response.json({ span_ids: now.body.spans.map((_: unknown, place: number) => `${place}`) }, { status: 201 });
+    return Response.json({ span_ids: now.body.spans.map((_: unknown, index: number) => `${index}`) }, { status: 201 });
   };
   const onError = (error: WaymarkLossError) => void losses.push(error);
   const waymark = createWaymark({ fetch: play, onError, retry: { baseMs: 1 }, flushOnExit: false, ...options });

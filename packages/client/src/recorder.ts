@@ -1,70 +1,61 @@
 import { atExit } from "./at-exit.js";
-import { createBudget } from "./budget.js";
+import { createCapacity } from "./capacity.js";
 import { WaymarkError, type WaymarkLossError } from "./errors.js";
 import { byteLength } from "./json-text.js";
-import { createLane, type Lane, type LaneDeps } from "./lane.js";
 import { createLimiter } from "./limiter.js";
 import { type Counts, createLosses } from "./losses.js";
 import { sleep } from "./sleep.js";
 import { createStoppable } from "./stoppable.js";
+import { createTraceQueue, type TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
 import type { Transport } from "./transport.js";
 
-/** How what is recorded is sent in the background. */
+/** How the SDK sends records in the background. */
 export interface RecorderOptions {
-  /** How long a span waits for others to go out with; 500 ms where not given. */
+  /** How long a span waits for others to share its request; default 500. */
   flushIntervalMs?: number;
-  /** How many spans go out in one request, 1,000 at most, which is the default. */
+  /** Spans per request, at most 1,000, the default. */
   maxBatchSpans?: number;
-  /** About how large a request may become, unless a single span is larger; 1 MiB where not given. */
+  /** Approximate size of a request, unless a single span is larger; default 1 MiB. */
   maxBatchBytes?: number;
-  /** How many requests run at a time; 8 where not given. */
   maxConcurrentRequests?: number;
-  /** How many spans and traces may wait; 10,000 where not given. */
+  /** Spans and traces that may wait; default 10,000. */
   maxQueued?: number;
-  /** How much they may take, in bytes of JSON; 32 MiB where not given. */
+  /** Their JSON; default 32 MiB. */
   maxQueuedBytes?: number;
   /**
-   * What happens while the queue is full. `drop`, the default: new traces and spans are not recorded, and reported as lost.
-   * `wait`: `run` and `trace` wait for room before they call your function. What cannot wait, `startTrace` and `span`, drops.
+   * While the queue is full, `drop` (the default) loses new traces and spans and reports them. With `wait`, `run` and `trace`
+   * wait before they call your function; `startTrace` and `span` cannot wait and drop.
    */
   whenFull?: "drop" | "wait";
-  /** Told what could not be recorded, and why; a line on the console where not given. What it throws is ignored. */
+  /** Receives losses and their cause; default a line on the console. The SDK ignores its exceptions. */
   onError?: (error: WaymarkLossError) => void;
-  /** On Node: sends what waits when the event loop has run empty; true where not given. */
+  /** On Node: sends the queue when the event loop is empty; default true. */
   flushOnExit?: boolean;
-  /** On Node: also does so on SIGINT and SIGTERM, and then lets them end the process; false where not given. */
+  /** On Node: also on SIGINT and SIGTERM, before they end the process; default false. */
   flushOnSignals?: boolean;
-  /** How long that and `shutdown` may take; 10 s where not given. */
+  /** Bounds both, and `shutdown`; default 10,000. */
   shutdownTimeoutMs?: number;
-  /**
-   * How long `end` of a trace may take: what the trace still has by then is lost, and reported; 30 s where not given, which
-   * outlasts a restart of the service.
-   */
+  /** Bounds `end` of a trace, whose remaining records are then lost. Default 30,000, which outlasts a restart of the service. */
   endTimeoutMs?: number;
 }
 
-/** What became of what was recorded so far. */
 export interface RecorderStats {
-  /** Spans, traces and ends that wait or are under way. */
   queued: number;
   queuedBytes: number;
   sent: Readonly<Counts>;
   lost: Readonly<Counts>;
 }
 
-/** Sends in the background what traces record. Nothing here throws or rejects. */
+/** Sends the records of traces in the background. Nothing here throws or rejects. */
 export interface Recorder {
-  /** Creates a trace from the body that does so; undefined, and counted as lost, when there is no room. */
-  open(text: string): Lane | undefined;
-  /**
-   * Sends what a trace has, for `endTimeoutMs` at most.
-   * @returns whether all of it is stored
-   */
-  settle(lane: Lane): Promise<boolean>;
-  /** Whether there is room for another span or trace; where not, it is counted as lost. */
+  /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
+  open(text: string): TraceQueue | undefined;
+  /** Sends the rest of a trace within `endTimeoutMs`; returns whether all of it is stored. */
+  settle(queue: TraceQueue): Promise<boolean>;
+  /** Whether there is capacity for a span or trace; if not, it counts as lost. */
   admit(what: Partial<Counts>): boolean;
-  /** Where `run` is to wait for room and there is none: resolves when that may have changed. */
-  room(): Promise<void> | undefined;
+  /** If callers must wait for capacity: resolves when to ask again. */
+  backpressure(): Promise<void> | undefined;
   flush(): Promise<void>;
   shutdown(): Promise<void>;
   stats(): RecorderStats;
@@ -85,45 +76,43 @@ const defaults = {
   endTimeoutMs: 30_000,
 } as const satisfies Required<RecorderOptions>;
 
-/** How long requests that are given up may take to end. */
+/** How long abandoned requests may take to end. */
 const giveUpMs = 200;
 
 const queueIsFull = new WaymarkError("the queue is full");
-const isShutDown = new WaymarkError("the client is shut down");
+const isShutDown = new WaymarkError("the SDK is shut down");
 
-/** Begins to record. */
 export function createRecorder(inner: Transport, given: RecorderOptions): Recorder {
   const options: Required<RecorderOptions> = { ...defaults, ...given };
-  const { endTimeoutMs } = options;
-  const budget = createBudget({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
+  const capacity = createCapacity({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
-  const lanes = new Set<Lane>();
-  // `finish` retries before the exit; until then a service that is down does not keep the process alive.
+  const queues = new Set<TraceQueue>();
+  // Retries do not keep the process alive; `finish` retries before the exit.
   const { transport, stop, resume } = createStoppable(inner, options.flushOnExit);
-  const isTooLate = new WaymarkError(`it was not stored within ${endTimeoutMs} ms of the trace's end`);
+  const isTooLate = new WaymarkError(`it was not stored within ${options.endTimeoutMs} ms of the trace's end`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOpen = true;
 
   const losses = createLosses(options.onError, schedule);
-  const deps: LaneDeps = {
-    ...{ transport, limit: createLimiter(options.maxConcurrentRequests), budget, losses, sent },
+  const deps: TraceQueueDeps = {
+    ...{ transport, limit: createLimiter(options.maxConcurrentRequests), capacity, losses, sent },
     ...{ maxBatchSpans: Math.min(1_000, options.maxBatchSpans), maxBatchBytes: options.maxBatchBytes },
-    onWork(lane) {
-      lanes.add(lane);
+    onWork(queue) {
+      queues.add(queue);
       schedule();
     },
-    onIdle: (lane) => void lanes.delete(lane),
+    onIdle: (queue) => void queues.delete(queue),
   };
 
   function schedule(): void {
     timer ??= setTimeout(() => void flush(), options.flushIntervalMs);
-    // On Node: what waits does not keep the process alive, it is sent before the exit.
+    // On Node the timer does not keep the process alive: `atExit` sends the queue.
     if (typeof timer === "object") timer.unref();
   }
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    await Promise.all([...lanes].map((lane) => lane.drain()));
+    await Promise.all([...queues].map((queue) => queue.drain()));
     losses.report();
   }
   async function finish(): Promise<void> {
@@ -134,45 +123,61 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
     );
     await flush();
     isInTime.abort();
-    // The process did not exit: a caller waited for the lost records, and goes on.
+    // The process goes on if a caller waited for the records that are lost now.
     if (isOpen) resume();
   }
-  const work = { isNeeded: () => lanes.size > 0 || losses.areUnreported, run: finish };
+  const work = { isNeeded: () => queues.size > 0 || losses.areUnreported, run: finish };
   const forgetExit = options.flushOnExit ? atExit(work, options.flushOnSignals) : () => undefined;
 
   const recorder: Recorder = {
     open(text) {
-      return recorder.admit({ traces: 1 }) ? createLane(deps, { text, bytes: byteLength(text) }) : undefined;
+      return recorder.admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined;
     },
-    async settle(lane) {
-      let isDrained = false;
-      const inTime = new AbortController();
-      const drained = lane.drain().then(() => {
-        isDrained = true;
-        inTime.abort();
-      });
-      await sleep(endTimeoutMs, inTime.signal, options.flushOnExit).catch(() => undefined);
-      if (!isDrained) {
-        lane.giveUp(isTooLate);
-        // Requests of other traces may keep those of this one from their turn to fail.
-        await Promise.race([drained, sleep(giveUpMs)]);
-      }
-      if (lane.hasLosses) losses.report();
-      return isDrained && !lane.hasLosses;
+    async settle(queue) {
+      const isDrained = await drainInTime(queue, isTooLate, options);
+      if (queue.hasLosses) losses.report();
+      return isDrained && !queue.hasLosses;
     },
     admit(what) {
-      if (isOpen && !budget.isFull()) return true;
+      if (isOpen && !capacity.isFull()) return true;
       losses.add(what, isOpen ? queueIsFull : isShutDown);
       return false;
     },
-    room: () => (options.whenFull === "wait" && isOpen && budget.isFull() ? budget.change() : undefined),
+    backpressure: () =>
+      options.whenFull === "wait" && isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
     flush,
     async shutdown() {
       isOpen = false;
       forgetExit();
       await finish();
     },
-    stats: () => ({ queued: budget.items, queuedBytes: budget.bytes, sent: { ...sent }, lost: { ...losses.total } }),
+    stats: () => ({
+      queued: capacity.items,
+      queuedBytes: capacity.bytes,
+      sent: { ...sent },
+      lost: { ...losses.total },
+    }),
   };
   return recorder;
+}
+
+/** Sends a queue within `endTimeoutMs`, or gives it up; returns whether all of it was sent. */
+async function drainInTime(
+  queue: TraceQueue,
+  isTooLate: WaymarkError,
+  { endTimeoutMs, flushOnExit }: Required<RecorderOptions>,
+): Promise<boolean> {
+  let isDrained = false;
+  const inTime = new AbortController();
+  const drained = queue.drain().then(() => {
+    isDrained = true;
+    inTime.abort();
+  });
+  await sleep(endTimeoutMs, inTime.signal, flushOnExit).catch(() => undefined);
+  if (!isDrained) {
+    queue.giveUp(isTooLate);
+    // Behind requests of other traces, this trace's requests may not have had their turn to fail.
+    await Promise.race([drained, sleep(giveUpMs)]);
+  }
+  return isDrained;
 }

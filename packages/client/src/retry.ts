@@ -1,34 +1,28 @@
-/** How often a call is tried again, and how long is waited before. */
 export interface RetryLimits {
-  /** Attempts after the first one; 0 for none. */
+  /** Attempts after the first. */
   retries: number;
-  /** The wait before the first one; it doubles from there. A random half of it is left out, so that clients do not come back together. */
+  /** The first wait; it doubles with each attempt. Up to half of it is random, so callers do not return together. */
   baseMs: number;
-  /** The longest wait of our own. */
   maxMs: number;
-  /** A `Retry-After` up to this is waited for; a longer one ends the call. */
+  /** A longer `Retry-After` ends the call. */
   maxRetryAfterMs: number;
 }
 
-/** A request that ran out of time, one whose twin is in progress, one too many, and a service that is not well. */
+/** 409 means that the first request with the same idempotency key is in progress. */
 const retryableStatuses = new Set([408, 409, 429, 500, 502, 503, 504]);
 
-/** Whether another attempt may be answered differently. */
 export function isRetryableStatus(status: number): boolean {
   return retryableStatuses.has(status);
 }
 
-/** The limits, with defaults for what is not given. */
 export function resolveRetryLimits(given: Partial<RetryLimits> = {}): RetryLimits {
   return { retries: 20, baseMs: 100, maxMs: 5_000, maxRetryAfterMs: 30_000, ...given };
 }
 
 /**
- * How long to wait before the next attempt.
- * @param attempt which one has just failed, from 1
- * @param askedMs what the service asked for
- * @param random 0 up to 1
- * @returns milliseconds; null when there is to be no further attempt
+ * The wait before the next attempt, or null for no further one.
+ * @param attempt the one that failed, from 1
+ * @param askedMs the service's `Retry-After`
  */
 export function retryDelayMs(
   limits: RetryLimits,
@@ -44,9 +38,8 @@ export function retryDelayMs(
 }
 
 /**
- * What a `Retry-After` says (RFC 9110, section 10.2.3): seconds, or a date.
- * @param nowMs the moment that a date is counted from, in milliseconds since 1970
- * @returns milliseconds, not below 0; null where there is none or it says nothing
+ * Milliseconds of a `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); null if missing or malformed.
+ * @param nowMs milliseconds since 1970
  */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null) return null;

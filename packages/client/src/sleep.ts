@@ -1,7 +1,6 @@
 /**
- * Waits.
  * @param isIdle on Node: the wait alone does not keep the process alive
- * @throws the signal's reason as soon as it aborts
+ * @throws the signal's reason when it aborts
  */
 export function sleep(ms: number, signal?: AbortSignal, isIdle = false): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,64 +1,54 @@
 import type { SpanStatus } from "./api-types.js";
 import type { Clock } from "./clock.js";
 import { messageOf, toJsonText, toName } from "./json-text.js";
-import type { Lane } from "./lane.js";
 import type { Recorder } from "./recorder.js";
-import type { RunContext } from "./run-context.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
+import type { TraceContext } from "./trace-context.js";
+import type { TraceQueue } from "./trace-queue.js";
 
-/** What a span begins with. */
 export interface SpanOptions {
-  /** Any value that can be JSON, as it is now. */
+  /** Any JSON value, serialized at once. */
   input?: unknown;
 }
 
-/** How a run is recorded. */
 export interface RunOptions<T> extends SpanOptions {
-  /** What to record of the result instead of all of it; undefined for nothing. */
+  /** Picks what to record of the result; undefined records nothing. */
   output?: (result: T) => unknown;
 }
 
-/** How a span ends. */
 export interface EndOptions {
-  /** Any value that can be JSON. */
   output?: unknown;
-  /** What went wrong, thrown or as text. */
+  /** A thrown value or a text. */
   error?: unknown;
-  /** `error` where an error is given, else `ok`. */
+  /** Default `error` with an error, else `ok`. */
   status?: SpanStatus;
 }
 
-/** What spans can be opened below: a trace, or a span. */
+/** A trace or a span, with spans below it. */
 export interface SpanParent {
-  /** Opens a span; end it by its `end`. */
+  /** Opens a span; you end it. */
   span(name: string, options?: SpanOptions): SpanHandle;
-  /**
-   * Runs a function as a span and records its input, output, error and duration.
-   * @returns what the function returns
-   * @throws what the function throws
-   */
+  /** Runs a function as a span with its input, output, error and duration. Returns or throws as the function does. */
   run<T>(name: string, work: (span: SpanHandle) => T | PromiseLike<T>, options?: RunOptions<T>): Promise<T>;
 }
 
-/** A span that is being recorded. */
 export interface SpanHandle extends SpanParent {
-  /** The service's id, as soon as it is stored; undefined when the span is lost. It never rejects. */
+  /** The service's id, or undefined if the span is lost. Never rejects. */
   readonly id: Promise<string | undefined>;
-  /** Ends the span now; only the first end counts. */
+  /** Only the first end counts. */
   end(options?: EndOptions): void;
 }
 
 interface TracingDeps {
   recorder: Recorder;
-  context: RunContext<SpanRecord>;
+  context: TraceContext<SpanRecord>;
   clock: Clock;
-  /** Undefined where the trace is lost, and its spans with it. */
-  lane: Lane | undefined;
+  /** Undefined if the trace is lost, and its spans with it. */
+  queue: TraceQueue | undefined;
 }
 
-/** What opens the spans of one trace. */
 export function createTracing(deps: TracingDeps): SpanParent {
-  const { recorder, context, clock, lane } = deps;
+  const { recorder, context, clock, queue } = deps;
   const own = new WeakSet<SpanRecord>();
 
   function open(name: string, options: SpanOptions, parent: SpanRecord | undefined): [SpanRecord, SpanHandle] {
@@ -73,7 +63,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
     };
     own.add(record);
     record.bytes = openedBytes(record.name, input);
-    if (lane && recorder.admit({ spans: 1 })) lane.add(record);
+    if (queue && recorder.admit({ spans: 1 })) queue.add(record);
     else lose(record);
     return [record, { ...below(() => record), id, end: (end = {}) => endSpan(record, end) }];
   }
@@ -86,7 +76,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
   function endSpan(record: SpanRecord, { output, error, status }: EndOptions): void {
     if (record.end) return;
     const message = error === undefined || error === null ? null : messageOf(error);
-    lane?.endSpan(record, {
+    queue?.endSpan(record, {
       status: status ?? (message === null ? "ok" : "error"),
       endedAt: clock(),
       output: toJsonText(output),
@@ -99,7 +89,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
       span: (name, options = {}) => open(name, options, parentNow())[1],
       async run(name, work, options = {}) {
         const parent = parentNow();
-        for (let wait = recorder.room(); wait; wait = recorder.room()) await wait;
+        for (let wait = recorder.backpressure(); wait; wait = recorder.backpressure()) await wait;
         const [record, span] = open(name, options, parent);
         try {
           const result = await context.run(record, () => work(span));
@@ -119,7 +109,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
   });
 }
 
-/** What the user's own function makes of a result; where it throws, that is told in its place. */
+/** The result of the user's own function, or its exception as text. */
 function recorded(describe: () => unknown): unknown {
   try {
     return describe();

@@ -1,7 +1,6 @@
 import type { SpanStatus } from "./api-types.js";
 import { byteLength } from "./json-text.js";
 
-/** How a span ended. */
 export interface SpanEnd {
   status: SpanStatus;
   endedAt: string;
@@ -11,62 +10,58 @@ export interface SpanEnd {
 }
 
 /**
- * A span on its way. It goes out when its batch does, with its end or, where it still runs, without: then the end follows as
- * a change of its own. So a parent is always sent before its children or together with them.
+ * A span on its way. A span that still runs when its batch is sent goes out open, and its end follows as a PATCH. So a parent
+ * is stored before its children or with them.
  */
 export interface SpanRecord {
   readonly name: string;
   readonly startedAt: string;
   readonly parent: SpanRecord | undefined;
-  /** JSON, dropped when it is stored. */
+  /** JSON; released once stored. */
   input: string | undefined;
   end: SpanEnd | undefined;
   state: "waiting" | "sending" | "stored" | "lost";
-  /** The service's id, once it is stored. */
   id: string | undefined;
-  /** What it takes of the budget. */
+  /** Its share of the queue's capacity. */
   bytes: number;
-  /** Told once: the id, or undefined when the span is lost. */
+  /** Called once, with undefined if the span is lost. */
   onSettled: (id: string | undefined) => void;
 }
 
-/** About what the field names, times and ids of a span take. */
+/** Field names, times and ids of a span, roughly. */
 const frameBytes = 200;
 
-/** How many bytes a span takes that has just been opened. */
 export function openedBytes(name: string, input: string | undefined): number {
   return frameBytes + byteLength(name) + byteLength(input);
 }
 
-/** How many bytes its end adds. */
 export function endBytes({ output, error }: SpanEnd): number {
   return byteLength(output) + byteLength(error ?? undefined);
 }
 
-/** The body that adds spans in one batch; parents stand for themselves by `parent_span_id` or, within the batch, by reference. */
+/** The body of a batch. A parent is named by `parent_span_id`, or by `parent_ref` if it is in the same batch. */
 export function toBatchText(records: readonly SpanRecord[]): string {
-  const places = new Map(records.map((record, place) => [record, place]));
+  const indexes = new Map(records.map((record, index) => [record, index]));
   const parents = records.map((record) => livingParent(record));
   const referred = new Set(parents);
-  const texts = records.map((record, place) => {
-    const parent = parents[place];
-    const parentPlace = parent && places.get(parent);
+  const texts = records.map((record, index) => {
+    const parent = parents[index];
+    const parentIndex = parent && indexes.get(parent);
     return toSpanText(record, [
-      ...(referred.has(record) ? [`"ref":"${place}"`] : []),
-      ...(parentPlace !== undefined ? [`"parent_ref":"${parentPlace}"`] : []),
-      ...(parentPlace === undefined && parent?.id ? [`"parent_span_id":"${parent.id}"`] : []),
+      ...(referred.has(record) ? [`"ref":"${index}"`] : []),
+      ...(parentIndex !== undefined ? [`"parent_ref":"${parentIndex}"`] : []),
+      ...(parentIndex === undefined && parent?.id ? [`"parent_span_id":"${parent.id}"`] : []),
     ]);
   });
   return `{"spans":[${texts.join(",")}]}`;
 }
 
-/** The body that closes a span that was sent open. */
 export function toEndText({ status, endedAt, output, error }: SpanEnd): string {
   const known = JSON.stringify({ status, ended_at: endedAt, ...(error !== null && { error }) });
   return output === undefined ? known : `${known.slice(0, -1)},"output":${output}}`;
 }
 
-/** The nearest ancestor that the service has or is about to get. */
+/** The nearest ancestor that is not lost. */
 function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   let living = parent;
   while (living?.state === "lost") living = living.parent;

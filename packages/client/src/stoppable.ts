@@ -1,18 +1,12 @@
 import type { Transport } from "./transport.js";
 
-/** A transport whose calls can all be ended. */
 export interface Stoppable {
   transport: Transport;
-  /** Lets the calls under way and all later ones reject with the reason. */
   stop(reason: unknown): void;
-  /** Lets later calls through again. */
   resume(): void;
 }
 
-/**
- * Gives each call a signal of its own, since Node warns of a leak when many listen to one.
- * @param isIdle see `Call`
- */
+/** Each call has its own signal, since Node warns of a leak if many listen to one. */
 export function createStoppable(inner: Transport, isIdle?: boolean): Stoppable {
   const running = new Set<AbortController>();
   let stopped: { reason: unknown } | undefined;

@@ -2,30 +2,25 @@ import { WaymarkApiError, WaymarkConnectionError } from "./errors.js";
 import { isRetryableStatus, type RetryLimits, resolveRetryLimits, retryAfterMs, retryDelayMs } from "./retry.js";
 import { sleep } from "./sleep.js";
 
-/** How the service is reached. */
 export interface ConnectionOptions {
-  /** The key of the trace service, `wmk_trace_…`. Leave it out where a server of yours on the way adds it. */
+  /** `wmk_trace_…`. Omit it if a server of yours adds it on the way. */
   key?: string | undefined;
-  /** Where the service answers, with a path in front of `/api/v1` where there is one; `http://127.0.0.1:4100` where not given. */
+  /** The service's address, with any path before `/api/v1`; default `http://127.0.0.1:4100`. */
   url?: string | undefined;
-  /** How long a call may take with all its attempts; 60 s where not given. */
+  /** For a call with all its attempts; default 60,000. */
   timeoutMs?: number;
-  /** How long one attempt may wait for the head of its answer; 15 s where not given. */
+  /** For the head of one attempt's answer; default 15,000. */
   attemptTimeoutMs?: number;
   retry?: Partial<RetryLimits>;
-  /** Instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** What a caller may add to a single call. */
 export interface CallOptions {
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Instead of the client's `timeoutMs`. */
   timeoutMs?: number;
 }
 
-/** One call, with all its attempts. */
 export interface Call extends CallOptions {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Below `/api/v1`. */
@@ -34,29 +29,27 @@ export interface Call extends CallOptions {
   /** JSON. */
   body?: string;
   idempotencyKey?: string;
-  /** Whether the waits between attempts let a Node process end, since something else sees to the call then. */
+  /** On Node: waits between attempts do not keep the process alive. */
   isIdle?: boolean;
 }
 
 /**
- * Makes a call, as often as it takes within the limits.
- * @returns the parsed body
- * @throws WaymarkApiError when the service refuses
- * @throws WaymarkConnectionError when no answer comes in time
- * @throws the signal's reason when the caller's signal aborts
+ * Makes a call, with retries, and returns the parsed body.
+ * @throws WaymarkApiError if the service refuses
+ * @throws WaymarkConnectionError if no answer comes in time
+ * @throws the signal's reason if the caller aborts
  */
 export type Transport = (call: Call) => Promise<unknown>;
 
 const defaultTimeoutMs = 60_000;
 const defaultAttemptTimeoutMs = 15_000;
 
-/** Makes the one way in which requests leave. */
 export function createTransport(options: ConnectionOptions): Transport {
   const base = (options.url ?? "http://127.0.0.1:4100").replace(/\/+$/, "");
-  // A wrong address or key shows here, once, and not as a network fault that is worth another attempt.
+  // A malformed address or key throws here instead of looking like a network fault.
   new URL(base);
   const authorization = new Headers(options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` });
-  // Called as a method of something else, the browser's `fetch` throws.
+  // The browser's `fetch` throws as a method of another object.
   const send: typeof fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   const limits = resolveRetryLimits(options.retry);
 
@@ -91,7 +84,7 @@ export function createTransport(options: ConnectionOptions): Transport {
 
 function isWorthRetrying(error: WaymarkApiError | WaymarkConnectionError): boolean {
   if (error instanceof WaymarkConnectionError) return true;
-  // A plan's limit goes away by an upgrade or the next month; both refusals say where to upgrade.
+  // Refusals by the plan have this field; they last until an upgrade or the next month.
   if (typeof error.body === "object" && error.body !== null && "upgrade_url" in error.body) return false;
   return isRetryableStatus(error.status);
 }
@@ -119,7 +112,7 @@ async function attemptOnce(
   try {
     const response = await send(url, { ...init, signal: stop.signal });
     clearTimeout(timer);
-    // A body may be large; it has the call's whole time.
+    // A large body may take the rest of the call's time.
     timer = setTimeout(onAbort, limits.timeLeftMs - (performance.now() - startedAt));
     const text = await response.text();
     if (!response.ok) return { error: toApiError(response, text, limits.attempt) };
@@ -160,14 +153,14 @@ function isRecord(value: unknown): value is Record<string, string> {
   return typeof value === "object" && value !== null && Object.values(value).every((item) => typeof item === "string");
 }
 
-/** Node's `fetch failed` has the reason in its cause, and a name with several addresses a list of reasons in that. */
+/** The reason behind Node's `fetch failed`: its cause, or the first of several causes. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { errors?: unknown[] } };
   const [reason] = [cause?.errors?.[0], cause, error].map(messageOf).filter((message) => message !== "");
   return reason ?? String(error);
 }
 
-/** By its shape, since an error may come from another realm. */
+/** Not by `instanceof`: an error may come from another realm. */
 function messageOf(value: unknown): string {
   const message = typeof value === "object" && value !== null && "message" in value ? value.message : "";
   return typeof message === "string" ? message : "";

@@ -2,32 +2,27 @@ import { createDelivery, type DeliveryDeps, type TraceEnd } from "./delivery.js"
 import { endBytes, type SpanEnd, type SpanRecord } from "./span-record.js";
 import { createStoppable } from "./stoppable.js";
 
-/** What all lanes of a client share. */
-export interface LaneDeps extends DeliveryDeps {
-  /** Called when the lane has something to send soon. */
-  onWork(lane: Lane): void;
-  /** Called when it has nothing left. */
-  onIdle(lane: Lane): void;
+export interface TraceQueueDeps extends DeliveryDeps {
+  onWork(queue: TraceQueue): void;
+  onIdle(queue: TraceQueue): void;
 }
 
-/** Sends what is recorded of one trace, one request after the other, so that parents are there before their children. */
-export interface Lane {
-  /** The service's id; undefined when the trace could not be created. */
+/** Queues the records of one trace and sends one request at a time, so that parents are stored before their children. */
+export interface TraceQueue {
+  /** The service's id; undefined if the trace could not be created. */
   readonly created: Promise<string | undefined>;
-  /** Whether something of the trace is lost. */
   readonly hasLosses: boolean;
   add(record: SpanRecord): void;
   endSpan(record: SpanRecord, end: SpanEnd): void;
   endTrace(end: TraceEnd): void;
-  /** Sends what waits now; resolves when it is sent or lost. */
+  /** Sends the queue; resolves when all of it is stored or lost. */
   drain(): Promise<void>;
-  /** Ends all requests of the trace, those under way and those to come; what they were to store is lost. */
+  /** Aborts current and later requests; their records are lost. */
   giveUp(reason: unknown): void;
 }
 
-/** Creates a trace and its lane. */
-export function createLane(deps: LaneDeps, trace: { text: string; bytes: number }): Lane {
-  const { budget } = deps;
+export function createTraceQueue(deps: TraceQueueDeps, trace: { text: string; bytes: number }): TraceQueue {
+  const { capacity } = deps;
   const { transport, stop } = createStoppable(deps.transport);
   const delivery = createDelivery({ ...deps, transport }, trace);
   let waiting: SpanRecord[] = [];
@@ -42,13 +37,13 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
     [waiting, closing, ends, waitingBytes] = [[], [], [], 0];
     await delivery.sendSpans(opened);
     await delivery.sendSpanEnds(closed);
-    // Last, because the mail about a failed trace names a failing span.
+    // Last, because the alert of a failed trace names a failing span.
     for (const end of ended) await delivery.sendTraceEnd(end);
     await delivery.created;
-    if (waiting.length + closing.length + ends.length === 0) deps.onIdle(lane);
+    if (waiting.length + closing.length + ends.length === 0) deps.onIdle(queue);
   }
 
-  const lane: Lane = {
+  const queue: TraceQueue = {
     created: delivery.created,
     get hasLosses() {
       return delivery.hasLosses;
@@ -56,9 +51,9 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
     add(record) {
       waiting.push(record);
       waitingBytes += record.bytes;
-      budget.take(1, record.bytes);
-      deps.onWork(lane);
-      if (waiting.length >= deps.maxBatchSpans || waitingBytes >= deps.maxBatchBytes) void lane.drain();
+      capacity.take(1, record.bytes);
+      deps.onWork(queue);
+      if (waiting.length >= deps.maxBatchSpans || waitingBytes >= deps.maxBatchBytes) void queue.drain();
     },
     endSpan(record, end) {
       if (record.state === "lost") return;
@@ -66,17 +61,17 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
       const bytes = endBytes(end);
       if (record.state === "waiting") {
         record.bytes += bytes;
-        budget.take(0, bytes);
+        capacity.take(0, bytes);
         return;
       }
       closing.push(record);
-      budget.take(1, bytes);
-      deps.onWork(lane);
+      capacity.take(1, bytes);
+      deps.onWork(queue);
     },
     endTrace(end) {
       ends.push(end);
-      budget.take(1, 0);
-      deps.onWork(lane);
+      capacity.take(1, 0);
+      deps.onWork(queue);
     },
     giveUp: stop,
     drain() {
@@ -88,6 +83,6 @@ export function createLane(deps: LaneDeps, trace: { text: string; bytes: number 
       return next;
     },
   };
-  deps.onWork(lane);
-  return lane;
+  deps.onWork(queue);
+  return queue;
 }

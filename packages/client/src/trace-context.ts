@@ -1,14 +1,14 @@
-/** Knows in which run a piece of code is called, where the platform can tell. */
-export interface RunContext<Value> {
+/** The span around the running code. */
+export interface TraceContext<Value> {
   current(): Value | undefined;
   run<T>(value: Value, work: () => T): T;
 }
 
 /**
- * On Node an `AsyncLocalStorage`, taken without an import, so that bundlers for browsers find nothing to stumble over. Browsers
- * cannot tell: there `current` is always undefined, and nesting is by the handle that a run gets.
+ * On Node an `AsyncLocalStorage`, without an import for browser bundlers to fail on. In browsers `current` is always
+ * undefined: handles alone nest spans.
  */
-export function createRunContext<Value>(): RunContext<Value> {
+export function createTraceContext<Value>(): TraceContext<Value> {
   const hooks = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:async_hooks");
   if (!hooks) return { current: () => undefined, run: (_value, work) => work() };
   const storage = new hooks.AsyncLocalStorage<Value>();

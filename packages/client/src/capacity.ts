@@ -1,23 +1,20 @@
-/** How much may wait to be sent. */
-export interface BudgetLimits {
+export interface CapacityLimits {
   maxItems: number;
   maxBytes: number;
 }
 
-/** Counts what waits. */
-export interface Budget {
+export interface Capacity {
   readonly items: number;
   readonly bytes: number;
   isFull(): boolean;
-  /** Never refuses: whoever opens something new asks `isFull` before, and ends are taken always. */
+  /** Never refuses: new records ask `isFull` before, and ends are always accepted. */
   take(items: number, bytes: number): void;
   give(items: number, bytes: number): void;
-  /** Resolves when something was given back; then ask again. */
-  change(): Promise<void>;
+  /** Resolves after the next `give`. */
+  nextRelease(): Promise<void>;
 }
 
-/** A budget of which nothing is taken yet. */
-export function createBudget({ maxItems, maxBytes }: BudgetLimits): Budget {
+export function createCapacity({ maxItems, maxBytes }: CapacityLimits): Capacity {
   let [items, bytes] = [0, 0];
   let waiters: (() => void)[] = [];
   return {
@@ -39,6 +36,6 @@ export function createBudget({ maxItems, maxBytes }: BudgetLimits): Budget {
       waiters = [];
       for (const wake of woken) wake();
     },
-    change: () => new Promise((resolve) => waiters.push(resolve)),
+    nextRelease: () => new Promise((resolve) => waiters.push(resolve)),
   };
 }
