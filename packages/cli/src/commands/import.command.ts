@@ -106,6 +106,12 @@ async function openCountries(file: string | undefined) {
     return await openCountryDirectory(file || undefined);
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
+    if (!file) {
+      // The npm package leaves the database out: it is as large as everything else together.
+      throw new CommandError("There is no country database here. Set COUNTRY_DATABASE to an .mmdb file.", {
+        cause: error,
+      });
+    }
     throw new CommandError(`COUNTRY_DATABASE names a file that cannot be read (${reason}).`, { cause: error });
   }
 }
