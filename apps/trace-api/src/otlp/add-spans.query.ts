@@ -4,49 +4,46 @@ import type pg from "pg";
 import { maxSpansPerStatement } from "../spans/add-span.query.js";
 import { ownBytes } from "./trace-group.js";
 
-/** Spans of one request and one trace, which are stored all or none. */
+/** Spans of one request and one trace, stored all or none. */
 export interface OtlpSpansToAdd {
   accountId: string;
   traceId: string;
   spans: readonly MappedSpan[];
 }
 
-/** Whether they were stored, or why not. */
 export type OtlpSpansResult = "stored" | "trace_not_found" | "context_limit";
 
-/** Resources and scopes that a trace may have. Requests that come at the same moment may each add theirs. */
+/** Resources and scopes of a trace. Concurrent requests may each add theirs. */
 export const maxContextsPerTrace = 1_000;
 
-/** Contexts remembered as stored at most. They go with their trace, and then no span is stored that refers to them. */
+/** Stored contexts in memory. A stale entry does no harm: contexts go with their trace, and then its spans are not stored. */
 const maxKnownContexts = 20_000;
 
 /**
- * Stores the spans of each request where its account has the trace, otherwise none of them, and tells the places of the
- * requests whose trace was found. A span that is stored already is left as it is: its id is made of OpenTelemetry's. In the
- * same transaction come the resources and scopes that they are the first to have; a request whose trace would have more
- * than $20 is left out and told. Contexts and then spans go in by rising ids, so that statements of several instances with
- * the same ones wait for each other and do not deadlock. One probe of `trace_pkey` for a request, one of `span_pkey` for a
- * span, and for new contexts one of `trace_context_pkey` each and the trace's range of it.
+ * Stores the spans of each request with their new resources and scopes, if the account has the trace and the trace would
+ * have at most $20 of these. A span that exists stays unchanged. Returns the numbers of the requests with a trace. Contexts
+ * and spans go in by rising ids, so that statements of several instances wait for each other and do not deadlock. A probe
+ * of `trace_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = `
   WITH found AS MATERIALIZED (
-    SELECT r.place, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, place)
+    SELECT r.number, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, number)
     WHERE EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)
   ), brought AS MATERIALIZED (
-    SELECT place, account_id, trace_id, b.id, b.value, b.bytes
-    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[]) AS b (place, id, value, bytes) JOIN found USING (place)
+    SELECT number, account_id, trace_id, b.id, b.value, b.bytes
+    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[]) AS b (number, id, value, bytes) JOIN found USING (number)
     WHERE NOT EXISTS (
       SELECT FROM trace_context c WHERE c.account_id = found.account_id AND c.trace_id = found.trace_id AND c.id = b.id
     )
   ), full_traces AS MATERIALIZED (
-    SELECT place FROM brought b GROUP BY place, account_id, trace_id
+    SELECT number FROM brought b GROUP BY number, account_id, trace_id
     HAVING count(*) + (
       SELECT count(*) FROM trace_context c WHERE c.account_id = b.account_id AND c.trace_id = b.trace_id
     ) > $20
   ), contexts AS (
     INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
     SELECT account_id, trace_id, id, value, bytes FROM brought
-    WHERE place NOT IN (SELECT place FROM full_traces) ORDER BY account_id, trace_id, id
+    WHERE number NOT IN (SELECT number FROM full_traces) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), stored AS (
     INSERT INTO span
@@ -56,13 +53,13 @@ const insertOtlpSpansSql = `
       resource_id, scope_id
     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
       $11::text[], $12::text[], $13::json[], $18::bigint[], $19::bigint[])
-      AS s (place, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
-    JOIN found USING (place) WHERE place NOT IN (SELECT place FROM full_traces) ORDER BY account_id, trace_id, id
+      AS s (number, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
+    JOIN found USING (number) WHERE number NOT IN (SELECT number FROM full_traces) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   )
-  SELECT place::int, place IN (SELECT place FROM full_traces) FROM found`;
+  SELECT number::int, number IN (SELECT number FROM full_traces) FROM found`;
 
-/** Adds spans to traces, each with its resource and scope. */
+/** Adds spans to traces, with their resources and scopes. */
 export function createOtlpSpanStore({
   pool,
   createGroupCommit,
@@ -93,7 +90,7 @@ export function createOtlpSpanStore({
   };
 }
 
-/** A request with the contexts that may not be stored yet. */
+/** With the contexts that may be new to the trace. */
 interface RowToAdd extends OtlpSpansToAdd {
   contexts: readonly Context[];
 }

@@ -9,10 +9,10 @@ import type { CreateTrace } from "../traces/create-trace.js";
 import type { TraceToCreate } from "../traces/trace-row.js";
 import { createProvisionalTraces } from "./create-provisional-trace.query.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
-import { isNewsTo } from "./root-span.js";
-import { isRoot, type TraceGroup } from "./trace-group.js";
+import { changesTrace, isRoot } from "./root-span.js";
+import type { TraceGroup } from "./trace-group.js";
 
-export interface EnsureTraceDeps {
+export interface FindOrCreateTraceDeps {
   pool: pg.Pool;
   createTrace: CreateTrace;
   createGroupCommit: CreateGroupCommit;
@@ -22,51 +22,51 @@ export interface EnsureTraceDeps {
   knownAgents: KnownAgents;
 }
 
-/** Who sends, and what the account may do. */
+/** The account of a request, and its plan. */
 export interface Sender {
   accountId: string;
   plan: Plan;
-  /** The first day of the UTC month that new traces count in, `YYYY-MM-DD`. */
+  /** The first day of the current UTC month, `YYYY-MM-DD`: new traces count in it. */
   month: string;
 }
 
-/** What one request has learned of its account so far. */
+/** One request's knowledge of its account. */
 export interface RequestState {
   readonly sender: Sender;
-  /** The account's agents, where their number is limited. */
+  /** Of an account with a limit of agents. */
   readonly agents: AccountAgents | undefined;
-  /** The month's count where it was read. */
+  /** The month's traces, if the request has read their number. */
   used: number | undefined;
-  /** Whether the month is used up: nothing that is new has to be tried any more. */
+  /** Whether the month's traces are used up, so that the request need not try to create more. */
   isMonthFull: boolean;
 }
 
-/** The trace that spans belong to, or the limit that refuses it, or that it was deleted and its spans are to be dropped. */
-export type EnsuredTrace = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
+/** The trace of a group, the limit that refused it, or its deletion: spans of a deleted trace are dropped. */
+export type TraceOutcome = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
 
-/** How often a trace is looked for that another request or instance is just creating. */
+/** Attempts to find a trace while another request or instance is creating it. */
 const maxAttempts = 5;
 
-/** A function that makes sure that a group's trace exists; `found` is what was found of it, if it was looked for. */
-export type EnsureTrace = (
+/** @param found the result of an earlier look-up, if there was one */
+type FindOrCreateTrace = (
   request: RequestState,
   group: TraceGroup,
   found?: { trace: FoundTrace },
-) => Promise<EnsuredTrace>;
+) => Promise<TraceOutcome>;
 
 /**
- * Makes sure that a group's trace exists, created by this request or another, and counted once. A trace begins as running,
- * with what the group's decisive span says; a root's agent is claimed within the plan's limit.
+ * Finds or creates a group's trace, and counts a new one once. A new trace is `running`, with name, start and agent of the
+ * group's root or first span. The agent of a root span is claimed within the plan's limit.
  */
-export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
+export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCreateTrace {
   const { findTraces } = deps;
   const claim = createAgentClaimer(deps);
   const creators = { ...deps, createProvisional: createProvisionalTraces(deps) };
-  /** Traces that this process is creating, so that requests with spans of the same trace do not collide in the database. */
+  /** Traces that this process is creating, so that its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
 
-  /** Whether the account may have a root's agent on a trace that exists; an agent that it may have is claimed. */
-  async function mayHave({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
+  /** Claims the agent of a root span whose trace exists; false where the plan does not allow it. */
+  async function claimRootAgent({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
     const standing = agents?.standingOf(agentId) ?? "open";
     if (standing !== "open") return standing === "known";
     const isClaimed = await claim({ ...sender, agentId });
@@ -77,15 +77,15 @@ export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
 
   return async (request, group, found) => {
     const { accountId } = request.sender;
-    const { otelTraceId, decisive } = group;
+    const { otelTraceId, rootOrFirst } = group;
     const label = `${accountId} ${otelTraceId}`;
     for (let attempt = 1; ; attempt++) {
       const isFound = attempt === 1 && found;
       const trace = isFound ? found.trace : (await findTraces({ accountId, otelTraceIds: [otelTraceId] }))[0];
       if (trace === "deleted") return { isDeleted: true };
       if (trace) {
-        const needsAgent = isRoot(decisive) && isNewsTo(trace, decisive);
-        const isAllowed = !needsAgent || (await mayHave(request, decisive.agentId));
+        const needsAgent = isRoot(rootOrFirst) && changesTrace(trace, rootOrFirst);
+        const isAllowed = !needsAgent || (await claimRootAgent(request, rootOrFirst.agentId));
         return isAllowed ? { stored: trace } : { refusedBy: "agent_limit" };
       }
       const other = creating.get(label);
@@ -98,7 +98,7 @@ export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
       try {
         return await own;
       } catch (error) {
-        // Another instance created it meanwhile.
+        // Another instance created the trace meanwhile.
         if (!isTakenTrace(error)) throw error;
         if (attempt >= maxAttempts)
           throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause: error });
@@ -109,21 +109,21 @@ export function createTraceEnsurer(deps: EnsureTraceDeps): EnsureTrace {
   };
 }
 
-interface Creators extends Pick<EnsureTraceDeps, "uuid" | "createTrace"> {
+interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
   createProvisional: ReturnType<typeof createProvisionalTraces>;
 }
 
 async function createTrace(
   { uuid, createTrace: create, createProvisional }: Creators,
   request: RequestState,
-  { otelTraceId, decisive }: TraceGroup,
-): Promise<EnsuredTrace> {
+  { otelTraceId, rootOrFirst }: TraceGroup,
+): Promise<TraceOutcome> {
   const { sender, agents } = request;
-  const { agentId: ownAgent, name, startedAt } = decisive;
-  const standing = isRoot(decisive) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
+  const { agentId: ownAgent, name, startedAt } = rootOrFirst;
+  const standing = isRoot(rootOrFirst) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
   if (standing === "refused") return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };
-  const agentId = isRoot(decisive) || !agents ? ownAgent : agents.standInFor(ownAgent);
+  const agentId = isRoot(rootOrFirst) || !agents ? ownAgent : agents.standInFor(ownAgent);
   const input: TraceToCreate = {
     accountId: sender.accountId,
     traceId: uuid(),

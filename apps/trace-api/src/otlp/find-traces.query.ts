@@ -1,16 +1,16 @@
 import type { CreateGroupCommit } from "@waymark/database";
 import type pg from "pg";
 
-/** Traces of an account by OpenTelemetry's ids, in hexadecimal. */
 export interface OtlpTracesToFind {
   accountId: string;
+  /** In hexadecimal. */
   otelTraceIds: readonly string[];
 }
 
-/** Traces that a request may look for at once. */
+/** Ids of one look-up. */
 export const maxTracesToFind = 1_000;
 
-/** What is stored of it, as far as it decides what a span changes. */
+/** The stored fields that decide whether a span changes the trace. */
 export interface StoredTrace {
   id: string;
   agentId: string;
@@ -20,20 +20,20 @@ export interface StoredTrace {
   rootSpanId: string | null;
 }
 
-/** Undefined where the account never had the trace, or it was deleted long ago. */
+/** Undefined for an unknown trace, or one that was deleted long ago. */
 export type FoundTrace = StoredTrace | "deleted" | undefined;
 
 /**
- * Traces by their OpenTelemetry ids, and whether those that are not there were deleted: one probe of
- * `trace_otel_trace_id_key` for each, and of `deleted_otel_trace_pkey` for what is new. A subquery for each, since a join
- * that is planned while the table is empty reads the whole index. Sessions speak UTC.
+ * Finds traces by their OpenTelemetry ids, and whether absent ones were deleted. One probe of `trace_otel_trace_id_key` for
+ * each id, and of `deleted_otel_trace_pkey` for each absent one. A subquery makes these probes: a join planned on an empty
+ * table would read the whole index. Sessions use UTC.
  */
 const findTracesSql = `
-  SELECT q.place::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.root_span_id,
+  SELECT q.number::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.root_span_id,
     CASE WHEN t.id IS NULL THEN EXISTS (
       SELECT FROM deleted_otel_trace d WHERE d.account_id = q.account_id AND d.otel_trace_id = q.otel_trace_id
     ) END
-  FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS q (account_id, otel_trace_id, place)
+  FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS q (account_id, otel_trace_id, number)
   LEFT JOIN LATERAL (
     SELECT * FROM trace t
     WHERE t.account_id = q.account_id AND t.otel_trace_id = q.otel_trace_id AND t.otel_trace_id IS NOT NULL LIMIT 1
@@ -44,7 +44,7 @@ type FoundRow = [
   ...([string, string, string, string, string | null, null] | [null, null, null, null, null, boolean]),
 ];
 
-/** Finds traces, in the order of their ids. */
+/** Finds traces; the results have the order of the ids. */
 export function createTraceFinder({
   pool,
   createGroupCommit,
@@ -72,9 +72,9 @@ async function findTraces(pool: pg.Pool, requests: readonly OtlpTracesToFind[]):
     ],
   });
   const found: FoundTrace[] = [];
-  for (const [place, id, agentId, name, startedAt, rootSpanId, isDeleted] of rows) {
-    if (id !== null) found[place - 1] = { id, agentId, name, startedAt, rootSpanId };
-    else if (isDeleted) found[place - 1] = "deleted";
+  for (const [number, id, agentId, name, startedAt, rootSpanId, isDeleted] of rows) {
+    if (id !== null) found[number - 1] = { id, agentId, name, startedAt, rootSpanId };
+    else if (isDeleted) found[number - 1] = "deleted";
   }
   let start = 0;
   return requests.map(({ otelTraceIds: { length } }) => {

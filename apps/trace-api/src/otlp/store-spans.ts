@@ -6,13 +6,18 @@ import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import { readUsedTraces } from "../usage/read-used-traces.query.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
-import { createTraceEnsurer, type EnsureTraceDeps, type RequestState, type Sender } from "./find-or-create-trace.js";
+import {
+  createFindOrCreateTrace,
+  type FindOrCreateTraceDeps,
+  type RequestState,
+  type Sender,
+} from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
-import { decisionOf, isNewsTo } from "./root-span.js";
-import { groupByTrace, inPortions, isRoot, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
-import { createTraceSettler } from "./update-trace.query.js";
+import { changesTrace, isRoot, traceUpdateOf } from "./root-span.js";
+import { groupByTrace, inPortions, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
+import { createTraceUpdater } from "./update-trace.query.js";
 
-export interface StoreSpansDeps extends Omit<EnsureTraceDeps, "findTraces"> {
+export interface StoreSpansDeps extends Omit<FindOrCreateTraceDeps, "findTraces"> {
   alerts: AlertQueue;
   capacity: TraceCapacity;
 }
@@ -25,47 +30,52 @@ interface Refused {
   context_limit: number;
 }
 
-/** How many spans of a request limits refused, and what is known of the month. */
 export interface StoreSpansResult {
   refused: Refused;
-  /** The month's count after the request, where it was read. */
+  /** The month's traces after the request, if it read their number. */
   used: number | undefined;
 }
 
-/** What of one request is stored at a time: the largest crowds out no others, and stays within its account's share. */
+/** Stored at a time of one request, so that the largest leaves room for others and stays within its account's share. */
 const portion = { spans: 2_000, bytes: 4 * 1_048_576 };
 const maxTracesAtOnce = 200;
-/** Spans of one trace that go into one statement, with those of others. */
-const maxSpansTogether = 500;
-/** How often spans are stored anew whose trace was deleted while they came. */
+/** Of one trace in one batch; a statement takes several batches. */
+const maxSpansPerBatch = 500;
+/** Attempts to store spans whose trace is deleted meanwhile. */
 const maxAttempts = 2;
 
 /**
- * Stores the spans of requests: finds or creates their traces, adds the spans, and lets roots decide. Each step can be
- * repeated, so that a client that sends again what was cut off mends it.
+ * Stores the spans of requests: finds or creates their traces, adds the spans, and updates the traces from their root
+ * spans. Each step is idempotent, so a client that repeats an interrupted request completes it.
  */
 export function createSpansStore(deps: StoreSpansDeps) {
   const findTraces = createTraceFinder(deps);
-  const ensureTrace = createTraceEnsurer({ ...deps, findTraces });
+  const findOrCreateTrace = createFindOrCreateTrace({ ...deps, findTraces });
   const addGroup = createGroupAdder(deps);
-  const settle = createTraceSettler(deps);
+  const updateTrace = createTraceUpdater(deps);
 
-  async function storeGroup(request: RequestState, { group, trace: found }: Work, refused: Refused): Promise<void> {
+  async function storeGroup(
+    request: RequestState,
+    { group, trace: found }: FoundGroup,
+    refused: Refused,
+  ): Promise<void> {
     const { sender } = request;
     const { accountId } = sender;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const trace = await ensureTrace(request, group, attempt === 1 ? { trace: found } : undefined);
+      const trace = await findOrCreateTrace(request, group, attempt === 1 ? { trace: found } : undefined);
       if ("isDeleted" in trace) return;
       if ("refusedBy" in trace) {
         refused[trace.refusedBy] += group.spans.length;
         return;
       }
       if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
-      if (!isNewsTo(trace.stored, group.decisive)) return;
-      const mayAlert = isRoot(group.decisive) && canAlert(sender.plan, group.decisive.status);
+      if (!changesTrace(trace.stored, group.rootOrFirst)) return;
+      const mayAlert = isRoot(group.rootOrFirst) && canAlert(sender.plan, group.rootOrFirst.status);
       const alertId = mayAlert ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;
-      const isAlertNew = await settle(decisionOf(accountId, trace.stored, group.decisive, { alertId, keepsAgent }));
+      const isAlertNew = await updateTrace(
+        traceUpdateOf(accountId, trace.stored, group.rootOrFirst, { alertId, keepsAgent }),
+      );
       if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
       return;
     }
@@ -73,29 +83,34 @@ export function createSpansStore(deps: StoreSpansDeps) {
     throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
   }
 
-  /** Stores, one by one and roots first, those groups that decide about the account's agents, until there is no room for more. */
-  async function storeDeciding(request: RequestState, agents: AccountAgents, work: readonly Work[], refused: Refused) {
-    const isOfRoot = ({ group }: Work) => isRoot(group.decisive);
-    const naming = work.filter(namesAgent);
-    await agents.read(new Set(naming.map(({ group }) => group.decisive.agentId)));
-    const alone = new Set<Work>();
-    for (const each of [...naming.filter(isOfRoot), ...naming.filter((other) => !isOfRoot(other))]) {
-      const { agentId } = each.group.decisive;
+  /** Stores one by one, root spans first, the groups that may claim an agent, until the account may have no further agent. */
+  async function storeClaims(
+    request: RequestState,
+    agents: AccountAgents,
+    work: readonly FoundGroup[],
+    refused: Refused,
+  ) {
+    const isOfRoot = ({ group }: FoundGroup) => isRoot(group.rootOrFirst);
+    const claiming = work.filter(mayClaimAgent);
+    await agents.read(new Set(claiming.map(({ group }) => group.rootOrFirst.agentId)));
+    const stored = new Set<FoundGroup>();
+    for (const each of [...claiming.filter(isOfRoot), ...claiming.filter((other) => !isOfRoot(other))]) {
+      const { agentId } = each.group.rootOrFirst;
       const isOpen = isOfRoot(each) ? agents.standingOf(agentId) === "open" : agents.standInFor(agentId) === undefined;
       if (!isOpen) continue;
-      alone.add(each);
+      stored.add(each);
       await storeGroup(request, each, refused);
     }
-    return alone;
+    return stored;
   }
 
-  /** Stores groups whose traces are looked for together. */
+  /** Stores groups whose traces one look-up finds. */
   async function storeGroups(request: RequestState, groups: readonly TraceGroup[], refused: Refused): Promise<void> {
     const { accountId } = request.sender;
     const found = await findTraces({ accountId, otelTraceIds: groups.map(({ otelTraceId }) => otelTraceId) });
     const work = groups.map((group, n) => ({ group, trace: found[n] })).filter(({ trace }) => trace !== "deleted");
-    const alone = request.agents ? await storeDeciding(request, request.agents, work, refused) : new Set<Work>();
-    const others = work.filter((each) => !alone.has(each));
+    const stored = request.agents ? await storeClaims(request, request.agents, work, refused) : new Set<FoundGroup>();
+    const others = work.filter((each) => !stored.has(each));
     for (const part of inPortions(others, { ...portion, items: maxTracesAtOnce }, ({ group }) => sizeOfGroup(group))) {
       await Promise.all(part.map((each) => storeGroup(request, each, refused)));
     }
@@ -118,7 +133,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
   };
 }
 
-/** Adds the spans of a trace, as far as it has room for them; false where there is no such trace. */
+/** Adds spans to a trace within its capacity; false where the trace does not exist. */
 function createGroupAdder(deps: StoreSpansDeps) {
   const addSpans = createOtlpSpanStore(deps);
 
@@ -138,10 +153,10 @@ function createGroupAdder(deps: StoreSpansDeps) {
     const sizeOf = (span: MappedSpan) => ({ spans: 1, bytes: ownBytes(span) });
     for (const together of inPortions(spans, { ...portion, items: portion.spans }, sizeOf)) {
       const starts = Array.from(
-        { length: Math.ceil(together.length / maxSpansTogether) },
-        (_, n) => n * maxSpansTogether,
+        { length: Math.ceil(together.length / maxSpansPerBatch) },
+        (_, n) => n * maxSpansPerBatch,
       );
-      const parts = starts.map((start) => together.slice(start, start + maxSpansTogether));
+      const parts = starts.map((start) => together.slice(start, start + maxSpansPerBatch));
       const results = await Promise.all(parts.map((part) => addPart(accountId, traceId, part, refused)));
       if (results.includes("trace_not_found")) return false;
     }
@@ -149,14 +164,13 @@ function createGroupAdder(deps: StoreSpansDeps) {
   };
 }
 
-/** A group, and what was found of its trace. */
-interface Work {
+interface FoundGroup {
   group: TraceGroup;
   trace: FoundTrace;
 }
 
-/** Whether the group's decisive span may say which agent the trace counts for. */
-function namesAgent({ group: { decisive }, trace }: Work): boolean {
+/** Whether the group's root or first span may set the agent of its trace. */
+function mayClaimAgent({ group: { rootOrFirst }, trace }: FoundGroup): boolean {
   if (trace === undefined) return true;
-  return trace !== "deleted" && isRoot(decisive) && isNewsTo(trace, decisive);
+  return trace !== "deleted" && isRoot(rootOrFirst) && changesTrace(trace, rootOrFirst);
 }

@@ -1,62 +1,38 @@
 import type { MappedSpan } from "@waymark/otlp";
+import { precedes } from "./root-span.js";
 
-/** The spans of one request that belong to one trace. */
+/** The spans of one trace in one request. */
 export interface TraceGroup {
-  /** OpenTelemetry's id of the trace, in hexadecimal. */
+  /** OpenTelemetry's id, in hexadecimal. */
   otelTraceId: string;
   spans: MappedSpan[];
-  /** The span that decides: a root before all others; of several the one that {@link decidesBefore} the others. */
-  decisive: MappedSpan;
+  /** The root span, or without one the first span; see {@link precedes}. */
+  rootOrFirst: MappedSpan;
 }
 
-/** A request's spans by their traces, in the order in which the traces come. */
+/** Groups spans by trace, in the order of the first span of each trace. */
 export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
   const groups = new Map<string, TraceGroup>();
   for (const span of spans) {
     const group = groups.get(span.traceId);
-    if (!group) groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], decisive: span });
+    if (!group) groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span });
     else {
       group.spans.push(span);
-      if (decidesBefore(span, group.decisive)) group.decisive = span;
+      if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
     }
   }
   return [...groups.values()];
 }
 
-/** Whether a span is a root: it has no parent. */
-export function isRoot(span: MappedSpan): boolean {
-  return span.parentSpanId === null;
-}
-
-/**
- * Whether a span decides rather than another, by the order that the database goes by too: roots by start and id, others by
- * start, name and agent.
- */
-function decidesBefore(a: MappedSpan, b: MappedSpan): boolean {
-  if (isRoot(a) !== isRoot(b)) return isRoot(a);
-  if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt;
-  if (isRoot(a)) return a.spanId < b.spanId;
-  return isBefore([a.name, a.agentId], [b.name, b.agentId]);
-}
-
-/** Compares texts in turn, by the bytes of their UTF-8, as the collation `C` does. */
-export function isBefore(a: readonly string[], b: readonly string[]): boolean {
-  for (const [index, text] of a.entries()) {
-    const order = Buffer.compare(Buffer.from(text), Buffer.from(b[index] ?? ""));
-    if (order !== 0) return order < 0;
-  }
-  return false;
-}
-
-/** How many spans an item has, and what it takes in statements. */
-export interface PortionSize {
+/** The number of spans, and their bytes in statements. */
+interface PortionSize {
   spans: number;
   bytes: number;
 }
 
 /**
- * Cuts items into portions of so many items, spans and bytes, so that a large request does not fill the queues of
- * statements that all requests share. An item that is larger alone is a portion of its own.
+ * Cuts items into portions, so that a large request does not fill the queues of statements that all requests share. An
+ * item above the limits is a portion of its own.
  */
 export function* inPortions<Item>(
   items: readonly Item[],
@@ -80,13 +56,13 @@ export function* inPortions<Item>(
   if (portion.length > 0) yield portion;
 }
 
-/** The size of a group, with what its spans share counted once. */
-export function sizeOfGroup({ spans, decisive: { resource, scope } }: TraceGroup): PortionSize {
+/** The size of a group; the resource and scope of its spans count once. */
+export function sizeOfGroup({ spans, rootOrFirst: { resource, scope } }: TraceGroup): PortionSize {
   const shared = resource.bytes + (scope?.bytes ?? 0);
   return { spans: spans.length, bytes: spans.reduce((sum, span) => sum + ownBytes(span), shared) };
 }
 
-/** What a span takes in a statement beside what it shares with others. */
+/** The bytes of a span in a statement, without its resource and scope. */
 export function ownBytes({ input, output, error, extra }: MappedSpan): number {
   return (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0) + extra.length;
 }
