@@ -4,7 +4,7 @@ import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { quotaHeaderNames } from "./usage/trace-quota.js";
 
-/** The answers that follow from a route's input. A route lists its own beside these, or in place of one. */
+/** The answers to a route's input. A route lists its own answers beside these, or in place of one. */
 export function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
   return {
     400: body ? validationFailed : query ? invalidQuery : unknownParameter,
@@ -15,21 +15,20 @@ export function commonAnswers({ body, query, params, takesIdempotencyKey }: Rout
 }
 
 export const validationFailed: DocumentedAnswer = {
-  description: "Fields are missing or malformed; `fields` has a message for each, `body` stands for the whole body",
+  description: "A field is missing or malformed. `fields` has a message for each; `body` means the whole body",
   schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { started_at: "Required" } },
 };
 
 export const invalidQuery: DocumentedAnswer = {
-  description: "A query parameter is not one of those allowed; `fields` has a message for each",
+  description: "A query parameter is unknown or malformed. `fields` has a message for each",
   schema: validationErrorSchema(),
   example: { error: "Validation failed", fields: { limit: "Must be a whole number from 1 to 200" } },
 };
 
-/** Of operations that have no query parameters. */
 const unknownParameter: DocumentedAnswer = {
   ...invalidQuery,
-  description: "There are no query parameters",
+  description: "The request has a query parameter; this operation has none",
   example: { error: "Validation failed", fields: { month: "Unknown parameter; there are none here" } },
 };
 
@@ -41,27 +40,27 @@ const invalidKey: DocumentedAnswer = {
 };
 
 const traceNotFound: DocumentedAnswer = {
-  description: "There is no such trace, or it belongs to another account",
+  description: "The trace does not exist, or belongs to another account",
   schema: errorSchema(),
   example: { error: "Trace not found" },
 };
 
 export const spanNotFound: DocumentedAnswer = {
-  description: "There is no such trace (`Trace not found`), or it has no such span",
+  description: "The trace does not exist (`Trace not found`), or has no such span",
   schema: errorSchema(),
   example: { error: "Span not found" },
 };
 
 export const traceIsFull: DocumentedAnswer = {
-  description: `The trace has ${maxSpansPerTrace.toLocaleString("en")} spans, or would have more with these; or the body is too large`,
+  description: `The trace would have more than ${maxSpansPerTrace.toLocaleString("en")} spans, or the body is too large`,
   schema: errorSchema({ limit: z.number() }),
   example: { error: "Trace has too many spans", limit: maxSpansPerTrace },
 };
 
-/** The header of an answer that was given before; see {@link replayed}. */
+/** The header of a repeated answer; see {@link replayed}. */
 export const replayHeaders = ["Idempotent-Replayed"] as const;
 
-/** Marks the answer of a request that its `Idempotency-Key` told to be a repeated one. */
+/** Marks the answer to a request with a known `Idempotency-Key`. */
 export function replayed({ outcome }: { outcome: string }): Readonly<Record<string, string>> {
   return outcome === "replayed" ? { "Idempotent-Replayed": "true" } : {};
 }
@@ -74,7 +73,7 @@ const requestInProgress: DocumentedAnswer = {
 };
 
 const idempotencyKeyReused: DocumentedAnswer = {
-  description: "The `Idempotency-Key` was used for a request with another path or body",
+  description: "Another request, with another path or body, used this `Idempotency-Key`",
   schema: errorSchema(),
   example: { error: "Idempotency key was used for another request" },
 };

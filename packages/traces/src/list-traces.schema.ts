@@ -17,7 +17,7 @@ const durationMessage = "Must be a whole number of milliseconds, of at most 12 d
 /** The query parameters of a list of traces. */
 export const traceQuerySchema = z
   .object({
-    agent_id: textField({ min: 1, max: 255 }).optional().describe("The agent, exactly"),
+    agent_id: textField({ min: 1, max: 255 }).optional().describe("The exact id of the agent"),
     status: asParameter(
       { type: "array", items: { enum: [...traceStatuses] }, minItems: 1 },
       z
@@ -27,7 +27,7 @@ export const traceQuerySchema = z
         .optional()
         .describe("One status, or several separated by commas"),
     ),
-    name: textField({ min: 1, max: 200 }).optional().describe("What the name contains; the case of letters is ignored"),
+    name: textField({ min: 1, max: 200 }).optional().describe("A part of the name; case is ignored"),
     ...rangeParameters,
     min_duration_ms: asParameter(
       { type: "integer", minimum: 0, maximum: 999_999_999_999 },
@@ -36,7 +36,7 @@ export const traceQuerySchema = z
         .regex(/^\d{1,12}$/, durationMessage)
         .transform(Number)
         .optional()
-        .describe("Only traces that ended, and took at least so many milliseconds"),
+        .describe("Only ended traces that took at least this many milliseconds"),
     ),
     limit: limitParameter,
     cursor: cursorParameter(readCursor),

@@ -14,7 +14,7 @@ export const limitParameter = asParameter(
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= maxLimit, limitMessage)
     .default(defaultLimit)
-    .describe(`Entries of a page at most, 1 to ${maxLimit}`),
+    .describe(`The maximum number of entries on a page, 1 to ${maxLimit}`),
 );
 
 const cursorMessage = "Must be the next_cursor of an earlier answer";
@@ -35,7 +35,7 @@ export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefin
       return z.NEVER;
     })
     .optional()
-    .meta({ description: "`next_cursor` of the page before" });
+    .meta({ description: "`next_cursor` of the previous page" });
 }
 
 /** The text of a `next_cursor`; {@link cursorParameter} reads it. */

@@ -21,7 +21,7 @@ const agentSchema = named(
     id: z.string(),
     created_at: timestamp,
     traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
-    last_started_at: timestamp.nullable().describe("Of the traces in the range"),
+    last_started_at: timestamp.nullable().describe("The latest start of a trace in the range"),
   }),
 );
 
@@ -60,7 +60,7 @@ export function listAgentsRoute({
     path: "/agents",
     operationId: "listAgents",
     summary: "List agents, with counts of their traces by status",
-    description: `Counts are of the traces that started from \`from\` up to \`to\`, which the answer names; give both to read several pages with the same. A range of more than ${maxCountedTraces.toLocaleString("en")} traces is refused with 400.`,
+    description: `Counts the traces that started from \`from\` up to \`to\`. The answer has both times; repeat them to read several pages of the same range. A range of more than ${maxCountedTraces.toLocaleString("en")} traces is refused with 400.`,
     query: agentQuerySchema,
     answers: {
       200: {

@@ -16,7 +16,7 @@ export function addSpansRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps
     operationId: "addSpans",
     summary: "Add up to 1,000 spans to a trace, all or none",
     description:
-      "A span may name its parent by a `ref` that another span of the batch has. Messages in `fields` are named by place, such as `spans.3.started_at`, counted from 0.",
+      "A span may name its parent by the `ref` of another span in the batch. Keys in `fields` have the index of a span, from 0: `spans.3.started_at`.",
     params: traceIdParameter,
     body: spanBatchSchema,
     opaqueElementKeys: { spans: ["input", "output"] },

@@ -17,7 +17,8 @@ export function changeSpanRoute(deps: { pool: pg.Pool; createGroupCommit: Create
     path: "/traces/:trace_id/spans/:span_id",
     operationId: "changeSpan",
     summary: "Close or correct a span",
-    description: "All fields are optional, and only those given change; null clears `ended_at`, `output` and `error`.",
+    description:
+      "All fields are optional; omitted fields stay unchanged. Null clears `ended_at`, `output` and `error`.",
     params: { ...traceIdParameter, span_id: "The id of the span" },
     body: named("SpanChange", spanChangeSchema),
     opaqueKeys: ["output"],

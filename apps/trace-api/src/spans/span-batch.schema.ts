@@ -9,7 +9,7 @@ const refLength = { min: 1, max: 255 };
 const batchSpanSchema = named(
   "BatchSpan",
   newSpanSchema.extend({
-    ref: textField(refLength).nullish().describe("A name for this span that is the batch's own; it is not stored"),
+    ref: textField(refLength).nullish().describe("A name for this span within the batch; it is not stored"),
     parent_ref: textField(refLength)
       .nullish()
       .describe(

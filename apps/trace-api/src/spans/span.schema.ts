@@ -11,7 +11,7 @@ export const newSpanSchema = z.object({
   input: jsonField().optional(),
   output: jsonField().optional(),
   error: textField().nullish().describe("The error message, for status `error`"),
-  parent_span_id: textField().nullish().describe("The id of the span that this one is part of; kept as given"),
+  parent_span_id: textField().nullish().describe("The id of the parent span, kept as given"),
 });
 
 /** The body of `PATCH /traces/:trace_id/spans/:span_id`: only what is given changes. */

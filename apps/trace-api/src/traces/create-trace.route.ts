@@ -22,7 +22,7 @@ export function createTraceRoute({ createTrace, guardIdempotency, uuid, now }: C
     path: "/traces",
     operationId: "createTrace",
     summary: "Create a trace",
-    description: "Counts one trace of the UTC month of receipt. The agent is created when it is new.",
+    description: "Counts one trace in the UTC month of receipt. A new `agent_id` creates the agent.",
     lenientQuery: [],
     body: named("NewTrace", newTraceSchema),
     opaqueKeys: ["metadata"],

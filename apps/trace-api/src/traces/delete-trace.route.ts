@@ -13,7 +13,7 @@ export function deleteTraceRoute(deps: DeleteTraceDeps) {
     path: "/traces/:trace_id",
     operationId: "deleteTrace",
     summary: "Delete a trace with its spans",
-    description: "A mail that is still owed for it is not sent any more. The month's count stays as it is.",
+    description: "Pending alerts of the trace are not sent. The month's count stays unchanged.",
     params: traceIdParameter,
     answers: {
       200: { description: "The trace is deleted", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },

@@ -27,7 +27,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
     operationId: "finalizeTrace",
     summary: "Finalize a trace",
     description:
-      "All fields are optional, and only those given change. A Pro account gets one mail when the status becomes `error` or `timeout`; the same status again sends nothing. Above the hourly limits of mails one summary tells of the rest.",
+      "All fields are optional; omitted fields stay unchanged. When a trace of a Pro account becomes `error` or `timeout`, the worker sends one mail. Repeating the status sends nothing. Above the hourly limits of mails, one summary covers the rest.",
     params: traceIdParameter,
     lenientQuery: [],
     body: named("TraceChange", finalTraceSchema),

@@ -10,7 +10,7 @@ import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
 
 const querySchema = z.object({
-  include: z.enum(["attributes"]).optional().describe("`attributes` gives what spans say beyond the fields"),
+  include: z.enum(["attributes"]).optional().describe("`attributes` adds the further attributes of spans"),
 });
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
@@ -33,8 +33,7 @@ export function getTraceRoute({
     path: "/traces/:trace_id",
     operationId: "getTrace",
     summary: "Read a trace with all its spans",
-    description:
-      "Spans come in the order in which they were received, those from OpenTelemetry in the order of their ids. Times are in UTC.",
+    description: "Spans have the order of receipt, spans from OpenTelemetry the order of their ids. Times are in UTC.",
     params: traceIdParameter,
     query: querySchema,
     lenientQuery: [],

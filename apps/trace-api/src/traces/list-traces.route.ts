@@ -36,7 +36,7 @@ export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; cr
     path: "/traces",
     operationId: "listTraces",
     summary: "List and search traces",
-    description: `Newest first by \`started_at\`. Pages stay right while traces arrive: what was there comes once. A search for something rare pauses after ${maxExamineMs} milliseconds; then the page is short or empty, and \`next_cursor\` goes on from there. The list is at its end where \`next_cursor\` is null.`,
+    description: `Newest first by \`started_at\`. New traces do not shift the pages: each earlier trace appears once. A search for rare traces pauses after ${maxExamineMs} milliseconds; the page is then short or empty, and \`next_cursor\` continues the search. The last page has a null \`next_cursor\`.`,
     query: traceQuerySchema,
     answers: {
       200: {

@@ -28,7 +28,7 @@ const spanSchema = named(
     attributes: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe("With `include=attributes`: what the span says beyond the fields, as OpenTelemetry's spans do"),
+      .describe("With `include=attributes`: the further attributes of a span from OpenTelemetry"),
     otel: z
       .record(z.string(), z.unknown())
       .optional()

@@ -10,7 +10,7 @@ const usageSchema = named(
   "Usage",
   z.object({
     plan: z.enum(planIds),
-    month: z.string().describe("The UTC month that traces are counted in now"),
+    month: z.string().describe("The current UTC month"),
     traces: z.object({
       limit: z.number(),
       current: z.number(),
@@ -43,10 +43,10 @@ export function getUsageRoute({
     method: "get",
     path: "/usage",
     operationId: "getUsage",
-    summary: "Read what is used of the plan",
+    summary: "Read the plan's limits and their usage",
     answers: {
       200: {
-        description: "The plan's limits, and what is used of them",
+        description: "The plan's limits and their usage",
         schema: usageSchema,
         example: {
           plan: "free",
