@@ -50,38 +50,7 @@ const maxAttempts = 2;
  */
 export function createSpansStore(deps: StoreSpansDeps) {
   const findTraces = createTraceFinder(deps);
-  const findOrCreateTrace = createFindOrCreateTrace({ ...deps, findTraces });
-  const addGroup = createGroupAdder(deps);
-  const updateTrace = createTraceUpdater(deps);
-
-  async function storeGroup(
-    request: RequestState,
-    { group, trace: found }: FoundGroup,
-    refused: Refused,
-  ): Promise<void> {
-    const { sender } = request;
-    const { accountId } = sender;
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const trace = await findOrCreateTrace(request, group, attempt === 1 ? { trace: found } : undefined);
-      if ("isDeleted" in trace) return;
-      if ("refusedBy" in trace) {
-        refused[trace.refusedBy] += group.spans.length;
-        return;
-      }
-      if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
-      if (!changesTrace(trace.stored, group.rootOrFirst)) return;
-      const mayAlert = isRoot(group.rootOrFirst) && canAlert(sender.plan, group.rootOrFirst.status);
-      const alertId = mayAlert ? deps.uuid() : null;
-      const keepsAgent = request.agents !== undefined;
-      const isAlertNew = await updateTrace(
-        traceUpdateOf(accountId, trace.stored, group.rootOrFirst, { alertId, keepsAgent }),
-      );
-      if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
-      return;
-    }
-    const cause = new Error("a trace was deleted again and again while its spans came");
-    throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
-  }
+  const storeGroup = createGroupStore({ ...deps, findTraces });
 
   /** Stores one by one, root spans first, the groups that may claim an agent, until the account may have no further agent. */
   async function storeClaims(
@@ -130,6 +99,38 @@ export function createSpansStore(deps: StoreSpansDeps) {
     }
     if (refused.agent_limit > 0) request.used ??= await readUsedTraces(deps.pool, { accountId, month });
     return { refused, used: request.used };
+  };
+}
+
+/** Stores the spans of one trace. */
+function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "findTraces">) {
+  const findOrCreateTrace = createFindOrCreateTrace(deps);
+  const addGroup = createGroupAdder(deps);
+  const updateTrace = createTraceUpdater(deps);
+
+  return async (request: RequestState, { group, trace: found }: FoundGroup, refused: Refused): Promise<void> => {
+    const { sender } = request;
+    const { accountId } = sender;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const trace = await findOrCreateTrace(request, group, attempt === 1 ? { trace: found } : undefined);
+      if ("isDeleted" in trace) return;
+      if ("refusedBy" in trace) {
+        refused[trace.refusedBy] += group.spans.length;
+        return;
+      }
+      if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
+      if (!changesTrace(trace.stored, group.rootOrFirst)) return;
+      const mayAlert = isRoot(group.rootOrFirst) && canAlert(sender.plan, group.rootOrFirst.status);
+      const alertId = mayAlert ? deps.uuid() : null;
+      const keepsAgent = request.agents !== undefined;
+      const isAlertNew = await updateTrace(
+        traceUpdateOf(accountId, trace.stored, group.rootOrFirst, { alertId, keepsAgent }),
+      );
+      if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
+      return;
+    }
+    const cause = new Error("a trace was deleted again and again while its spans came");
+    throw new AppError("unavailable", { headers: { "Retry-After": "1" }, cause });
   };
 }
 
