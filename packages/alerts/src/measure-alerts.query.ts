@@ -1,17 +1,17 @@
 import type pg from "pg";
 
-/** Figures of pending alerts. Ages are 0 where there is no such alert. */
+/** Ages are 0 if there is no such alert. */
 export interface AlertFigures {
-  /** Alerts that wait for a mail of their own. */
+  /** Alerts with a mail of their own to come. */
   pending: number;
   oldestSeconds: number;
-  /** The oldest alert that waits for a summary, or the oldest summary that waits to be sent. */
+  /** Of alerts waiting for a summary and of unsent summaries. */
   oldestHeldSeconds: number;
 }
 
-/** Reads all of `alert_owed_idx`, `alert_held_idx` and `alert_summary_owed_idx`, which hold pending rows only. */
+// Reads all of `alert_owed_idx`, `alert_held_idx` and `alert_summary_owed_idx`; they hold pending rows only.
 const measureSql = `
-  SELECT own.pending, COALESCE(extract(epoch FROM now() - own.oldest), 0)::float8 AS "oldestSeconds",
+  SELECT own.pending::int, COALESCE(extract(epoch FROM now() - own.oldest), 0)::float8 AS "oldestSeconds",
     COALESCE(extract(epoch FROM now() - LEAST(
       (SELECT min(created_at) FROM alert
         WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NOT NULL AND summary_id IS NULL),
