@@ -12,7 +12,7 @@ import { z } from "zod";
 /** The worker's configuration; the table in the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
-/** `name@host` or `Name <name@host>`, on one line: Resend knows better what else it takes. */
+/** `name@host` or `Name <name@host>`, on one line: Resend checks the rest. */
 const sender = z
   .string()
   .max(320)
@@ -20,7 +20,7 @@ const sender = z
 
 /**
  * Reads the configuration.
- * @throws ConfigError naming every variable that is missing or wrong
+ * @throws ConfigError naming every missing or wrong variable
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
@@ -28,7 +28,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     WORKER_METRICS_PORT: portVariable(4401),
     RESEND_API_KEY: z.string().optional(),
     RESEND_BASE_URL: urlVariable(["https:", "http:"]).default("https://api.resend.com"),
-    // Resend sends from verified domains only, so that with its key there is no default that could work.
+    // Resend sends from verified domains only, so no default works with its key.
     ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
     DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
     ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(5),

@@ -33,7 +33,7 @@ export interface JobDeps {
 
 const hourMs = 3_600_000;
 
-/** The table of the worker's jobs: those that come through a queue, one for each kind, and those that come with time. */
+/** The table of the worker's jobs: one for each queue, and the periodic ones. */
 export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: PeriodicJob[] } {
   const { pool, queue, metrics, log, staleAfterMs, now, isStopping } = deps;
   const queued = {

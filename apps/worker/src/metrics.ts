@@ -7,14 +7,13 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export interface WorkerMetrics {
   countMail(outcome: "sent" | "deferred" | "failed"): void;
   countSummary(outcome: "sent" | "deferred" | "failed"): void;
-  /** Counts alerts that the limits held back. */
   countHeld(alerts: number): void;
 }
 
 /** Metrics do not wait longer for the database: an operator needs them most when it hangs. */
 const collectTimeoutMs = 1_000;
 
-/** Registers the worker's own metrics. A growing age of pending alerts means that mails do not go out. */
+/** Registers the worker's own metrics. A growing age of pending alerts means: mails do not go out. */
 export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMetrics {
   const mails = new Counter({
     name: "waymark_failure_mails_total",

@@ -1,6 +1,5 @@
 import { createWorker, type JobOutcome, type JobWorker, type QueueKind, type QueueServer } from "@waymark/queue";
 
-/** Work that comes through a queue. */
 export interface QueuedJob {
   readonly name: string;
   readonly what: string;

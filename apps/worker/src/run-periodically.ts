@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 
-/** Work that is done again and again. */
 export interface PeriodicJob {
   readonly name: string;
   readonly what: string;
@@ -8,15 +7,14 @@ export interface PeriodicJob {
   run(): Promise<unknown>;
 }
 
-/** Jobs that are being run periodically. */
 export interface PeriodicRun {
-  /** Starts no further round, and waits for those that are going on. */
+  /** Starts no further round, and waits for the rounds under way. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs each job at once, and again so long after it ended: rounds of one job never overlap. A round that fails is logged, and
- * the next one comes in its time.
+ * Runs each job at once, and again `everyMs` after it ended, so rounds of one job never overlap. Logs a failed round; the next
+ * one comes in its time.
  */
 export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger): PeriodicRun {
   const timers = new Map<string, NodeJS.Timeout>();

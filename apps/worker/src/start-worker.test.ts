@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A worker as production traces it, that sends to the stub and sweeps every second. */
+/** A worker as production runs it, with the stub for Resend and a sweep every second. */
 async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const { log, lines } = createTestLog();
   const config = loadConfig({

@@ -15,7 +15,7 @@ export interface FailedTrace extends AlertKey {
   traceId: string;
 }
 
-/** What a test may choose of a failed trace. */
+/** A test's choices for a failed trace. */
 export interface TraceSettings {
   plan?: "free" | "pro";
   name?: string;
@@ -89,7 +89,7 @@ export async function makeMoreAlerts(
   return alertIds.map((alertId) => ({ accountId, alertId }));
 }
 
-/** What a test may choose of a trace that nobody finished. */
+/** A test's choices for a trace that nobody finished. */
 export interface RunningTrace {
   plan?: "free" | "pro";
   /** Seconds since the trace's row was written. */
@@ -101,7 +101,7 @@ export interface RunningTrace {
   endedAt?: string | null;
 }
 
-/** An account with a trace whose rows were last written as long ago as the test says. */
+/** An account with a running trace, its rows as old as the test says. */
 export async function makeRunningTrace(pool: pg.Pool, trace: RunningTrace) {
   const [accountId, traceId] = [uuid(), uuid()];
   const email = `${accountId}@example.com`;
@@ -161,14 +161,14 @@ export async function readAlert(pool: pg.Pool, { alertId }: { alertId: string })
   return rows[0];
 }
 
-/** A log whose lines a test can look at. */
+/** A log with lines for a test to look at. */
 export function createTestLog(): { log: Logger; lines: { level: number; msg: string; [field: string]: unknown }[] } {
   const lines: { level: number; msg: string }[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
   return { log: pino({ level: "trace" }, { write }), lines };
 }
 
-/** What the stub of Resend was sent. */
+/** A mail at the stub of Resend. */
 export interface SentMail {
   headers: IncomingHttpHeaders;
   body: { from: string; to: string; subject: string; text: string; html: string };

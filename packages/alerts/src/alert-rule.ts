@@ -9,10 +9,7 @@ const failedStatuses: readonly (string | undefined)[] = ["error", "timeout"];
 /** The ids of the plans whose accounts get alerts. */
 export const plansWithAlerts = planIds.filter((id) => planOf(id).failureMails);
 
-/**
- * Whether a change of a trace's status can bring an alert, by the account's plan.
- * @param status undefined where the change leaves the status as it is
- */
+/** Whether a change to this status can bring an alert; undefined leaves the status as it is. */
 export function canAlert(plan: Pick<Plan, "failureMails">, status: string | undefined): boolean {
   return plan.failureMails && failedStatuses.includes(status);
 }
@@ -20,22 +17,22 @@ export function canAlert(plan: Pick<Plan, "failureMails">, status: string | unde
 /**
  * The column `alert_id` in an UPDATE of `trace t` by changes `c`: the alert of the trace's present status. The same status
  * keeps it, so a repeated change adds no alert. Another status replaces or clears it, so a later failure adds a new one.
- * `c.status` is null where the status stays; `c.alert_id` is a new id where {@link canAlert} holds, otherwise null.
+ * `c.status` may be null to stay; `c.alert_id` is a new id if {@link canAlert}, otherwise null.
  */
 export const setAlertIdSql = `alert_id = CASE
         WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
         ELSE c.alert_id
       END`;
 
-/** The RETURNING list of that UPDATE, as {@link insertAlertsSql} reads it. `gets_alert`: this change set the alert's id. */
+/** The RETURNING list of that UPDATE for {@link insertAlertsSql}. `gets_alert`: this change set the alert's id. */
 export const returnAlertIdSql =
   "t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS gets_alert";
 
 /**
- * Common table expressions that insert the alerts of changed traces; the last, `new_alerts`, has a row for each inserted
- * one. A trace has ten pending alerts at most: beyond, the newest counts one failure more, so a client that toggles a status
- * cannot fill the table. The statement waits for no locked alert: the failure then gets a row of its own. Reads the last
- * day's range of `alert_trace_idx` for a trace that alerts, since the worker settles alerts within hours.
+ * Common table expressions to insert the alerts of changed traces; `new_alerts` returns the inserted ones. A trace has ten
+ * pending alerts at most; then the newest counts one failure more, so toggling a status cannot fill the table. Waits for no
+ * locked alert: the failure then gets its own row. Reads the last day's range of `alert_trace_idx` for each failed trace,
+ * since the worker settles alerts within hours.
  * @param changed the name of a common table expression with the columns of {@link returnAlertIdSql}
  */
 export function insertAlertsSql(changed: string): string {

@@ -8,7 +8,7 @@ export interface MailLimits {
   perAccount: number;
 }
 
-/** The alert whose turn it is. A held one waits for the account's summary. */
+/** The next account's alert. A held one waits for the account's summary. */
 export interface Claim extends AlertKey {
   verdict: "send" | "held";
   /** Alerts of the account that this claim held back. */
@@ -18,26 +18,20 @@ export interface Claim extends AlertKey {
 /** Alerts that one claim holds back at most; the account's next claim continues. */
 const maxHeldTogether = 1_000;
 
-/**
- * The oldest due alert of the first account after $1, and whether an earlier attempt of the last hour counts in the limits
- * already. Skips alerts that another worker is claiming. A probe of `alert_turn_idx`, past alerts that are not due.
- */
+// The oldest due alert of the first account after $1, and whether the limits count it already for an attempt of the last
+// hour. Skips alerts in other workers' hands. A probe of `alert_turn_idx`, past alerts of later times.
 const findTurnSql = `
   SELECT account_id, id, trace_id, COALESCE(allowed_at > now() - interval '1 hour', false) FROM alert
   WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND due_at <= now() AND account_id > $1
   ORDER BY account_id, due_at LIMIT 1
   FOR NO KEY UPDATE SKIP LOCKED`;
 
-/**
- * One worker at a time counts the account's mails, so the limits hold exactly. An advisory lock: a transaction that holds the
- * account's row would delay the mails of all accounts.
- */
+// One worker at a time counts the account's mails, so the limits hold exactly. Not the account's row lock: a transaction
+// holding it would delay the mails of all accounts.
 const lockMailsSql = "SELECT pg_advisory_xact_lock(hashtextextended('waymark mails ' || $1, 0))";
 
-/**
- * When the limits of the account ($3) and the trace ($4) open again, null where they are open: an hour after the mail at
- * that offset. A range of `alert_allowed_idx` for the account, one of `alert_trace_idx` for the trace.
- */
+// When the limits of the account ($3) and the trace ($4) open again: an hour after the mail at this offset, null if they are
+// open. A range of `alert_allowed_idx` for the account, one of `alert_trace_idx` for the trace.
 const readLimitsSql = `
   SELECT
     (SELECT allowed_at + interval '1 hour' FROM alert
@@ -47,15 +41,13 @@ const readLimitsSql = `
       WHERE account_id = $1 AND trace_id = $2 AND allowed_at > now() - interval '1 hour'
       ORDER BY allowed_at DESC OFFSET $4 - 1 LIMIT 1)`;
 
-/** Allows the alert's mail, counts it in the limits, and keeps other workers off for $3 ms. A probe of `alert_pkey`. */
+// Allows the alert's mail, counts it in the limits, and keeps other workers off for $3 ms. A probe of `alert_pkey`.
 const allowSql = `
   UPDATE alert SET allowed_at = now(), due_at = now() + $3 * interval '1 millisecond'
   WHERE account_id = $1 AND id = $2`;
 
-/**
- * Holds back until $2 the account's pending alerts that no limit allowed in the last hour, of one trace where $3 names it.
- * Skips alerts that another worker has locked. A range of `alert_turn_idx`.
- */
+// Holds back until $2 the pending alerts of the account, or of its trace $3, except those counted in the last hour. Skips rows
+// in other workers' hands. A range of `alert_turn_idx`.
 const holdSql = `
   UPDATE alert SET held_until = $2 FROM (
     SELECT id FROM alert
@@ -67,18 +59,14 @@ const holdSql = `
   WHERE alert.account_id = $1 AND alert.id = pending.id`;
 
 export interface ClaimOptions {
-  /** The account whose turn was last; omitted, the round starts anew. */
+  /** The account of the last claim; undefined starts the round anew. */
   after: string | undefined;
   limits: MailLimits;
   /** Other workers leave a claimed alert alone for this time; an attempt to send takes less. */
   leaseMs: number;
 }
 
-/**
- * Claims the oldest due alert of the next account, going round all accounts, and decides by the limits whether its mail may
- * go out now.
- * @returns undefined where no alert is due
- */
+/** Claims the oldest due alert of the next account, round and round, and applies the limits; undefined if none is due. */
 export function claimAlert(pool: pg.Pool, options: ClaimOptions): Promise<Claim | undefined> {
   const { after = smallestUuid, limits, leaseMs } = options;
   return withTransaction(pool, async (client) => {
@@ -113,12 +101,12 @@ async function findTurn(client: pg.ClientBase, after: string): Promise<Turn | un
   return rows[0];
 }
 
-/** How long until a pending alert with a mail of its own is due. One probe of `alert_pkey`. */
+// How long until a pending alert with a mail of its own is due. One probe of `alert_pkey`.
 const findWaitSql = `
   SELECT GREATEST(extract(epoch FROM due_at - now()) * 1000, 0)::float8 FROM alert
   WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
 
-/** Milliseconds until the alert is due; undefined where it is settled, held back or gone. */
+/** Milliseconds until the alert is due; undefined if it is settled, held back or gone. */
 export async function findWait(pool: pg.Pool, { accountId, alertId }: AlertKey): Promise<number | undefined> {
   const values = [accountId, alertId];
   const { rows } = await pool.query<[number]>({ text: findWaitSql, rowMode: "array", values });

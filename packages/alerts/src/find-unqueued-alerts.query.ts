@@ -1,10 +1,8 @@
 import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
 
-/**
- * Due alerts that are likely not in the queue: never queued in their first five seconds, when the service does it, or queued
- * so long ago that the queue's server may have lost them. Oldest first along `alert_owed_idx`, which leaves out held ones.
- */
+// Due alerts likely to miss a job: not queued by the service in their first five seconds, or queued so long ago that the
+// queue's server may have lost them. Oldest first along `alert_owed_idx`, which has no held ones.
 const findUnqueuedAlertsSql = `
   SELECT account_id AS "accountId", id AS "alertId"
   FROM alert

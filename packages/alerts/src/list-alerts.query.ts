@@ -1,15 +1,13 @@
 import type pg from "pg";
 
-/** An alert as people see it. */
+/** An alert as the command line shows it. */
 export interface ListedAlert {
   id: string;
   trace_id: string;
-  /** The trace's status that the mail reports: error or timeout. */
   status: string;
   state: "pending" | "held" | "sent" | "failed";
-  /** Failures of the trace that it stands for. */
   failures: number;
-  /** The summary that lists it, where the limits held back its own mail. */
+  /** Set if the limits held back its own mail: the summary in its place. */
   summary_id: string | null;
   attempts: number;
   last_error: string | null;
@@ -29,11 +27,10 @@ const columns = `id, trace_id, status,
       ELSE 'pending' END AS state,
     failures, summary_id, attempts, last_error, created_at, sent_at, failed_at`;
 
-/** An account's alerts, newest first, where $2 asks for it only failed ones. A range of `alert_pkey`. */
+// An account's alerts, newest first; with $2 only failed ones. A range of `alert_pkey`.
 const listSql = `
   SELECT ${columns} FROM alert WHERE account_id = $1 AND (NOT $2 OR failed_at IS NOT NULL) ORDER BY id DESC LIMIT $3`;
 
-/** An account's alerts, newest first; `failed` leaves out all but those that the worker gave up. */
 export async function listAlerts(
   pool: pg.Pool,
   { accountId, failed, limit }: { accountId: string; failed: boolean; limit: number },
@@ -42,11 +39,9 @@ export async function listAlerts(
   return rows.map(present);
 }
 
-/**
- * Sets an alert back to its first day, so that the worker's next sweep sends it. Leaves sent alerts alone, and alerts of a
- * summary that is on its way. The caller does not know the account, with which `alert_pkey` starts: Postgres 18 skips from
- * account to account in it, older ones read the whole index, which a person can wait for.
- */
+// Sets an alert back to its first day for the worker's next sweep, unless it was sent or a summary on its way lists it. The
+// caller does not know the account, the first column of `alert_pkey`: Postgres 18 skips from account to account, older ones
+// read the whole index; a person can wait.
 const retrySql = `
   UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
     summary_id = NULL
@@ -55,10 +50,9 @@ const retrySql = `
 const findSql = `SELECT ${columns} FROM alert WHERE id = $1`;
 
 /**
- * Makes a failed alert pending again; a pending one may be retried too.
+ * Makes a failed alert pending again, unless it was sent or a summary on its way lists it.
  * @param alertId a UUID
- * @returns the alert as it is now: `summary_id` is set where its summary sends it, state `sent` where that happened before;
- *   undefined where there is no such alert
+ * @returns the alert after the change; undefined if there is none
  */
 export async function retryAlert(pool: pg.Pool, alertId: string): Promise<ListedAlert | undefined> {
   await pool.query(retrySql, [alertId]);

@@ -3,17 +3,14 @@ import type { AlertKey } from "./alert-key.js";
 
 export interface QueueAlertsDeps {
   pool: pg.Pool;
-  /** Adds many jobs by one statement or pipeline; rejects where the queue does not take them. */
   queue: { add(alerts: readonly AlertKey[]): Promise<void> };
 }
 
 /** Alerts that one call queues at most: the jobs of one statement. */
 export const maxAlertsTogether = 500;
 
-/**
- * Notes when alerts were queued. Leaves settled alerts alone, since the worker may be faster than this note, and skips locked
- * ones, which a worker has in hand. Probes of `alert_pkey`.
- */
+// Notes the time. Leaves settled alerts alone, since the worker may be faster than this note, and skips locked ones: a worker
+// has them in hand. Probes of `alert_pkey`.
 const noteQueuedSql = `
   UPDATE alert SET queued_at = now() FROM (
     SELECT a.account_id, a.id FROM unnest($1::uuid[], $2::uuid[]) AS q (account_id, id)
@@ -24,7 +21,7 @@ const noteQueuedSql = `
   WHERE alert.account_id = pending.account_id AND alert.id = pending.id`;
 
 /**
- * Queues pending alerts by one addition and notes it, so that the sweep leaves them alone for a while.
+ * Queues pending alerts by one addition and notes it; the sweep then leaves them alone for a while.
  * @param alerts {@link maxAlertsTogether} at most
  * @throws the error of the queue or the database; the sweep queues the alerts then
  */

@@ -1,13 +1,12 @@
 import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
 
-/** A pending alert and the content of its mail. */
 export interface PendingAlert {
   status: "error" | "timeout";
   /** Null where the account is gone. */
   email: string | null;
   attempts: number;
-  /** Failures of the trace that it stands for. */
+  /** Failures of the trace since its last mail. */
   failures: number;
   /** Null where a DELETE or retention removed the trace before the mail went out. */
   trace: {
@@ -40,12 +39,10 @@ const maxSpans = 100_000;
 /** Failing spans to compare, those received first: the innermost end first. */
 const maxFailing = 10_000;
 
-/**
- * A pending alert with the account's address, the trace and its innermost failing span: one without a failing child; of
- * several, or where parents form a circle, the first to end. A span without an end counts by its start. Clients' parent ids
- * keep their letter case, so they are compared in lower case. Texts are cut, since an error may be megabytes long. Probes of
- * the primary keys of alert, account and trace; one range of `span_pkey` up to the bounds above.
- */
+// A pending alert with the account's address, the trace and its innermost failing span: one without a failing child; of several,
+// or if parents form a circle, the first to end. A span without an end counts by its start. Clients' parent ids keep their
+// letter case, hence lower(). Cuts texts, since an error may be megabytes long. Probes of the primary keys of alert, account
+// and trace; one range of `span_pkey` up to the bounds above.
 const readPendingAlertSql = `
   WITH pending AS (
     SELECT account_id, trace_id, status, attempts, failures FROM alert
@@ -73,7 +70,7 @@ const readPendingAlertSql = `
   LEFT JOIN span ON span.account_id = trace.account_id AND span.trace_id = trace.id
     AND span.id = (SELECT id FROM innermost)`;
 
-/** The alert with its trace and address; undefined where it is settled or gone. */
+/** The alert with its trace and address; undefined if it is settled or gone. */
 export async function readPendingAlert(pool: pg.Pool, alert: AlertKey): Promise<PendingAlert | undefined> {
   const values = [alert.accountId, alert.alertId];
   const { rows } = await pool.query<Row>({ name: "read-pending-alert", text: readPendingAlertSql, values });

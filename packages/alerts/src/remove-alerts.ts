@@ -1,6 +1,6 @@
 /**
- * Statements that remove one batch of an account's ($1) settled rows with ids below $2, $3 rows at most; pending ones stay.
- * They skip rows that another worker has locked. Each is a range of the table's primary key.
+ * Removes a batch of an account's ($1) settled rows with ids below $2, $3 rows at most; pending ones stay. Skips rows in other
+ * workers' hands. A range of the table's primary key.
  */
 export const purgeAlertsSql = {
   alert: `DELETE FROM alert WHERE account_id = $1 AND id IN (

@@ -1,18 +1,16 @@
 import type pg from "pg";
 import { type Attempt, attemptValues, noteAttemptSql } from "./settle-alert.query.js";
 
-/** Names a summary: the primary key of the table `alert_summary`. */
 export interface SummaryKey {
   accountId: string;
   summaryId: string;
 }
 
-/** The content of a summary. */
 export interface SummaryContent {
   /** Null where the account is gone. */
   email: string | null;
   attempts: number;
-  /** Traces that still exist, and how often they failed. */
+  /** Deleted traces are left out. */
   traces: number;
   failures: number;
   first: Date;
@@ -21,16 +19,14 @@ export interface SummaryContent {
   newest: { traceId: string; name: string; agentId: string; status: string; failures: number }[];
 }
 
-/** Agents and traces that a summary names. */
+/** Agents and traces to name in a summary at most. */
 const maxListed = 20;
 
 /** Alerts of one summary at most, so that each of its statements takes a second at most; the next summary continues. */
 const maxAlertsOfSummary = 20_000;
 
-/**
- * Accounts that have a held alert whose limit is open again and no summary of the last hour. Reads all of `alert_held_idx`,
- * which holds only alerts without a summary, and a range of `alert_summary_pkey` for each account.
- */
+// Accounts with a held alert whose limit is open again and no summary of the last hour. Reads all of `alert_held_idx`, only
+// alerts without a summary, and a range of `alert_summary_pkey` for each account.
 const findReadySql = `
   SELECT account_id FROM (
     SELECT account_id FROM alert
@@ -42,17 +38,14 @@ const findReadySql = `
   )
   LIMIT $1`;
 
-/** Accounts whose summary is due, in no order. */
 export async function findReadyAccounts(pool: pg.Pool, limit: number): Promise<string[]> {
   const { rows } = await pool.query<{ account_id: string }>(findReadySql, [limit]);
   return rows.map((row) => row.account_id);
 }
 
-/**
- * Makes a summary of the account's held alerts, the first held first, $3 at most. Of two workers one finds nothing left: it
- * skips rows that the other has locked and makes no second summary within the hour. Later failures count in new alerts, so the
- * summary's text stays the same for each attempt. A range of `alert_held_idx` and one of `alert_summary_pkey`.
- */
+// Makes a summary of the account's held alerts, the first held first, $3 at most. Of two workers one finds nothing left: it skips
+// the other's locked rows and makes no second summary within the hour. Later failures count in new alerts, so the summary's text
+// stays the same for each attempt. A range of `alert_held_idx` and one of `alert_summary_pkey`.
 const makeSummarySql = `
   WITH taken AS (
     UPDATE alert SET summary_id = $2 FROM (
@@ -67,12 +60,11 @@ const makeSummarySql = `
   )
   INSERT INTO alert_summary (account_id, id) SELECT $1, $2 WHERE EXISTS (SELECT FROM taken)`;
 
-/** Makes the account's summary, if any alert waits for one. */
 export async function makeSummary(pool: pg.Pool, { accountId, summaryId }: SummaryKey): Promise<void> {
   await pool.query(makeSummarySql, [accountId, summaryId, maxAlertsOfSummary]);
 }
 
-/** Claims the longest due summary: other workers leave it alone for $1 ms. Along `alert_summary_owed_idx`. */
+// Claims the longest due summary: other workers leave it alone for $1 ms. Along `alert_summary_owed_idx`.
 const claimSummarySql = `
   UPDATE alert_summary SET due_at = now() + $1 * interval '1 millisecond' FROM (
     SELECT account_id, id FROM alert_summary
@@ -82,20 +74,14 @@ const claimSummarySql = `
   WHERE alert_summary.account_id = due.account_id AND alert_summary.id = due.id
   RETURNING due.account_id AS "accountId", due.id AS "summaryId"`;
 
-/**
- * Claims the longest due summary.
- * @param leaseMs other workers leave it alone for this time
- * @returns undefined where none is due
- */
+/** Claims the longest due summary; other workers leave it alone for `leaseMs`. Undefined if none is due. */
 export async function claimSummary(pool: pg.Pool, leaseMs: number): Promise<SummaryKey | undefined> {
   const { rows } = await pool.query<SummaryKey>(claimSummarySql, [leaseMs]);
   return rows[0];
 }
 
-/**
- * The content of a pending summary: traces by agent, most first, and the newest traces, each list as JSON texts. Leaves out
- * deleted traces. The summary's alerts are a range of `alert_summary_id_idx`, each trace a probe of `trace_pkey`.
- */
+// The content of a pending summary: traces by agent, most first, and the newest traces, each list as JSON texts. Leaves out
+// deleted traces. The summary's alerts are a range of `alert_summary_id_idx`, each trace a probe of `trace_pkey`.
 const readSummarySql = `
   WITH traces AS (
     SELECT t.id, t.name, t.agent_id, sum(a.failures)::int AS failures, min(a.created_at) AS first, max(a.created_at) AS last,
@@ -120,7 +106,7 @@ const readSummarySql = `
   FROM alert_summary s LEFT JOIN account ON account.id = s.account_id
   WHERE s.account_id = $1 AND s.id = $2 AND s.sent_at IS NULL AND s.failed_at IS NULL`;
 
-/** The summary's content; undefined where it is settled or gone. */
+/** The summary's content; undefined if it is settled or gone. */
 export async function readSummary(pool: pg.Pool, summary: SummaryKey): Promise<SummaryContent | undefined> {
   const { rows } = await pool.query(readSummarySql, [summary.accountId, summary.summaryId]);
   const [row] = rows;
@@ -129,10 +115,8 @@ export async function readSummary(pool: pg.Pool, summary: SummaryKey): Promise<S
   return { ...row, agents: parse(row.agents), newest: parse(row.newest) };
 }
 
-/**
- * Writes down an attempt at a summary; where it was sent or failed for good, so were its alerts, all or nothing. A probe of
- * `alert_summary_pkey` and a range of `alert_summary_id_idx`.
- */
+// Writes down an attempt at a summary; if it was sent or failed for good, so were its alerts, all or nothing. A probe of
+// `alert_summary_pkey` and a range of `alert_summary_id_idx`.
 const settleSummarySql = `
   WITH settled AS (
     UPDATE alert_summary SET ${noteAttemptSql}
@@ -144,7 +128,6 @@ const settleSummarySql = `
   WHERE account_id = $1 AND summary_id = $2 AND alert.sent_at IS NULL AND alert.failed_at IS NULL
     AND (settled.sent_at IS NOT NULL OR settled.failed_at IS NOT NULL)`;
 
-/** Notes how an attempt to send the summary ended. */
 export async function settleSummary(pool: pg.Pool, summary: SummaryKey, attempt: Attempt): Promise<void> {
   await pool.query(settleSummarySql, [summary.accountId, summary.summaryId, ...attemptValues(attempt)]);
 }

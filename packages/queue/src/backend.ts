@@ -1,11 +1,11 @@
 import type { Job, JobsOptions, Worker } from "bullmq";
 import type { ServerState } from "./server-state.js";
 
-/** A server that can carry queues. */
+/** A server for queues. */
 export interface QueueBackend {
   /** Opens the adding side of a queue. Connects in the background, and keeps trying. */
   openProducer(queueName: string, state: ServerState): Producer;
-  /** Makes a worker that is connecting and does not run yet. */
+  /** Makes a worker; it connects and does not run yet. */
   openWorker(queueName: string, process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker;
 }
 
@@ -15,11 +15,11 @@ export interface Producer {
   queue(): Promise<ProducerQueue>;
   /** Closes in order; hangs for as long as the server does. */
   close(): Promise<void>;
-  /** Ends at once what `close` left open, and whatever is opened later. */
+  /** Ends at once all connections left open by `close`, and later ones. */
   cut(): void;
 }
 
-/** The part of BullMQ's `Queue` that we use. */
+/** The used part of BullMQ's `Queue`. */
 export interface ProducerQueue {
   addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
   getWaitingCount(): Promise<number>;
@@ -45,7 +45,7 @@ export interface WorkerSettings {
 export interface OpenedWorker {
   /** Its `close` takes no further job at once, and hangs for as long as its jobs or the server do. */
   readonly worker: Pick<Worker, "waitUntilReady" | "run" | "close">;
-  /** Ends at once the connections and timers that `close` left open. */
+  /** Ends at once the connections and timers left open by `close`. */
   cut(): void;
 }
 

@@ -3,7 +3,7 @@ import type { QueueBackend } from "./backend.js";
 import { createPostgresQueueBackend } from "./postgres-backend.js";
 import { createRedisQueueBackend } from "./redis-backend.js";
 
-/** The server that carries the queues. */
+/** The server of the queues. */
 export interface QueueServer {
   /** A `redis://` or `rediss://` URL; without one the queues are in Postgres. */
   redisUrl?: string | undefined;
@@ -12,7 +12,7 @@ export interface QueueServer {
   log: Logger;
 }
 
-/** Chooses the server: Redis where it is configured, otherwise Postgres. Nothing else knows which. */
+/** Chooses the server: Redis if configured, otherwise Postgres. No other code knows the choice. */
 export function chooseBackend(server: QueueServer): QueueBackend {
   if (server.redisUrl) return createRedisQueueBackend(server.redisUrl);
   return createPostgresQueueBackend(server.databaseUrl);

@@ -7,7 +7,7 @@ import { createServerState } from "./server-state.js";
 /** The adding side of a queue. */
 export interface JobQueue<Payload extends object> {
   /**
-   * Adds jobs by one statement or pipeline; leaves jobs alone that are in the queue already.
+   * Adds jobs by one statement or pipeline; leaves queued ones alone.
    * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
    */
   add(payloads: readonly Payload[]): Promise<void>;

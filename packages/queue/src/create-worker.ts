@@ -20,7 +20,7 @@ export interface WorkerOptions<Payload extends object> extends QueueServer {
 export interface JobWorker {
   /**
    * Takes no further job, waits so long for the jobs in hand, and ends the connections: in order within three seconds more,
-   * otherwise at once. Another worker repeats a job that did not finish. A second call returns the first one's promise.
+   * otherwise at once. Another worker repeats unfinished jobs. A second call returns the first one's promise.
    */
   close(drainTimeoutMs: number): Promise<void>;
 }
@@ -58,7 +58,7 @@ export function createWorker<Payload extends object>(
     stalledInterval: lockMs / 2,
     // A job continues however often workers die on it; its row in the database counts attempts.
     maxStalledCount: 1_000,
-    // For a job whose announcement was lost.
+    // Finds a job after its announcement was lost.
     drainDelay: 5,
     runRetryDelay: 1_000,
     autorun: false,
@@ -134,7 +134,7 @@ async function runJob<Payload extends object>(
   await job.moveToDelayed(Date.now() + retryAfterMs, token).catch((error) => {
     log.warn({ err: error, ...ids }, "job not put back: it runs again once its lock has run out");
   });
-  // Also when the server did not take it: BullMQ drops a job that throws any other error.
+  // Also when the server did not take it: after any other error BullMQ drops the job.
   throw new DelayedError();
 }
 

@@ -3,7 +3,7 @@ import type { JobProcessor } from "./backend.js";
 
 /**
  * BullMQ's worker with a way to end its timers. When the server is away or a job does not end, BullMQ's own `close` hangs
- * before it ends them: it waits for the end of a connection that has ended, or for the job.
+ * before it ends them: it waits for the end of an ended connection, or for the job.
  */
 export class CuttableWorker<B extends IQueueBackend, C> extends Worker<unknown, void, string, B, JobProgress, C> {
   constructor(
@@ -14,7 +14,7 @@ export class CuttableWorker<B extends IQueueBackend, C> extends Worker<unknown, 
   ) {
     super(queueName, (job, token = "") => process(job, token), options, createBackend);
     const check = this.backend.moveStalledJobsToWait.bind(this.backend);
-    // BullMQ waits five seconds after a failed check, and nothing ends that wait; it does not after an empty one.
+    // BullMQ waits five seconds after a failed check, and nothing ends this wait; it does not after an empty one.
     this.backend.moveStalledJobsToWait = () =>
       check().catch((error) => {
         this.emit("error", error);
@@ -22,7 +22,7 @@ export class CuttableWorker<B extends IQueueBackend, C> extends Worker<unknown, 
       });
   }
 
-  /** Ends the timer that renews locks and the one that looks for stalled jobs. */
+  /** Ends the timers for renewing locks and finding stalled jobs. */
   stopTimers(): void {
     void this.lockManager.close();
     void this.pause(true);

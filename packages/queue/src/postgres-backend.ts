@@ -66,7 +66,7 @@ function createConnections(connectionString: string, maxConnections: number): Co
 
 /**
  * BullMQ's backend with a listener on each connection. BullMQ leaves one without while it makes its tables on it, and a
- * connection that breaks then would end the process.
+ * broken connection would then end the process.
  */
 const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]> = (name, options, extra) => {
   const backend = createPostgresBackend(name, options, extra);
@@ -75,7 +75,7 @@ const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]
   return backend;
 };
 
-/** Skips BullMQ's migrations where our role may make no tables: `waymark migrate` has made them. */
+/** Skips BullMQ's migrations if our role may make no tables: `waymark migrate` has made them. */
 function openWithoutMigrating(connection: PostgresConnection): void {
   const open = connection.waitUntilReady.bind(connection);
   let opened: Promise<void> | undefined;
@@ -122,8 +122,8 @@ export function createPostgresQueueBackend(connectionString: string): QueueBacke
 }
 
 /**
- * Two connections at most, closed when idle. BullMQ never forgets a first connection that failed, so the next use replaces a
- * queue that did not open.
+ * Two connections at most, closed when idle. BullMQ never forgets a failed first connection, so the next use replaces the
+ * queue.
  */
 function openProducer(connections: Connections, queueName: string, state: ServerState): Producer {
   let opened: Promise<ProducerQueue> | undefined;
@@ -168,8 +168,8 @@ async function openQueue(connections: Connections, queueName: string): Promise<P
 }
 
 /**
- * The backend with a pause after each error of the worker's loop. It waits `idleSeconds` for a notification at most, where
- * BullMQ waits an hour after an error, and reports the server's state with each fetch.
+ * The backend with a pause after each error of the worker's loop. It waits `idleSeconds` for a notification at most (BullMQ
+ * waits an hour after an error), and reports the server's state with each fetch.
  */
 function createSteadyBackend(
   idleSeconds: number,

@@ -10,7 +10,7 @@ const uuid = createUuidV7();
 /** The payload of `trace-finalized`. */
 export type AlertPayload = z.output<typeof queues.traceFinalized.payload>;
 
-/** The kinds of jobs as they are with a second one: what adding a kind takes in this package. */
+/** The table of kinds with a second entry: all that a new kind takes in this package. */
 export const twoKinds = {
   ...queues,
   siteImported: {

@@ -12,7 +12,7 @@ const connecting = {
   disconnectTimeout: 500,
   // After a failover the address may lead to a replica: connecting again finds the new primary.
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
-  // No command outlives its connection: it is neither sent twice nor left waiting for a server that is gone.
+  // No command outlives its connection: none goes out twice, and none waits for a lost server.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
 } satisfies RedisOptions;
@@ -45,13 +45,13 @@ export function createRedisQueueBackend(url: string): QueueBackend {
 /** Keeps connecting until it is cut; its events report the server's state. */
 interface Connection {
   readonly client: Redis;
-  /** Ends it for good: BullMQ reconnects a client that ended while it waited for it. */
+  /** Ends it for good: BullMQ reconnects a client if it ends while BullMQ waits for it. */
   cut(): void;
 }
 
 function connect(url: string, options: ClientOptions, state: ServerState): Connection {
   let isCut = false;
-  // Two seconds between attempts at most, so that we notice within two seconds that the server is back.
+  // Two seconds between attempts at most, so we notice a recovery within two seconds.
   const retryStrategy = (attempt: number) => (isCut ? null : Math.min(50 * 2 ** Math.min(attempt, 10), 2_000));
   const client = new Redis(url, { ...connecting, ...options, retryStrategy });
   client.on("connect", () => isCut && client.disconnect());
@@ -91,7 +91,7 @@ function openProducer(url: string, queueName: string, state: ServerState): Produ
   };
 }
 
-/** Two connections: on the second, a copy that BullMQ makes of the first, the worker waits for jobs. */
+/** Two connections: BullMQ copies the first, and the worker waits for jobs on the copy. */
 function createWorkerConnections(url: string, state: ServerState) {
   const connections: Connection[] = [];
   const connectAnother = (options: ClientOptions = {}) => {

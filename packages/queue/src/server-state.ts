@@ -8,7 +8,7 @@ export interface ServerState {
   up(): void;
   /** The server did not answer, or refused. */
   down(error: unknown): void;
-  /** An error that has nothing to do with the server's state, such as a missing job. */
+  /** An error without meaning for the server's state, such as a missing job. */
   oddity(error: unknown): void;
 }
 

@@ -14,7 +14,7 @@ import {
 
 export interface AlertMailContent {
   alert: Pick<PendingAlert, "status" | "failures"> & { trace: NonNullable<PendingAlert["trace"]> };
-  /** Where the dashboard is, without a slash at the end. */
+  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
 }
 
@@ -22,7 +22,7 @@ const headings = { error: "ended in error", timeout: "timed out" } as const;
 
 /**
  * The mail of a failed trace: agent, trace and its id, status, start, duration, the innermost failing span with its error, a
- * link, and the command that shows the trace without the dashboard. Cuts and escapes clients' texts and keeps each on its line.
+ * link, and the command to show the trace without the dashboard. Cuts and escapes clients' texts and keeps each on its line.
  */
 export function composeAlert({ alert, dashboardUrl }: AlertMailContent): {
   subject: string;

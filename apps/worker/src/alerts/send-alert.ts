@@ -10,7 +10,7 @@ export interface SendAlertDeps {
   pool: pg.Pool;
   mailer: Mailer;
   log: Logger;
-  /** Where the dashboard is, without a slash at the end. */
+  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
   /** Counts each attempt. */
   count(outcome: "sent" | "deferred" | "failed"): void;

@@ -10,11 +10,10 @@ export interface SendNextAlertDeps {
   log: Logger;
   /** Sends the mail of a claimed alert. */
   send(alert: AlertKey): Promise<JobOutcome>;
-  /** Counts alerts that the limits held back. */
   countHeld(alerts: number): void;
 }
 
-/** A job whose alert another worker has in hand runs again no sooner. */
+/** If another worker has the alert in hand, its job runs again no sooner. */
 const minWaitMs = 1_000;
 
 /**
@@ -26,7 +25,7 @@ export function createSendNextAlert(deps: SendNextAlertDeps): (alert: AlertKey) 
   const { pool, limits, log, send, countHeld } = deps;
   let last: string | undefined;
   let claiming: Promise<unknown> = Promise.resolve();
-  // One after the other, so that each claim starts after the account of the one before.
+  // One after the other: each claim starts after the account of the one before.
   const claimNext = (): Promise<Claim | undefined> => {
     const claim = claiming.then(() => claimAlert(pool, { after: last, limits, leaseMs }));
     claiming = claim.then(

@@ -7,7 +7,7 @@ export interface SweepDeps extends QueueAlertsDeps {
 }
 
 /**
- * Queues pending alerts that are not in the queue: its server was down when they were inserted, or has lost them since.
+ * Queues pending alerts missing in the queue: its server was down when they were inserted, or has lost them since.
  * Queuing an alert twice changes nothing.
  */
 export function createSweepAlerts({ pool, queue, log }: SweepDeps): () => Promise<{ queued: number }> {
@@ -17,7 +17,7 @@ export function createSweepAlerts({ pool, queue, log }: SweepDeps): () => Promis
     try {
       await queueAlerts({ pool, queue }, alerts);
     } catch (error) {
-      // The queue logs once that its server is down; the next round tries again.
+      // The queue logs the outage once; the next round tries again.
       if (!(error instanceof QueueUnavailableError)) throw error;
       return { queued: 0 };
     }

@@ -5,15 +5,15 @@ import type { Logger } from "pino";
 import type { Mailer } from "./mailer.js";
 
 export interface FileMailerOptions {
-  /** Where the files go; made where missing. */
+  /** Made if missing. */
   folder: string;
   from: string;
   log: Logger;
 }
 
 /**
- * Writes each mail as a file that mail programs open (RFC 5322, `.eml`), for where there is no Resend key. The file is named
- * by the idempotency key, so that a second attempt replaces the first.
+ * Writes each mail as a file for mail programs (RFC 5322, `.eml`), in place of Resend. The idempotency key names the file, so a
+ * second attempt replaces the first.
  */
 export function createFileMailer({ folder, from, log }: FileMailerOptions): Mailer {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
@@ -22,7 +22,7 @@ export function createFileMailer({ folder, from, log }: FileMailerOptions): Mail
       const { message } = await composer.sendMail({ from, ...mail, messageId: `<${idempotencyKey}@waymark>` });
       const path = join(folder, `${idempotencyKey}.eml`);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Whole or not at all, and readable by its owner alone: it holds what an agent's error said.
+      // Whole or not at all, and readable by its owner alone: it holds an agent's error.
       await writeFile(`${path}.new`, message as Buffer, { mode: 0o600 });
       await rename(`${path}.new`, path);
       log.info({ path, to: mail.to, subject: mail.subject }, "mail written");

@@ -2,15 +2,15 @@ import type { Attempt } from "@waymark/alerts";
 import type { Delivery } from "./mailer.js";
 
 /**
- * After a failed attempt the next one follows in 2 s, then 4 s, doubled up to two hours. All attempts take about 16 hours:
- * less than the day for which Resend remembers idempotency keys, so no attempt can become a second mail.
+ * After a failed attempt the next one follows in 2 s, then 4 s, doubled up to two hours. All attempts take about 16 hours.
+ * Resend remembers idempotency keys for a day, so no attempt can become a second mail.
  */
 const backoff = { firstMs: 2_000, maxMs: 2 * 3_600_000, attempts: 20 } as const;
 
 /** An attempt takes less: a mail service gets 15 seconds to answer. Should the worker die, the mail is due again then. */
 export const leaseMs = 30_000;
 
-/** The attempt that settles an alert or summary whose trace or account is gone. */
+/** Settles an alert or summary without a mail, since its trace or account is gone. */
 export function neverSent(reason: string): Attempt {
   return { state: "failed", reason, counts: false, retryAfterMs: 0 };
 }

@@ -1,34 +1,31 @@
 /** Longest texts in a mail, in characters. */
 export const bounds = { subject: 120, line: 300, error: 2_000 } as const;
 
-/** Why somebody gets these mails. */
 export const footer = "You receive this mail because your account is on the Pro plan.";
 
-/** The styles of a mail's body, cells and small print. */
 export const styles = {
   body: "font-family:system-ui,sans-serif;font-size:15px;line-height:1.5;color:#111",
   cell: "padding:2px 16px 2px 0;vertical-align:top",
   small: "color:#666;font-size:13px",
 } as const;
 
-/** A text without what moves the cursor or reverses the writing direction: it could forge lines of the mail. */
+/** A text without control characters: they move the cursor or the writing direction and could forge lines of the mail. */
 export function printable(text: string): string {
   return text.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{C}\n\t]/gu, "�");
 }
 
-/** A text that a client sent, on one line and cut. */
+/** A client's text, on one line and cut. */
 export function oneLine(text: string, limit: number): string {
   return cut(printable(text).replaceAll(/\s+/g, " ").trim(), limit);
 }
 
-/** At most so many characters, counted as people see them, with a mark where something is missing. */
+/** At most so many characters, code points and not UTF-16 units, with a mark at a cut. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const characters = [...text];
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join("")}…`;
 }
 
-/** A text inside HTML. */
 export function escapeHtml(text: string): string {
   const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);

@@ -4,21 +4,21 @@ export interface Mail {
   subject: string;
   text: string;
   html: string;
-  /** The same for every attempt at the same mail, so that two attempts never become two mails. */
+  /** The same for every attempt at the same mail, so two attempts never become two mails. */
   idempotencyKey: string;
 }
 
-/** What became of an attempt to send. */
+/** The result of an attempt to send. */
 export type Delivery =
   | { outcome: "sent" }
-  /** It may work later; `retryAfterMs` where the receiving side said when. */
+  /** It may work later; `retryAfterMs` if the mail service asks for it. */
   | { outcome: "deferred"; reason: string; retryAfterMs?: number | undefined }
   /** Too many mails at the moment: no fault of this mail. */
   | { outcome: "rate-limited"; reason: string; retryAfterMs: number }
   /** It never works as it is. */
   | { outcome: "refused"; reason: string };
 
-/** Sends mails; never rejects for a reason that lies with the mail or its receiver. */
+/** Sends mails; reports problems of the mail or its receiver as an outcome, not as an error. */
 export interface Mailer {
   send(mail: Mail): Promise<Delivery>;
 }

@@ -3,7 +3,7 @@ import type { Delivery, Mailer } from "./mailer.js";
 
 export interface ResendMailerOptions {
   apiKey: string;
-  /** Where Resend's API is, without a slash at the end. */
+  /** Of Resend's API, without a slash at the end. */
   baseUrl: string;
   from: string;
   timeoutMs?: number;
@@ -13,13 +13,13 @@ export interface ResendMailerOptions {
 /** Resend answers within a second or two; the idempotency key makes giving up safe. */
 const defaultTimeoutMs = 15_000;
 
-/** Where a 429 does not say how long to wait: Resend counts by the second. */
+/** After a 429 without `Retry-After`: Resend counts by the second. */
 const defaultRateLimitMs = 1_000;
 
-/** No header makes us wait longer than this. */
+/** The longest wait to accept from `Retry-After`. */
 const maxRetryAfterMs = 24 * 3_600_000;
 
-/** What is wrong with the mail itself; a wrong key or sender is the operator's to mend, and the mail waits for it. */
+/** The mail itself is wrong. A wrong key or sender is not here: the operator can mend it, and the mail waits. */
 const refusedStatuses: readonly number[] = [400, 404, 405, 413, 422];
 
 /**
@@ -48,14 +48,14 @@ export function createResendMailer(options: ResendMailerOptions): Mailer {
 interface Failure {
   name?: string;
   message?: string;
-  /** Null where there was no answer; missing where the answer's body did not repeat it. */
+  /** Null without an answer; missing if the answer's body does not repeat it. */
   statusCode?: number | null;
   isTimeout: boolean;
 }
 
 function judge(failure: Failure, retryAfterMs: number | undefined): Delivery {
   const { name = "", statusCode = null } = failure;
-  // The key was used before with another text, which changed since: that first mail is the one.
+  // An earlier attempt used the key with another text: Resend sent that mail.
   if (name === "invalid_idempotent_request") return { outcome: "sent" };
   const reason = describe(failure);
   if (name.endsWith("_quota_exceeded")) return { outcome: "deferred", reason, retryAfterMs };

@@ -24,18 +24,18 @@ export interface PurgeDeps {
 }
 
 const dayMs = 24 * 3_600_000;
-/** Clients may count on a day; the second one is for clocks that differ and rounds that fail. */
+/** Clients may count on a day; the second one allows for wrong clocks and failed rounds. */
 const idempotencyKeysMs = 2 * dayMs;
-/** Collectors may repeat a batch for as long as they keep it; a day is promised, the second one is slack again. */
+/** OpenTelemetry collectors may repeat a batch for a day; the second one is slack again. */
 const deletedTracesMs = 2 * dayMs;
 
-/** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round goes on. */
+/** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round continues. */
 const maxVisits = 50;
 
 /**
- * Removes what is past its time: traces by the plan that the account has now (trace contract, "Limits"), the salts of visitor
- * hashes, idempotency keys, ids of deleted OpenTelemetry traces, and counters of requests; and what an account or site left
- * that is gone. One part that fails is logged and keeps none of the others.
+ * Removes data past its retention: traces by the account's present plan (trace contract, "Limits"), salts of visitor hashes,
+ * idempotency keys, ids of deleted OpenTelemetry traces, and counters of requests; also rows of deleted accounts and sites.
+ * Logs a failed part and continues with the others.
  */
 export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
   const { pool, log, now, isStopping } = deps;
@@ -62,7 +62,7 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
   };
 }
 
-/** Purges all accounts in turns, so that none waits for another's backlog; how many failed. */
+/** Purges all accounts in turns, so none waits for another's backlog; returns the number of failed accounts. */
 async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: Purged): Promise<number> {
   const failed = new Set<string>();
   const visit = async ({ id, plan }: ListedAccount): Promise<boolean> => {

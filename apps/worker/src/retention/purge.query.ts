@@ -2,7 +2,7 @@ import { purgeAlertsSql } from "@waymark/alerts";
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 
-/** Rows that one statement removes at most: it holds no lock for long, and replicas can follow. */
+/** Rows of one statement at most: it holds no lock for long, and replicas can follow. */
 const batchRows = 1_000;
 
 /** Batches of one table before the next account has its turn. */
@@ -13,7 +13,7 @@ const owners = ["trace", "trace_context", "span", "alert", "alert_summary"] as c
 /**
  * One batch per table, a range of its primary key: the account, then the time in the id. Traces go first, so nobody finds an
  * incomplete trace. Spans and contexts go by their trace's age; pending alerts and summaries stay. Each statement skips rows
- * that another worker is removing.
+ * in other workers' hands.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
@@ -27,18 +27,17 @@ const purgeSql = {
   ...purgeAlertsSql,
 } as const satisfies Record<(typeof owners)[number], string>;
 
-/** Rows removed, by table. */
+/** Removed rows by table. */
 export type Purged = Record<(typeof owners)[number], number>;
 
-/** Nothing removed yet. */
 export function nothingPurged(): Purged {
   return { trace: 0, trace_context: 0, span: 0, alert: 0, alert_summary: 0 };
 }
 
 /**
- * Removes an account's traces whose id is below the bound, with their spans and settled alerts, {@link batchesPerVisit}
- * batches of a table at most.
- * @param total gets what was removed
+ * Removes an account's traces with ids below the bound, their spans and settled alerts, {@link batchesPerVisit} batches of a
+ * table at most.
+ * @param total adds up the removed rows
  * @param isStopping asked between batches: a stop does not wait for the rest
  * @returns whether nothing is left
  */
@@ -64,13 +63,12 @@ export async function purgeAccount(
 /** Accounts after the given one, in the order of their ids. A range of `account_pkey`. */
 const listAccountsSql = "SELECT id, plan FROM account WHERE id > $1 ORDER BY id LIMIT 500";
 
-/** An account and its plan. */
 export interface ListedAccount {
   id: string;
   plan: string;
 }
 
-/** All accounts with their plans, in pages, so that memory does not grow with their number. */
+/** All accounts with their plans, in pages, so memory does not grow with their number. */
 export async function* listAccounts(pool: pg.Pool): AsyncGenerator<ListedAccount> {
   let after = smallestUuid;
   while (true) {
@@ -94,12 +92,12 @@ const purgeDeletedTracesSql = `
     SELECT account_id, otel_trace_id FROM deleted_otel_trace WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2
     FOR UPDATE SKIP LOCKED)`;
 
-/** Forgets OpenTelemetry traces that were deleted before the given time: from then on they may come back. */
+/** Forgets the ids of OpenTelemetry traces deleted before the given time; exporters may bring them back from then on. */
 export function purgeDeletedTraces(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
   return purgeBefore(pool, { name: "purge-deleted-traces", text: purgeDeletedTracesSql }, bounds);
 }
 
-/** Removes what requests with an `Idempotency-Key` before the given time were answered. */
+/** Removes the answers kept for requests with an `Idempotency-Key` before the given time. */
 export function purgeIdempotencyKeys(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
   return purgeBefore(pool, { name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql }, bounds);
 }
@@ -125,7 +123,7 @@ async function purgeBefore(
   return total;
 }
 
-/** Removes counters of requests whose minute is over. A read of all of the table, which has a row per active key. */
+/** Removes request counters of past minutes. Reads the whole table, one row per active key. */
 export async function purgeRateLimits(pool: pg.Pool, now: Date): Promise<number> {
   const { rowCount } = await pool.query("DELETE FROM rate_limit WHERE expire < $1", [now.getTime()]);
   return rowCount ?? 0;

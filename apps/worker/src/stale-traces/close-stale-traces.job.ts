@@ -6,14 +6,14 @@ import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./cl
 
 export interface StaleTracesDeps extends QueueAlertsDeps {
   log: Logger;
-  /** Closes a running trace whose last write is older. */
+  /** Closes running traces with an older last write. */
   staleAfterMs: number;
   /** Asked between pages. */
   isStopping(): boolean;
 }
 
 /**
- * How often to look: a stale trace is closed at most a quarter of its time late, or a minute if that is shorter.
+ * The interval between rounds: a stale trace closes at most a quarter of its time late, or a minute if this is shorter.
  * @returns milliseconds, from a second to a minute
  */
 export function staleTracesIntervalMs(staleAfterMs: number): number {

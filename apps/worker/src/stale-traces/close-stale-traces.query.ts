@@ -8,7 +8,7 @@ export interface TraceKey {
   traceId: string;
 }
 
-/** Running traces that one statement reads, and locks, at most. */
+/** Running traces to read, and to lock, in one statement at most. */
 const pageRows = 500;
 
 /** Before every trace. */
@@ -21,9 +21,9 @@ const findQuietTracesSql = `
   ORDER BY account_id, id LIMIT $4`;
 
 /**
- * Finds running traces whose own row is older than `staleAfterMs`; their spans may be younger.
+ * Finds running traces with an own row older than `staleAfterMs`; their spans may be younger.
  * @param after the page starts after this trace
- * @returns the traces of the page, and its end, undefined where it is the last page
+ * @returns the traces of the page, and its end, undefined after the last page
  */
 export async function findQuietTraces(
   pool: pg.Pool,
@@ -41,11 +41,11 @@ export async function findQuietTraces(
 }
 
 /**
- * Sets those of the given traces to `timeout` whose last write, their own or a span's, is $4 ms old, and inserts their alerts,
- * all or nothing. Judges each trace under its lock and skips locked ones until a later round. Probes `span_pkey` for the
- * newest span; only where that is old it reads the trace's range of the index, since an older span may have been changed. It
- * notes the last write in a living trace's row, so that the spans are not read again before the trace can be stale. A span
- * that is stored while the statement runs may come after the end.
+ * Sets the given traces to `timeout` if their last write, their own or a span's, is $4 ms old, and inserts their alerts, all or
+ * nothing. Judges each trace under its lock and skips locked ones until a later round. Probes `span_pkey` for the newest span; if
+ * it is old too, reads the trace's range of the index, since an older span may have been changed. Notes the last write in a
+ * living trace's row, so nobody reads the spans again before the trace can be stale. A span stored meanwhile may come after the
+ * end.
  */
 const closeStaleTracesSql = `
   WITH quiet AS (
@@ -83,8 +83,8 @@ const closeStaleTracesSql = `
   LEFT JOIN new_alerts a ON a.account_id = closed.account_id AND a.id = closed.alert_id`;
 
 /**
- * Closes those of the traces that are stale indeed.
- * @param staleAfterMs a trace whose last write is older is stale
+ * Closes the traces if they are stale indeed.
+ * @param staleAfterMs the age of a stale trace's last write
  * @returns how many it closed, and their new alerts
  */
 export async function closeStaleTraces(

@@ -4,12 +4,12 @@ import { bounds, countOf, escapeHtml, footer, formatMoment, oneLine, styles } fr
 export interface SummaryMailContent {
   summary: Omit<SummaryContent, "email" | "attempts">;
   limits: MailLimits;
-  /** Where the dashboard is, without a slash at the end. */
+  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
 }
 
 /**
- * The mail for the failed traces whose own mails the limits held back: how many by agent, the newest by name and id, how many
+ * The mail for the failed traces above the limits of mails: how many by agent, the newest by name and id, how many
  * more there are, and how to list them. Cuts and escapes clients' texts and keeps each on its line.
  */
 export function composeSummary(content: SummaryMailContent): { subject: string; text: string; html: string } {

@@ -19,7 +19,7 @@ export interface SummaryDeps {
   mailer: Mailer;
   log: Logger;
   limits: MailLimits;
-  /** Where the dashboard is, without a slash at the end. */
+  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
   /** Counts each attempt. */
   count(outcome: "sent" | "deferred" | "failed"): void;
@@ -27,12 +27,12 @@ export interface SummaryDeps {
   isStopping(): boolean;
 }
 
-/** Summaries that one round makes, and sends, at most. */
+/** Summaries to make, and to send, in one round at most. */
 const maxPerRound = 200;
 
 /**
- * Makes and sends summaries of the alerts above the limits: one an hour for an account at most, once the limit that held an
- * alert back is open again. The summary's id is the mail's idempotency key, so a repeated attempt never becomes a second mail.
+ * Makes and sends summaries of the alerts above the limits: one an hour for an account at most, once the limit of an alert
+ * is open again. The summary's id is the mail's idempotency key, so a repeated attempt never becomes a second mail.
  */
 export function createSendSummaries(deps: SummaryDeps): () => Promise<{ sent: number }> {
   const { pool, log, isStopping } = deps;
