@@ -1,5 +1,5 @@
-// Generates the Prisma client. Prisma first looks for its schema engine, a download, though generating needs none;
-// any executable in its place satisfies that look.
+// Generates the Prisma client. Prisma wants its schema engine, a download, though generating needs none: any executable
+// in its place will do.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 

@@ -2,22 +2,22 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { breakConnection } from "./unanswered.js";
 
-/** The channel that the triggers on `account` and `api_key` notify, with an account id as payload. */
+/** Triggers on `account` and `api_key` notify this channel with an account id. */
 const channel = "waymark_access";
 const heartbeatPrefix = "heartbeat:";
-/** How long the server may take to end the connection when we stop. */
+/** After this `stop` breaks the connection: a server that hangs never ends it. */
 const farewellMs = 1_000;
 
 export interface AccessListenerOptions {
   connectionString: string;
-  /** The keys of this account, or its plan, changed. */
+  /** Receives the id of an account with changed keys or plan. */
   onChange(accountId: string): void;
-  /** The listener came up or went down: while down, changes go unheard, so what was remembered must not be trusted long. */
+  /** Receives whether the listener is up. While it is down, changes go unheard and caches must expire soon. */
   onState(listening: boolean): void;
   onError(error: Error): void;
-  /** How often the connection proves that notifications arrive; the same time is allowed for the proof. */
+  /** Interval of the heartbeat, and how long its answer may take; default 5 s. */
   heartbeatMs?: number;
-  /** How long to wait before connecting again. */
+  /** Default 0.5 s. */
   reconnectMs?: number;
 }
 
@@ -26,8 +26,8 @@ export interface AccessListener {
 }
 
 /**
- * Listens for changes of access on a connection of its own, and connects again when it breaks. A heartbeat through the
- * channel itself finds connections that look open and deliver nothing, such as one through a transaction pooler.
+ * Listens for changes of access on its own connection and reconnects when it breaks. A heartbeat through the channel
+ * finds open connections that deliver nothing, such as one through a transaction pooler.
  */
 export function listenForAccessChanges(options: AccessListenerOptions): AccessListener {
   const { heartbeatMs = 5_000, reconnectMs = 500 } = options;
@@ -87,7 +87,6 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
       clearTimeout(timer);
       if (!client) return;
       const ended = client.end().catch(() => undefined);
-      // A server that hangs never says goodbye.
       const cut = setTimeout(breakConnection, farewellMs, client);
       await ended;
       clearTimeout(cut);

@@ -1,14 +1,14 @@
-/** Element types that arrays are made of, by their object ids (Postgres, `pg_type.dat`). */
+/** Object ids of the element types (Postgres, `pg_type.dat`). */
 const elementOids = { json: 114, text: 25 } as const;
 
-/** Before the elements: number of dimensions, whether any is null, element type; then length and lower bound. */
+/** The header: number of dimensions, whether any element is null, element type, length, lower bound. */
 const headerBytes = 20;
 const nullLength = -1;
 
 /**
- * An array as a parameter in Postgres's binary form (`array_send`). For large texts: nothing is escaped here and unescaped
- * there, and what is UTF-8 already is only copied.
- * @param type the element type, which the statement must name too
+ * Encodes an array as a parameter in Postgres's binary format (`array_send`). For large texts this saves the escaping here
+ * and the unescaping there; bytes in UTF-8 are only copied.
+ * @param type the element type; the statement must cast the parameter to it
  */
 export function binaryArray(type: keyof typeof elementOids, elements: readonly (Uint8Array | string | null)[]): Buffer {
   let size = headerBytes;

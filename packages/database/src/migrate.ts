@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { inTransaction } from "./transaction.js";
 
-/** Where the repository keeps its migrations, seen from this file in `src/` or `dist/`. */
+/** The path fits this file in `src/` and in `dist/`. */
 export const migrationsFolder = fileURLToPath(new URL("../../../prisma/migrations/", import.meta.url));
 
-/** The advisory lock that Prisma's own engine takes, so that both never migrate at once. */
+/** Prisma's engine takes the same advisory lock, so both never migrate at once. */
 const prismaLockKey = 72_707_369;
 
-/** Prisma's table, column for column, so that `prisma migrate deploy` reads what we wrote and the other way round. */
+/** Prisma's table, column for column: `prisma migrate deploy` reads our rows, and we read its rows. */
 const createMigrationsTable = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id varchar(36) PRIMARY KEY NOT NULL,
@@ -27,7 +27,7 @@ const createMigrationsTable = `
 interface Migration {
   name: string;
   sql: string;
-  /** SHA-256 of the file, in hex. */
+  /** SHA-256 in hexadecimal. */
   checksum: string;
 }
 
@@ -37,32 +37,31 @@ interface AppliedRow {
   finished_at: Date | null;
 }
 
-/** Migrations and database disagree in a way that a person has to settle. */
+/** A person has to settle a difference between migrations and database. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }
 
 export interface MigrateOptions {
-  /** Where the migrations are. */
   folder?: string;
   /**
-   * How long a migration waits for a lock. Whoever comes after it waits as long, all writers too where a migration waits for
-   * a reader such as a dump.
+   * How long a migration waits for a lock; default 2 s. Later sessions wait as long: all writers of a table whose reader, such
+   * as a dump, the migration waits for.
    */
   lockTimeoutMs?: number;
-  /** How long writers have their way before the migration tries again. */
+  /** Time for the writers before the next attempt; default 3 s. */
   retryAfterMs?: number;
-  /** After so many attempts, some five minutes, it gives up. */
+  /** Attempts before it gives up; default 60, some five minutes. */
   maxAttempts?: number;
 }
 
 /**
- * Applies the migrations that the database lacks, in the order of their names, each in a transaction of its own. Safe
- * when several instances start at once: one applies, the others wait and then find nothing to do. Safe beside running
- * services: a migration that does not get a lock soon steps back and tries again.
+ * Applies the missing migrations in the order of their names, each in its own transaction. Several instances may start at
+ * once: one applies, the others wait and find nothing to do. Services may run: a migration without its lock steps back and
+ * tries again.
  * @returns the names of the migrations applied
- * @throws MigrationError when an applied migration was changed since, is missing here, or was left unfinished, or when others
- * hold a lock too long
+ * @throws MigrationError when an applied migration was changed, is missing here or is unfinished, or when another session
+ * holds a lock too long
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
@@ -88,7 +87,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
 
 async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  // Between statements nobody hears of a connection that breaks, which would end the process; the next statement fails.
+  // Without a listener a connection that breaks between statements would end the process; the next statement fails anyway.
   client.on("error", () => undefined);
   await client.connect();
   return client;
@@ -131,17 +130,14 @@ async function findPending(client: pg.Client, migrations: Migration[]): Promise<
   return migrations.filter((migration) => !applied.has(migration.name));
 }
 
-/**
- * Applies a migration, unless a lock is not to be had in time.
- * @returns undefined when it is applied; else nothing was changed, and the sessions that held the lock are named
- */
+/** Applies a migration. Where it gets no lock in time it changes nothing and returns the sessions that hold the lock. */
 async function applyWithin(
   client: pg.Client,
   migration: Migration,
   { connectionString, lockTimeoutMs }: { connectionString: string; lockTimeoutMs: number },
 ): Promise<readonly string[] | undefined> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-  // A session that waits cannot ask for what.
+  // A waiting session cannot query its blockers.
   const observer = await connect(connectionString);
   let holders: readonly string[] = [];
   const look = setInterval(async () => {
@@ -152,7 +148,7 @@ async function applyWithin(
     await apply(client, migration, lockTimeoutMs);
     return undefined;
   } catch (error) {
-    // SQLSTATE 55P03, lock_not_available.
+    // SQLSTATE 55P03: lock_not_available.
     if ((error as { code?: unknown }).code === "55P03") return holders;
     const reason = error instanceof Error ? error.message : String(error);
     throw new MigrationError(`Migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
@@ -174,7 +170,7 @@ async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: num
   });
 }
 
-/** The sessions that a session waits for, by program, process and the time since which they hold on. */
+/** Names the sessions that block a session: program, process and start. Reads `pg_stat_activity`, so it scans no table. */
 async function findHolders(client: pg.Client, waitingPid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string; pid: number; since: string }>(
     `SELECT COALESCE(NULLIF(application_name, ''), 'a program without a name') AS name, pid,

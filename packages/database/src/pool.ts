@@ -2,56 +2,50 @@ import pg from "pg";
 import { breakConnection, isUnanswered } from "./unanswered.js";
 
 export interface PoolOptions {
-  /** A `postgres://` URL. */
   connectionString: string;
-  /** Connections at most; a statement waits for a free one. */
   maxConnections: number;
-  /** Seen in `pg_stat_activity`. */
   applicationName: string;
   /**
-   * The server cancels a statement that runs longer; 0 for no limit. Where no answer comes, since the server or the network
-   * hangs, the statement fails {@link answerTimeoutMs} later, and its connection is closed.
+   * The server cancels a longer statement; 0 for no limit. Where the server or the network hangs, the statement fails
+   * {@link answerTimeoutMs} later and the pool closes its connection.
    */
   statementTimeoutMs: number;
-  /** A statement that waits longer for one lock fails; no limit where omitted. */
+  /** A statement that waits longer for one lock fails; default no limit. */
   lockTimeoutMs?: number;
-  /** A transaction that waits longer for its client's next statement is ended by the server; no limit where omitted. */
+  /** The server ends a transaction that waits longer for its client's next statement; default no limit. */
   idleTransactionTimeoutMs?: number;
   /**
-   * Plans each prepared statement once, and so that it goes by indexes: for statements that probe indexes whatever their
-   * values. A plan made while a table is empty would otherwise read the whole of it until the next ANALYZE.
+   * Plans each prepared statement once and by indexes, for statements that probe indexes whatever their values. Otherwise a
+   * plan made for an empty table scans the full table until the next ANALYZE.
    */
   plansOnce?: boolean;
-  /** Told of connections that break while idle; the pool replaces them by itself. */
+  /** Receives errors of idle connections; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
 }
 
-/** How long a statement waits for a connection before the database counts as down. */
+/** After this wait for a connection the database counts as down. */
 export const connectTimeoutMs = 2_500;
-/** How much later than the server's own limit a statement without an answer fails. */
+/** A statement without an answer fails this much later than the server's own limit. */
 export const answerTimeoutMs = 500;
 
-/**
- * What services allow their statements, which take milliseconds. A request waits for a connection, and for one statement
- * that hangs, less than 13 s.
- */
+/** Timeouts of the services, whose statements take milliseconds. A request waits less than 13 s for a hanging server. */
 export const serviceTimeouts = {
   statementTimeoutMs: 9_000,
   lockTimeoutMs: 1_000,
   idleTransactionTimeoutMs: 5_000,
 } as const satisfies Partial<PoolOptions>;
 
-/** Whole numbers beyond 2^53 do not occur in our tables but for visitor hashes, which are never read back as numbers. */
+/** `bigint` becomes a number: only visitor hashes exceed 2^53, and nothing reads them as numbers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") => {
     if (format !== "binary" && oid === pg.types.builtins.INT8) return Number;
-    // Dates stay the text YYYY-MM-DD: a Date would put them into the machine's time zone. JSON stays the text it is.
+    // A Date would shift dates into the machine's time zone; JSON passes through as text.
     if (format !== "binary" && [pg.types.builtins.DATE, pg.types.builtins.JSON].includes(oid)) return String;
     return pg.types.getTypeParser(oid, format as "text");
   },
 };
 
-/** After a connection could not be opened in time, how long further ones are refused at once. */
+/** After a connection timeout the pool refuses further connections at once for this long. */
 const refuseMs = 2_000;
 
 type OnClient = (
@@ -60,10 +54,7 @@ type OnClient = (
   done: (release?: unknown) => void,
 ) => void;
 
-/**
- * A pool that does not let each statement find out anew that the server hangs: requests that wait for each other's statements
- * would add up their waits. Idle connections are used all the same.
- */
+/** Fails fast after one connection timeout: the waits of requests that share statements would add up. */
 class ImpatientPool extends pg.Pool {
   private refusesUntil = 0;
 
@@ -93,10 +84,9 @@ class ImpatientPool extends pg.Pool {
   }
 }
 
-/** What the driver says when the server took no connection in time. */
 const connectionTimeoutMessage = "Connection terminated due to connection timeout";
 
-/** A connection pool whose sessions speak UTC. */
+/** Makes a connection pool whose sessions are in UTC. */
 export function createPool(options: PoolOptions): pg.Pool {
   const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs } = options;
   const pool = new ImpatientPool({
@@ -117,10 +107,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   return pool;
 }
 
-/**
- * When a statement gets no answer, other connections to the same server are likely to hang too. Idle ones are closed, so that
- * the next statement fails as soon as it gets no new connection instead of hanging on an old one.
- */
+/** After a statement without an answer, closes idle connections: they likely hang too, and a new one fails fast. */
 function dropIdleWhenUnanswered(pool: pg.Pool): void {
   const idle = new Set<pg.PoolClient>();
   pool.on("acquire", (client) => idle.delete(client));

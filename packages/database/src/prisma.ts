@@ -4,7 +4,7 @@ import { Prisma, PrismaClient } from "./generated/prisma/client.js";
 
 export { Prisma, type PrismaClient };
 
-/** The Prisma client on our own pool, for everyday reads and writes; hot statements use the pool itself. */
+/** Makes a Prisma client on our pool, for everyday reads and writes. Hot statements use the pool directly. */
 export function createPrisma(pool: pg.Pool): PrismaClient {
   return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) });
 }

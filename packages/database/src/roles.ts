@@ -2,7 +2,6 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import pg from "pg";
 import { inTransaction } from "./transaction.js";
 
-/** The services, by the name of their role without its prefix `waymark_`. */
 export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker"] as const;
 export type ServiceRole = (typeof serviceRoles)[number];
 export type RolePasswords = Readonly<Record<ServiceRole, string>>;
@@ -10,12 +9,12 @@ export type RolePasswords = Readonly<Record<ServiceRole, string>>;
 type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>>;
 
 /**
- * What each service may do with each table, as GRANT takes it; whatever is not listed is refused. A test fails for a table
- * without a line, and for a privilege that the database has and this table has not. Partitions need no line: access goes by
- * the parent's. The worker removes what an account or a site that is gone left behind, wherever that is.
+ * The privileges of each service on each table, in the syntax of GRANT; Postgres refuses the rest. A test fails for a table
+ * without a line and for a further privilege in the database. Partitions need no line: their parent's applies. The worker
+ * removes the remains of deleted accounts and sites from every table.
  */
 export const tableGrants = {
-  // FOR NO KEY UPDATE, by which creates of one account wait for each other, needs UPDATE on a column: one that means nothing.
+  // Agent claims lock FOR NO KEY UPDATE, which needs UPDATE on some column.
   account: {
     trace_api: "SELECT (id, plan), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan)",
@@ -29,10 +28,10 @@ export const tableGrants = {
   daily_size: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
-  // The worker removes rows under FOR UPDATE, here and below: that takes a right to update.
+  // Here and below the worker removes rows under FOR UPDATE, for which Postgres wants UPDATE.
   deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
-  // Retention removes rows of months without a partition one by one.
+  // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { worker: "SELECT, UPDATE (day)" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
@@ -47,19 +46,17 @@ export const tableGrants = {
   _prisma_migrations: {},
 } as const satisfies TableGrants;
 
-/** Functions that change tables as such: they run with the owner's rights, and only for these. */
+/** Functions that create and drop tables with the owner's rights, and the services that may call them. */
 export const functionGrants = {
   "ensure_event_partition(date)": ["collector", "worker"],
   "drop_event_partition(text)": ["worker"],
 } as const satisfies Record<string, readonly ServiceRole[]>;
 
-/** Who uses BullMQ's tables where the queue is in Postgres. Its functions make temporary tables. */
+/** Users of BullMQ's tables in Postgres. Its functions make temporary tables. */
 const queueUsers = ["trace_api", "worker"] as const satisfies readonly ServiceRole[];
 
-/** The schema in which BullMQ keeps its tables, apart from ours. */
 export const queueSchema = "bullmq";
 
-/** The variables that name the roles' passwords for the migration. */
 export const rolePasswordVariables = {
   trace_api: "TRACE_API_DB_PASSWORD",
   analytics_api: "ANALYTICS_API_DB_PASSWORD",
@@ -67,13 +64,13 @@ export const rolePasswordVariables = {
   worker: "WORKER_DB_PASSWORD",
 } as const satisfies Record<ServiceRole, string>;
 
-/** The passwords of the roles are told incompletely. */
 export class RolePasswordError extends Error {
   override name = "RolePasswordError";
 }
 
 /**
- * The roles' passwords from an environment; undefined where it names none, and services go on as they did.
+ * Reads the roles' passwords from an environment.
+ * @returns undefined where it names none; the roles then stay as they are
  * @throws RolePasswordError naming the variables that lack a usable value
  */
 export function readRolePasswords(env: Readonly<Record<string, string | undefined>>): RolePasswords | undefined {
@@ -89,25 +86,23 @@ export function readRolePasswords(env: Readonly<Record<string, string | undefine
   ) as RolePasswords;
 }
 
-/** Only ASCII: SASLprep leaves it as it is. */
+/** SASLprep does not change ASCII. */
 function isPassword(text: string): boolean {
   return /^[\x21-\x7e]{12,200}$/.test(text);
 }
 
-/** The same database, entered by a service's role. */
+/** Makes the URL of the same database for a service's role. */
 export function roleUrl(connectionString: string, role: ServiceRole, password: string, prefix = "waymark"): string {
   const url = new URL(connectionString);
   url.username = `${prefix}_${role}`;
-  // The setter leaves `%` as it is, which would be read as the start of an escape.
+  // The setter does not escape `%`.
   url.password = encodeURIComponent(password);
   return url.href;
 }
 
 /**
- * Makes or updates the services' roles and gives them exactly what is listed above, in one transaction, so that services
- * that run do not notice. To be repeated after each migration.
- * @param connectionString of the tables' owner, who may make roles
- * @param prefix of the roles' names
+ * Creates or updates the roles with exactly the privileges above, in one transaction. Repeat it after each migration.
+ * @param connectionString of the tables' owner, who may create roles
  */
 export async function grantRoles(
   connectionString: string,
@@ -118,7 +113,7 @@ export async function grantRoles(
   await client.connect();
   try {
     await inTransaction(client, async () => {
-      // A migration or a second grant at the same time would update the same rows of the catalogue.
+      // A concurrent grant would update the same catalogue rows and fail.
       await client.query("SELECT pg_advisory_xact_lock(hashtext('waymark roles'))");
       for (const role of serviceRoles) await makeRole(client, `${prefix}_${role}`, passwords[role]);
       await closePublic(client);
@@ -133,11 +128,11 @@ async function makeRole(client: pg.Client, name: string, password: string): Prom
   const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name]);
   const role = client.escapeIdentifier(name);
   if (rowCount === 0) await client.query(`CREATE ROLE ${role}`);
-  // What is sent is a hash of the password: statements may be logged.
+  // Sends a hash of the password, because servers may log statements.
   await client.query(`ALTER ROLE ${role} LOGIN PASSWORD ${client.escapeLiteral(scramVerifier(password))}`);
 }
 
-/** What everybody may do by default and no service needs: making tables, and running the functions listed above. */
+/** Revokes defaults that no service needs: creating tables, and calling the functions above. */
 async function closePublic(client: pg.Client): Promise<void> {
   await client.query("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
   await client.query(`REVOKE TEMPORARY ON DATABASE ${await databaseOf(client)} FROM PUBLIC`);
@@ -152,7 +147,7 @@ async function databaseOf(client: pg.Client): Promise<string> {
   return client.escapeIdentifier(rows[0]?.name ?? "");
 }
 
-/** Everything that a role holds on tables of this database, whichever version granted it; a row per table. */
+/** Lists the tables of this database on which a role has any privilege, whichever version granted it. */
 const heldSql = `
   SELECT DISTINCT format('%I.%I', nspname, relname) AS name
   FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -187,7 +182,7 @@ async function grantQueue(client: pg.Client, database: string, to: string): Prom
   await client.query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA ${queueSchema} TO ${to}`);
 }
 
-/** A password as Postgres stores it, which it also takes in its place (RFC 5803; `SCRAM-SHA-256` of RFC 7677). */
+/** Hashes a password as Postgres stores and accepts it (RFC 5803; `SCRAM-SHA-256` of RFC 7677). */
 function scramVerifier(password: string): string {
   const salt = randomBytes(16);
   const iterations = 4_096;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { breakConnection, isUnanswered } from "./unanswered.js";
 
-/** Runs work in a transaction on a connection that is in none; what the work throws undoes all of it. */
+/** Runs work in a new transaction on a connection; an error of the work rolls it back. */
 export async function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
   await client.query("BEGIN");
   try {
@@ -9,21 +9,21 @@ export async function inTransaction<Result>(client: pg.ClientBase, work: () => P
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that hangs or broke cannot roll back; the server does so when it notices.
+    // A connection that hangs or broke cannot roll back; the server does so itself.
     if (isUnanswered(error)) breakConnection(client);
     else await client.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
 }
 
-/** The same on a connection of the pool, which is not given back where the transaction failed: its state is not known. */
+/** Does the same on a connection of the pool. After an error the pool closes it, because its state is unknown. */
 export async function withTransaction<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
-  // The driver also tells of a broken connection by an event, which ends the process where nobody listens.
+  // The driver also emits a broken connection as an event, which ends the process without a listener.
   const onError = (error: Error) => {
     failure = error;
   };

@@ -1,14 +1,14 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
 
-/** Whether a statement failed because no answer came in time. Its connection still waits for the answer. */
+/** Whether a statement failed for lack of an answer. Its connection still waits for that answer. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }
 
-/** Closes a connection without a word to the server. The driver tells whoever holds the client, and the pool. */
+/** Closes a connection without telling the server. The driver reports it to the client's holder and to the pool. */
 export function breakConnection(client: pg.ClientBase): void {
-  // The driver shows its connection, its types do not.
+  // The driver has the property; its types do not.
   const { connection } = client as pg.ClientBase & { connection?: { stream?: Socket } };
   connection?.stream?.destroy();
 }

@@ -2,28 +2,27 @@ import { randomFillSync } from "node:crypto";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a text is a UUID of any version, as Postgres reads it. */
+/** Whether a text is a UUID of any version. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
-/** Sorts before every id: where a walk along ids starts. */
+/** Sorts before every id: the start of a walk along ids. */
 export const smallestUuid = "00000000-0000-0000-0000-000000000000";
 
-/** Sixteen bytes as a UUID, in lower case. */
+/** Formats 16 bytes as a UUID in lower case. */
 export function formatUuid(bytes: Buffer): string {
   const hex = bytes.toString("hex", 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** A clock that is set back by less is being adjusted: ids stand still until it has caught up. */
+/** Below this a clock that went back is being adjusted: ids keep their time until it has caught up. */
 const maxAheadMs = 2_000;
 
 /**
- * Makes a source of UUIDv7 (RFC 9562, 5.7): ids of one source sort in the order they were made, also within a millisecond
- * (method 2, a counter in the 12 bits of `rand_a` and the next 6 bits) and when the clock is adjusted. A clock that was wrong
- * and is set right again is followed, back too, since ids of the future would be taken for events and traces of the future.
- * The random bits after the counter keep ids of a time that is gone through twice apart.
+ * Makes a source of UUIDv7 (RFC 9562, 5.7). Its ids sort in the order of creation, also within a millisecond (method 2: a
+ * counter in the 12 bits of `rand_a` and the next 6 bits) and while the clock is adjusted. It follows larger corrections,
+ * back too: ids of the future would look like traces of the future. Random bits keep ids of a repeated time apart.
  * @param now milliseconds since 1970
  */
 export function createUuidV7(now: () => number = Date.now): () => string {
@@ -54,7 +53,7 @@ export function createUuidV7(now: () => number = Date.now): () => string {
   };
 }
 
-/** The smallest UUID whose time is the given millisecond: a bound for ranges over ids that start with their time. */
+/** Returns the smallest UUIDv7 of a millisecond since 1970: a bound for ranges of ids by time. */
 export function uuidV7Floor(millis: number): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Math.max(0, Math.floor(millis)), 0, 6);

@@ -1,7 +1,5 @@
-/** A row that waits for a statement. */
 export interface WaitingRow<Row, Result> {
   readonly row: Row;
-  /** How many rows it counts as. */
   readonly count: number;
   readonly bytes: number;
   readonly kind: string | undefined;
@@ -19,7 +17,6 @@ export interface Owner<Row, Result> {
   rows: number;
   count: number;
   bytes: number;
-  /** Rows of statements in flight. */
   inFlight: number;
   /** Work done for it so far, in full statements. */
   served: number;
@@ -29,7 +26,6 @@ export interface Owner<Row, Result> {
   hasTaken: boolean;
 }
 
-/** A statement while it fills. */
 interface Statement<Row, Result> {
   readonly taken: WaitingRow<Row, Result>[];
   readonly blocked: Blocked;
@@ -54,7 +50,6 @@ export interface StatementLimits {
   sharesTargets: boolean;
 }
 
-/** Targets whose rows have to wait. */
 interface Blocked {
   has(target: string): boolean;
 }
@@ -70,12 +65,11 @@ export class FairQueue<Row, Result> {
   count = 0;
   bytes = 0;
   private readonly owners = new Map<string, Owner<Row, Result>>();
-  /** `served` of the least served owner with rows. */
+  /** That of the least served owner with rows. */
   private served = 0;
 
   constructor(private readonly limits: StatementLimits) {}
 
-  /** Finds or makes the owner's part of the queue. */
   ownerOf(id: string): Owner<Row, Result> {
     const known = this.owners.get(id);
     if (known) return known;
@@ -112,7 +106,6 @@ export class FairQueue<Row, Result> {
     owner.entries.push(...others);
   }
 
-  /** Takes out all rows for which `isOut` is true. */
   remove(isOut: (entry: WaitingRow<Row, Result>) => boolean): void {
     for (const owner of this.owners.values()) {
       owner.entries = owner.entries.filter((entry) => {

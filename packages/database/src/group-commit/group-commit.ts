@@ -10,7 +10,6 @@ const maxBytesPerStatement = 1_048_576;
 /** Statements that may wait for locks where `maxLockWaits` is not given: each occupies a connection. */
 const defaultMaxLockWaits = 2;
 
-/** Runs rows in batches. */
 export interface GroupCommit<Row, Result> {
   /**
    * Adds a row to the next batch.
@@ -18,7 +17,6 @@ export interface GroupCommit<Row, Result> {
    * @throws the error of `refuse` where the queue has no capacity, or the error of the row's statement
    */
   add(row: Row): Promise<Result>;
-  /** Rows that no statement has taken yet. */
   readonly waitingRows: number;
 }
 

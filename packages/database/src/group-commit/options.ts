@@ -3,27 +3,20 @@ import type { Refusal } from "./waiting-limits.js";
 /** The result of a row that `run` left alone because another transaction has locked it. */
 export const rowIsLocked = Symbol("the row is locked");
 
-/** How the rows of one statement are batched. */
 export interface BatchOptions<Row, Result> {
   /** Names the statement in metrics and refusals. */
   name: string;
   /** Runs one statement for all rows, wholly or not at all. Returns the results in the order of the rows. */
   run(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
-  /**
-   * Does the same for locked rows of one owner and waits for the locks. With it, `run` must not wait for a lock, so that
-   * a locked row delays no other.
-   */
+  /** Does the same for locked rows of one owner and waits for the locks, as `run` then must not: it would delay other rows. */
   runLocked?(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
   /** Statements of `runLocked` in flight at most, each on a connection; default 2. */
   maxLockWaits?: number;
-  /**
-   * Decides after each run of `runLocked` which waiting rows have waited long enough. The row gets the error; without one
-   * it is tried again. Required where `runLocked` itself returns {@link rowIsLocked}.
-   */
+  /** Returns the error of a locked row that has waited long enough. Required where `runLocked` returns `rowIsLocked`. */
   giveUp?(row: Row): Error | undefined;
   /**
-   * How the rows of a failed statement are tried again: `by-owner`, then one by one, in parallel (default); or `in-halves`,
-   * one after the other, for statements that would wait for each other's locks.
+   * Retries a failed statement `by-owner`, then row by row, in parallel (default); or `in-halves`, one after the other, for
+   * statements that would wait for each other's locks.
    */
   retry?: "by-owner" | "in-halves";
   /** Statements in flight at most; default 1. With more than one, {@link targetOf} keeps no order. */
@@ -46,7 +39,6 @@ export interface BatchOptions<Row, Result> {
   sharesTargets?: boolean;
 }
 
-/** The same with everything that depends on the service. */
 export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Result> {
   /** The tenant with a share of the queue and of each statement, such as an account. */
   ownerOf(row: Row): string;

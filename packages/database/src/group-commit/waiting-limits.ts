@@ -2,7 +2,7 @@
 const waitingLimits = {
   /** A few tenths of a second of work. */
   rows: 2_000,
-  /** The rows' own count, such as the spans of batches: some two seconds of work. */
+  /** Such as the spans of batches: some two seconds of work. */
   count: 50_000,
   /** Opaque JSON: large bodies must not fill the memory in few rows. */
   bytes: 32 * 1_048_576,
@@ -13,19 +13,15 @@ const ownerShare = 1 / 4;
 
 type Limit = keyof typeof waitingLimits;
 
-/** The size of each limit. */
 export type WaitingLimits = Readonly<Record<Limit, number>>;
 
-/** Why the queue refuses a row. */
 export interface Refusal {
   limit: Limit;
   /** Whether one owner used up its share or all owners together used up the queue. */
   scope: "owner" | "all";
-  /** The size of the limit for that scope. */
   max: number;
 }
 
-/** Rows that wait, their count and their bytes. */
 interface Load {
   rows: number;
   count: number;
