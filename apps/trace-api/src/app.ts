@@ -24,8 +24,8 @@ import { admit } from "./limits/admission.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createBodyBudget } from "./limits/body-budget.js";
 import { otlpRoute } from "./otlp/otlp.route.js";
-import { createSpanStore } from "./spans/add-span.query.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
+import { createSpanAdder } from "./spans/add-spans.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceCapacity } from "./spans/trace-capacity.js";
@@ -65,7 +65,7 @@ export function createApp(deps: AppDeps): Express {
   const routeDeps = { ...deps, createGroupCommit, capacity, knownAgents, refusals, guardIdempotency };
   const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
-  const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanStore(routeDeps) };
+  const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
   const routes = [
     createTraceRoute(writeDeps),
     addSpanRoute(writeDeps),

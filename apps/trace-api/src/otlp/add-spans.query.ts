@@ -1,7 +1,7 @@
 import { binaryArray, type CreateGroupCommit } from "@waymark/database";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
-import { maxSpansPerStatement } from "../spans/add-span.query.js";
+import { maxSpansPerStatement } from "../spans/add-spans.js";
 import { ownBytes } from "./trace-group.js";
 
 /** Spans of one request and one trace, stored all or none. */

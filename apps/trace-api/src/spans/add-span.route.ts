@@ -5,12 +5,12 @@ import { z } from "zod";
 import { replayed, replayHeaders, traceIsFull } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
-import type { createSpanStore } from "./add-span.query.js";
+import type { AddSpans } from "./add-spans.js";
 import { newSpanSchema } from "./span.schema.js";
 import { traceFull } from "./trace-capacity.js";
 
 export interface AddSpansDeps {
-  addSpans: ReturnType<typeof createSpanStore>;
+  addSpans: AddSpans;
   guardIdempotency: IdempotencyGuard;
   uuid(): string;
 }

@@ -1,13 +1,13 @@
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
+import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { SpanChange } from "./span.schema.js";
 
-/** A change of a span. */
 export interface SpanToChange {
   accountId: string;
   /** In lower case, as Postgres writes it. */
   traceId: string;
-  /** In lower case; null where what the client named is no id, so that only the trace is looked for. */
+  /** In lower case; null where the client's text is no id: the statement then looks for the trace only. */
   spanId: string | null;
   change: SpanChange;
 }
@@ -15,21 +15,21 @@ export interface SpanToChange {
 export type ChangeSpanResult = "changed" | "trace_not_found" | "span_not_found";
 
 /**
- * Sets what each body gave, null too, where the account has the trace and the trace the span. No span comes twice in a
- * statement. Rows are locked first: those that another transaction has are `locked` with `SKIP LOCKED`, and waited for
- * without. One probe of `trace_pkey` and two of `span_pkey` for a change.
+ * Sets the fields that each body gives, null too, where the account has the trace and the trace has the span. A statement
+ * changes each span at most once. It locks the rows first, and on `skip` reports rows of other transactions as `locked`.
+ * One probe of `trace_pkey` and two of `span_pkey` per change.
  */
-const changeSpansSql = (wait: "" | "SKIP LOCKED") => `
+const changeSpansSql = (onLock: OnLock) => `
   WITH asked AS MATERIALIZED (
     SELECT c.*, t.id IS NOT NULL AS has_trace
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::timestamptz[], $7::boolean[], $8::json[],
       $9::boolean[], $10::text[]) WITH ORDINALITY
-      AS c (account_id, trace_id, id, status, sets_ended_at, ended_at, sets_output, output, sets_error, error, place)
+      AS c (account_id, trace_id, id, status, sets_ended_at, ended_at, sets_output, output, sets_error, error, position)
     LEFT JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id
   ), locked AS MATERIALIZED (
-    SELECT c.place FROM asked c
+    SELECT c.position FROM asked c
     JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
-    WHERE c.has_trace FOR NO KEY UPDATE OF s ${wait}
+    WHERE c.has_trace FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
   ), changed AS (
     UPDATE span s SET
       status = COALESCE(c.status, s.status),
@@ -37,20 +37,22 @@ const changeSpansSql = (wait: "" | "SKIP LOCKED") => `
       output = CASE WHEN c.sets_output THEN c.output ELSE s.output END,
       error = CASE WHEN c.sets_error THEN c.error ELSE s.error END,
       written_at = now()
-    FROM asked c JOIN locked USING (place)
+    FROM asked c JOIN locked USING (position)
     WHERE s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
-    RETURNING c.place
+    RETURNING c.position
   )
-  SELECT CASE WHEN NOT has_trace THEN 'trace_not_found' WHEN changed.place IS NOT NULL THEN 'changed'
+  SELECT CASE WHEN NOT has_trace THEN 'trace_not_found' WHEN changed.position IS NOT NULL THEN 'changed'
     WHEN EXISTS (
       SELECT FROM span s WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id
     ) THEN 'locked' ELSE 'span_not_found' END
-  FROM asked LEFT JOIN changed USING (place) ORDER BY place`;
+  FROM asked LEFT JOIN changed USING (position) ORDER BY position`;
 
-const changeUnlocked = { name: "change-spans", text: changeSpansSql("SKIP LOCKED") };
-const changeLocked = { name: "change-locked-spans", text: changeSpansSql("") };
+const statements = {
+  skip: { name: "change-spans", text: changeSpansSql("skip") },
+  wait: { name: "change-locked-spans", text: changeSpansSql("wait") },
+} as const;
 
-/** Changes spans of traces. */
+/** Makes a function that changes spans; changes of one span keep their order. */
 export function createSpanChanger({
   pool,
   createGroupCommit,
@@ -60,12 +62,10 @@ export function createSpanChanger({
 }) {
   return createGroupCommit<SpanToChange, ChangeSpanResult>({
     name: "change-span",
-    run: (changes) => changeSpans(pool, changeUnlocked, changes),
-    // A span that was deleted while its lock was waited for is not there any more.
+    run: (changes) => changeSpans(pool, changes, "skip"),
+    // Another transaction deleted the span while this statement waited for its lock.
     runLocked: async (changes) =>
-      (await changeSpans(pool, changeLocked, changes)).map((result) =>
-        result === rowIsLocked ? "span_not_found" : result,
-      ),
+      (await changeSpans(pool, changes, "wait")).map((result) => (result === rowIsLocked ? "span_not_found" : result)),
     bytesOf: ({ change }) => (change.output?.text.length ?? 0) + (change.error?.length ?? 0),
     targetOf,
   });
@@ -77,13 +77,13 @@ function targetOf({ accountId, traceId, spanId }: SpanToChange): string {
 
 async function changeSpans(
   pool: pg.Pool,
-  statement: { name: string; text: string },
   changes: readonly SpanToChange[],
+  onLock: OnLock,
 ): Promise<(ChangeSpanResult | typeof rowIsLocked)[]> {
-  // In one order everywhere, so that statements of several instances lock the same rows one after the other.
+  // All instances lock rows in this order, so that their statements do not deadlock.
   const sorted = changes.toSorted((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
   const { rows } = await pool.query<[ChangeSpanResult | "locked"]>({
-    ...statement,
+    ...statements[onLock],
     rowMode: "array",
     values: [
       sorted.map(({ accountId }) => accountId),

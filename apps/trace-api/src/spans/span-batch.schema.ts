@@ -1,7 +1,7 @@
 import { textField } from "@waymark/fields";
 import { named } from "@waymark/http";
 import { z } from "zod";
-import { maxSpansPerStatement } from "./add-span.query.js";
+import { maxSpansPerStatement } from "./add-spans.js";
 import { type NewSpan, newSpanSchema } from "./span.schema.js";
 
 const refLength = { min: 1, max: 255 };
@@ -18,10 +18,9 @@ const batchSpanSchema = named(
   }),
 );
 
-/** A span of a batch, as it was checked. */
 export type BatchSpan = z.output<typeof batchSpanSchema>;
 
-/** The body of `POST /traces/:trace_id/spans/batch`. A list that is too long is refused before its elements are looked at. */
+/** The body of `POST /traces/:trace_id/spans/batch`. A list that is too long is refused before its elements are checked. */
 export const spanBatchSchema = z.object({
   spans: z.preprocess((input, context) => {
     if (!Array.isArray(input) || input.length <= maxSpansPerStatement) return input;
@@ -30,19 +29,19 @@ export const spanBatchSchema = z.object({
   }, z.array(batchSpanSchema).min(1).max(maxSpansPerStatement).superRefine(checkReferences)),
 });
 
-/** Refuses references that are doubled, that name nothing, or that lead back to where they come from. */
+/** Refuses duplicate, unknown and circular references. */
 function checkReferences(spans: readonly BatchSpan[], context: z.RefinementCtx): void {
   const refuse = (index: number, field: string, message: string) =>
     context.addIssue({ code: "custom", path: [index, field], message });
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   spans.forEach(({ ref }, index) => {
     if (typeof ref !== "string") return;
-    if (places.has(ref)) refuse(index, "ref", "Must be unique in the batch");
-    else places.set(ref, index);
+    if (positions.has(ref)) refuse(index, "ref", "Must be unique in the batch");
+    else positions.set(ref, index);
   });
   const parents = spans.map(({ parent_ref, parent_span_id }, index) => {
     if (typeof parent_ref !== "string") return undefined;
-    const parent = places.get(parent_ref);
+    const parent = positions.get(parent_ref);
     if (parent === undefined) refuse(index, "parent_ref", "Must be the ref of a span of this batch");
     else if (parent === index) refuse(index, "parent_ref", "Must not be the span's own ref");
     else if (typeof parent_span_id === "string") refuse(index, "parent_ref", "Must not be given with parent_span_id");
@@ -52,18 +51,22 @@ function checkReferences(spans: readonly BatchSpan[], context: z.RefinementCtx):
   for (const index of findCycles(parents)) refuse(index, "parent_ref", "Must not lead back to the span itself");
 }
 
-/** The places that lie on a cycle, of which each names its parent's place. Visits each place once. */
+/** Finds the positions on a cycle, given the position of each parent. Visits each position once. */
 function findCycles(parents: readonly (number | undefined)[]): number[] {
   const visitedBy = new Map<number, number>();
   const onCycles: number[] = [];
   parents.forEach((_, start) => {
-    let place: number | undefined = start;
-    while (place !== undefined && !visitedBy.has(place)) {
-      visitedBy.set(place, start);
-      place = parents[place];
+    let position: number | undefined = start;
+    while (position !== undefined && !visitedBy.has(position)) {
+      visitedBy.set(position, start);
+      position = parents[position];
     }
-    if (place === undefined || visitedBy.get(place) !== start) return;
-    for (let on: number | undefined = place; on !== undefined; on = parents[on] === place ? undefined : parents[on]) {
+    if (position === undefined || visitedBy.get(position) !== start) return;
+    for (
+      let on: number | undefined = position;
+      on !== undefined;
+      on = parents[on] === position ? undefined : parents[on]
+    ) {
       onCycles.push(on);
     }
   });
@@ -71,8 +74,8 @@ function findCycles(parents: readonly (number | undefined)[]): number[] {
 }
 
 /**
- * Gives spans of a batch their ids, and parents named by reference the ids of these.
- * @param uuid makes rising ids, so that spans are read in the batch's order
+ * Assigns ids to the spans of a batch and resolves references to parents.
+ * @param uuid makes rising ids, so that reads return the spans in the batch's order
  */
 export function resolveReferences(batch: readonly BatchSpan[], uuid: () => string): { id: string; span: NewSpan }[] {
   const idOf = new Map<string, string>();

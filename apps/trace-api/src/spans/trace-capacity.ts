@@ -50,7 +50,7 @@ const countSpansSql = `
   SELECT (SELECT count(*)::int FROM (
     SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id LIMIT $3
   ) counted)
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, place) ORDER BY place`;
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, position) ORDER BY position`;
 
 /** The 413 for spans that exceed the capacity of their trace. */
 export function traceFull(): AppError {

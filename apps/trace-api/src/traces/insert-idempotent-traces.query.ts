@@ -1,14 +1,8 @@
 import { binaryArray } from "@waymark/database";
 import type pg from "pg";
+import type { OnLock } from "../batching/on-lock.js";
 import { keyStateSql } from "../idempotency/key-state.js";
-import {
-  hasUsageLockSql,
-  type InsertResult,
-  lockedUsageSql,
-  type OnLock,
-  refusalOf,
-  type TraceRow,
-} from "./trace-row.js";
+import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type TraceRow } from "./trace-row.js";
 
 /**
  * Does the same as `insertTracesSql` for traces with idempotency keys. Only traces with a new key count and are stored,
@@ -20,7 +14,7 @@ const insertIdempotentTracesSql = (onLock: OnLock) => `
     SELECT r.*, k.ids, ${keyStateSql} AS state
     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
       $10::json[], $11::text[], $12::bytea[]) WITH ORDINALITY
-      AS r (account_id, id, agent_id, is_agent_known, name, status, started_at, ended_at, metadata, key, request_hash, place)
+      AS r (account_id, id, agent_id, is_agent_known, name, status, started_at, ended_at, metadata, key, request_hash, position)
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
   ), quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces)
@@ -45,7 +39,7 @@ const insertIdempotentTracesSql = (onLock: OnLock) => `
   SELECT state, ids, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
     SELECT u.traces FROM trace_usage u WHERE u.account_id = asked.account_id AND u.month = $1
   ) END AS seen, EXISTS (SELECT FROM locked WHERE locked.account_id = asked.account_id) AS has_lock
-  FROM asked LEFT JOIN quota USING (account_id) ORDER BY place`;
+  FROM asked LEFT JOIN quota USING (account_id) ORDER BY position`;
 
 const statements = {
   skip: { name: "insert-idempotent-traces", text: insertIdempotentTracesSql("skip") },

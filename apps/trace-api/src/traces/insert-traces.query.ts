@@ -1,12 +1,12 @@
 import { binaryArray, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
+import type { OnLock } from "../batching/on-lock.js";
 import { insertIdempotentTraces } from "./insert-idempotent-traces.query.js";
 import {
   type CreateTraceResult,
   hasUsageLockSql,
   type InsertResult,
   lockedUsageSql,
-  type OnLock,
   refusalOf,
   type TraceRow,
 } from "./trace-row.js";

@@ -1,6 +1,7 @@
 import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { Plan } from "@waymark/plan";
+import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import type { NewTrace } from "./trace.schema.js";
 
@@ -40,14 +41,11 @@ export interface TraceRow extends TraceToCreate {
   isAgentKnown: boolean;
 }
 
-/** Whether a statement waits for locked rows of `trace_usage` or leaves their accounts alone. */
-export type OnLock = "wait" | "skip";
-
 /** A CTE `locked`: the month's ($1) rows of the accounts ($2), locked in the order of accounts. Probes `trace_usage_pkey`. */
 export function lockedUsageSql(onLock: OnLock): string {
   return `locked AS MATERIALIZED (
     SELECT u.account_id FROM trace_usage u WHERE u.account_id = ANY($2::uuid[]) AND u.month = $1
-    ORDER BY u.account_id FOR NO KEY UPDATE ${onLock === "skip" ? "SKIP LOCKED" : ""}
+    ORDER BY u.account_id FOR NO KEY UPDATE ${skipLockedSql(onLock)}
   )`;
 }
 

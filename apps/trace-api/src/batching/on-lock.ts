@@ -1,0 +1,5 @@
+/** Whether a statement waits for locked rows or leaves them alone. */
+export type OnLock = "wait" | "skip";
+
+/** The end of a locking clause such as `FOR NO KEY UPDATE`. */
+export const skipLockedSql = (onLock: OnLock) => (onLock === "skip" ? "SKIP LOCKED" : "");

@@ -1,0 +1,53 @@
+import { binaryArray } from "@waymark/database";
+import type { IdempotencyKey } from "@waymark/http";
+import type { KeyRefusal } from "../idempotency/key-state.js";
+import type { NewSpan } from "./span.schema.js";
+
+/** The spans of one request; a statement stores all or none of them. */
+export interface SpansToAdd {
+  accountId: string;
+  traceId: string;
+  spans: readonly { id: string; span: NewSpan }[];
+  idempotency: IdempotencyKey | undefined;
+}
+
+/** The outcome, with the ids of the spans. A replay has the ids of the first request. */
+export type AddSpansResult =
+  | { outcome: "stored" | "replayed"; ids: readonly string[] }
+  | { outcome: "trace_not_found" }
+  | { outcome: "trace_full" }
+  | KeyRefusal;
+
+/** Inserts the spans ($3 to $12) of the requests in the CTE `found`. One probe of `span_pkey` per span. */
+export const insertFoundSpansSql = `
+    INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
+    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id
+    FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
+      $11::text[], $12::text[])
+      AS s (position, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
+    JOIN found USING (position)`;
+
+/** The parameters $1 to $12: the requests, and their spans with the positions of their requests, from 1. */
+export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
+  const spans = requests.flatMap((request) => request.spans);
+  return [
+    requests.map(({ accountId }) => accountId),
+    requests.map(({ traceId }) => traceId),
+    requests.flatMap((request, index) => request.spans.map(() => index + 1)),
+    spans.map(({ id }) => id),
+    spans.map(({ span }) => span.name),
+    spans.map(({ span }) => span.status),
+    spans.map(({ span }) => span.started_at),
+    spans.map(({ span }) => span.ended_at),
+    binaryArray(
+      "json",
+      spans.map(({ span }) => span.input?.text ?? null),
+    ),
+    binaryArray(
+      "json",
+      spans.map(({ span }) => span.output?.text ?? null),
+    ),
+    spans.map(({ span }) => span.error),
+    spans.map(({ span }) => span.parent_span_id),
+  ];
+}
