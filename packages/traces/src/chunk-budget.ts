@@ -5,12 +5,8 @@ const maxBytes = 64 * 1_048_576;
 /** A chunk above this waits until its account has no other large chunk. */
 const maxBytesPerAccount = maxBytes / 4;
 
-/** Bounds the bytes of large chunks in memory. */
 export interface ChunkBudget {
-  /**
-   * Waits until the chunk fits.
-   * @returns the bytes to give back, at most the account's share
-   */
+  /** Waits until the chunk fits; returns the bytes to give back, at most the account's share. */
   take(accountId: string, bytes: number): Promise<number>;
   give(accountId: string, bytes: number): void;
 }

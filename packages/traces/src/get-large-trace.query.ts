@@ -7,7 +7,7 @@ import { idBeforeAll, ofContext, spanJson, type TraceToRead, traceJson } from ".
 const maxChunkSpans = 1_000;
 /** A single span may be larger and then makes a chunk alone. */
 const maxChunkBytes = 262_144;
-/** A span's JSON beside its texts: member names, id, status and times. */
+/** Member names, id, status and times. */
 const spanOverheadBytes = 320;
 /** Stored bytes of the spans that one statement uncompresses to measure a chunk. */
 const maxStoredBytes = 262_144;
@@ -24,21 +24,20 @@ export const largeAnswerLimits = {
   reason: (most: number) => `At most ${most} answers with large traces may be under way`,
 } as const;
 
-/** Counts answers with large traces under way; `createShares` of `@waymark/http` makes one from {@link largeAnswerLimits}. */
+/** A counter within {@link largeAnswerLimits}, such as `createShares` of `@waymark/http`. */
 export interface LargeAnswers {
-  /** Counts more answers. Beyond a limit it counts nothing and returns the refusal. */
+  /** Beyond a limit it counts nothing and returns the refusal. */
   take(accountId: string, count: number): Error | undefined;
   give(accountId: string, count: number): void;
 }
 
-/** What reading traces needs. */
 export interface TraceReaderDeps {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   largeAnswers: LargeAnswers;
 }
 
-/** The bytes of a span `s` as JSON, escapes included. */
+/** SQL for the bytes of a span `s` as JSON, with escapes. */
 function jsonBytes(withAttributes: boolean): string {
   const sizes = [
     ...["input", "output", ...(withAttributes ? ["attributes"] : [])].map(
@@ -92,26 +91,23 @@ const readChunkSql = (withAttributes: boolean) => `
   ) spans`;
 
 interface ChunkToRead extends TraceToRead {
-  /** The span before the chunk. */
   after: string;
   /** A larger chunk is measured, not read. */
   maxBytes: number;
 }
 
 interface Chunk {
-  /** Null if the chunk is larger than `maxBytes`. */
   json: string | null;
   bytes: number;
-  /** Its last span; null if it has none. */
+  /** Null without spans. */
   last: string | null;
   is_last: boolean;
 }
 
 /**
- * Reads large traces in chunks, each after the client took the one before: memory stays flat, and a slow client holds no
- * connection. Chunks above half a mebibyte, which are single spans, wait for a budget.
- * @returns a generator that throws AppError 429 or 503 before its first chunk if too many answers are under way, and 404 when
- * the trace is deleted meanwhile
+ * Makes a reader of traces in chunks, each read after the client took the one before: memory stays flat, and a slow client
+ * holds no connection. It throws AppError 429 or 503 before the first chunk if too many answers are under way, and 404 when the
+ * trace is deleted meanwhile.
  */
 export function createLargeTraceReader(deps: TraceReaderDeps) {
   const { pool, createGroupCommit, largeAnswers } = deps;

@@ -2,11 +2,10 @@ import type pg from "pg";
 import { createLargeTraceReader, type TraceReaderDeps } from "./get-large-trace.query.js";
 import { ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
-/** A trace with more spans is large: it is read apart, in chunks. */
+/** Beyond one of these three bounds a trace is large. */
 const maxSpans = 999;
-/** A trace with more text and JSON, stored uncompressed, is large. */
 const maxPlainBytes = 65_536;
-/** Likewise for compressed columns. Postgres compresses to a ninetieth at best, so this is 720 KiB of JSON at most. */
+/** Postgres compresses to a ninetieth at best, so these are 720 KiB of JSON at most. */
 const maxCompressedBytes = 8_192;
 
 /** A read costs the database more than a write: two statements at once use two of its cores. */
@@ -64,13 +63,10 @@ const readTracesSql = (withAttributes: boolean) => `
     WHERE size.fits AND s.account_id = q.account_id AND s.trace_id = q.trace_id
   ) spans`;
 
-/**
- * A trace as JSON text, whole or in chunks; undefined if the account has no such trace. Chunks may throw, see
- * {@link createLargeTraceReader}.
- */
+/** A trace as JSON text, whole or in chunks; undefined if the account has no such trace. See {@link createLargeTraceReader}. */
 export type ReadTrace = (trace: TraceToRead) => Promise<string | AsyncIterable<string> | undefined>;
 
-/** Makes a reader of traces with their spans: one statement reads many small traces, large ones are read alone in chunks. */
+/** Makes a reader of traces with their spans: small traces share a statement. */
 export function createTraceReader(deps: TraceReaderDeps): ReadTrace {
   const { pool, createGroupCommit } = deps;
   const readSmall = createGroupCommit<TraceToRead, { json: string | null } | undefined>({

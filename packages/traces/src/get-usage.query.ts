@@ -1,7 +1,6 @@
 import { type PlanId, planOf, remainingTraces, type UtcMonth } from "@waymark/plan";
 import type pg from "pg";
 
-/** What an account has used: traces created in a month, and agents. */
 export interface Used {
   traces: number;
   agents: number;
@@ -12,15 +11,11 @@ const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
-/** The statement of {@link getUsage}. */
 export function getUsageStatement(accountId: string, month: string) {
   return { name: "get-usage", text: getUsageSql, values: [accountId, month] };
 }
 
-/**
- * Reads what an account has used; zeros for an unknown account.
- * @param month the first day of the UTC month, `YYYY-MM-DD`
- */
+/** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
 export async function getUsage(pool: pg.Pool, accountId: string, month: string): Promise<Used> {
   const { rows } = await pool.query<Used>(getUsageStatement(accountId, month));
   return rows[0] ?? { traces: 0, agents: 0 };

@@ -1,23 +1,20 @@
-export { type LargeAnswers, largeAnswerLimits } from "./get-large-trace.query.js";
-export { createTraceReader, type ReadTrace } from "./get-trace.query.js";
+export { largeAnswerLimits } from "./get-large-trace.query.js";
+export { createTraceReader } from "./get-trace.query.js";
 export { getUsage, getUsageStatement, presentUsage, type Used } from "./get-usage.query.js";
 export {
   type AgentPage,
   type AgentsToList,
-  type ListedAgent,
   listAgents,
   listAgentsStatement,
   maxCountedTraces,
 } from "./list-agents.query.js";
 export { agentQuerySchema, agentsToList, presentAgentPage } from "./list-agents.schema.js";
 export {
-  cursorBefore,
   type ListedTrace,
   listTraces,
   listTracesStatement,
   maxExamineMs,
   newestCursor,
-  type TraceCursor,
   type TracePage,
   type TracesToFind,
 } from "./list-traces.query.js";

@@ -3,20 +3,16 @@ import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
-/** A page of an account's agents, and the range of trace starts that their counts cover. */
+/** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
 export interface AgentsToList {
   accountId: string;
-  /** Included. */
   from: string;
-  /** Excluded. */
   to: string;
   /** The page begins after this agent; "" for a first page. */
   after: string;
-  /** Agents per page, at most. */
   limit: number;
 }
 
-/** An agent and its traces in the range. */
 export interface ListedAgent {
   id: string;
   created_at: string;
@@ -24,7 +20,6 @@ export interface ListedAgent {
   last_started_at: string | null;
 }
 
-/** A page, with the range that its counts cover. */
 export interface AgentPage {
   agents: ListedAgent[];
   from: string;
@@ -32,10 +27,7 @@ export interface AgentPage {
   isLast: boolean;
 }
 
-/**
- * Traces that one answer counts, at most: the 90 days of a Pro account touch five months of 50,000. An account within its
- * plan never meets this bound.
- */
+/** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */
 export const maxCountedTraces = 250_000;
 
 /**
@@ -66,16 +58,13 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
   examined: number;
 }
 
-/** The statement for a page. It returns one row more than the page holds if the list goes on. */
+/** Returns one row more than the page holds if the list goes on. */
 export function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
   const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
   return { name: "list-agents", text: listAgentsSql, values };
 }
 
-/**
- * Reads a page of agents.
- * @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces
- */
+/** @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces */
 export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage> {
   const { from, to } = query;
   const { rows } = await pool.query<Row>(listAgentsStatement(query));

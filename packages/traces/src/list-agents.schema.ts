@@ -9,7 +9,6 @@ const defaultDays = 30;
 /** The first millisecond that a timestamp of the contract can name. */
 const earliestMs = Date.parse("0001-01-01T00:00:00Z");
 
-/** The query parameters of a list of agents. */
 export const agentQuerySchema = z
   .object({
     from: rangeParameters.from.describe(
@@ -21,10 +20,7 @@ export const agentQuerySchema = z
   })
   .superRefine(checkRange);
 
-/**
- * The page of an account's agents that a query asks for.
- * @throws AppError 400 if `from` is not before now and there is no `to`
- */
+/** @throws AppError 400 if `from` is not before now and there is no `to` */
 export function agentsToList(accountId: string, query: z.output<typeof agentQuerySchema>, now: Date): AgentsToList {
   const to = query.to ?? now.toISOString();
   const from = query.from ?? new Date(Math.max(earliestMs, Date.parse(to) - defaultDays * 86_400_000)).toISOString();
@@ -39,7 +35,6 @@ export function agentsToList(accountId: string, query: z.output<typeof agentQuer
   };
 }
 
-/** A page as the API answers it. */
 export function presentAgentPage({ agents, from, to, isLast }: AgentPage) {
   return { agents, from, to, next_cursor: isLast ? null : encodeCursor(agents.at(-1)?.id ?? "") };
 }

@@ -2,31 +2,25 @@ import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
-/** An index in the order of lists: by start, newest first, then by id. A page begins after it. */
+/** An index in the order of lists: newest start first, then id. A page begins after it. */
 export interface TraceCursor {
-  /** A timestamp as Postgres reads it. */
   startedAt: string;
   id: string;
 }
 
-/** A page of an account's traces; omitted filters match all. */
 export interface TracesToFind {
   accountId: string;
   agentId?: string | undefined;
-  /** Without duplicates. */
   statuses?: readonly TraceStatus[] | undefined;
   /** A part of the name, in either case. */
   name?: string | undefined;
-  /** Only ended traces that took at least this long. */
+  /** Excludes traces without an end. */
   minDurationMs?: number | undefined;
-  /** The earliest start, included. */
   from?: string | undefined;
   after: TraceCursor;
-  /** Traces per page, at most. */
   limit: number;
 }
 
-/** A trace as a list shows it. */
 export interface ListedTrace {
   id: string;
   agent_id: string;
@@ -37,39 +31,32 @@ export interface ListedTrace {
   duration_ms: number | null;
 }
 
-/** A page; `next` is null at the end of the list. */
 export interface TracePage {
   traces: ListedTrace[];
+  /** Null at the end of the list. */
   next: TraceCursor | null;
 }
 
-/** The cursor of a first page. */
 export const newestCursor: TraceCursor = { startedAt: "infinity", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
 
-/** The cursor just before the traces that started before a time. */
 export function cursorBefore(time: string): TraceCursor {
   return { startedAt: time, id: "00000000-0000-0000-0000-000000000000" };
 }
 
-/**
- * A search examines entries for this long, then returns the page as it is. That is more than a million entries on the
- * bench's machine, several times an account within its plan, and it bounds the cost of a rare match for other accounts.
- */
+/** A search then returns what it has, so a rare match costs others little. On the bench's machine: a million entries. */
 export const maxExamineMs = 500;
 
-/** A condition on traces with one parameter per value. */
 interface Filter {
-  /** Part of the statement's name: a prepared statement is found by it. */
+  /** Part of the prepared statement's name. */
   key: string;
   values: readonly unknown[];
   sql(parameters: readonly string[]): string;
 }
 
 /**
- * A page in the order of `trace_listing_idx` from the cursor on, so a deep page costs as much as the first. The index alone
- * decides agent and status; name and duration need the row. After $6 ms every entry counts, matching or not, so the limit
- * ends the scan and the last row is where the next page begins. The page's rows are probes of `trace_pkey`; `OFFSET 0`
- * keeps the planner from joining another way.
+ * A page in the order of `trace_listing_idx` from the cursor on. The index alone decides agent and status. After $6 ms every
+ * entry counts as a match, so the limit ends the scan and the last row is the next cursor. The rows are probes of
+ * `trace_pkey`; `OFFSET 0` keeps the planner from joining another way.
  */
 function listTracesSql(filters: readonly Filter[], source: string): string {
   let number = 7;
@@ -104,7 +91,7 @@ interface Reading {
   isFromRunning?: boolean;
 }
 
-/** The statement for a page. It returns one row more than the page holds if the list goes on. */
+/** Returns one row more than the page holds if the list goes on. */
 export function listTracesStatement(
   query: TracesToFind,
   { maxMs = maxExamineMs, isFromRunning = false }: Reading = {},
@@ -125,10 +112,7 @@ export function listTracesStatement(
   };
 }
 
-/**
- * Reads a page of an account's traces. Running traces are usually few, and stuck ones started long ago, so a list of
- * them reads their own index instead of the whole list.
- */
+/** Reads a page. Running traces are usually few but may be old, so a list of them reads their own index. */
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));
   const statement = listTracesStatement(query, { ...reading, isFromRunning });
@@ -162,10 +146,7 @@ function filtersOf({ agentId, statuses, minDurationMs, name }: TracesToFind): Fi
   return filters;
 }
 
-/**
- * Names use the `C` collation, whose `lower` knows A to Z only: right for ASCII and three times cheaper than a language's
- * rules. Other text becomes a pattern with both cases of each letter.
- */
+/** `lower` in the `C` collation knows A to Z, at a third of the cost of a language's rules. Other text becomes a pattern. */
 function nameFilter(text: string): Filter {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them.
   if (/^[\x00-\x7f]*$/.test(text))
@@ -173,12 +154,11 @@ function nameFilter(text: string): Filter {
   return { key: "unicode-name", values: [[...text].map(eitherCase).join("")], sql: ([like]) => `name ~ ${like}` };
 }
 
-/** The pattern (Postgres documentation, 9.7.3) for a character in either case, if both cases are one character. */
+/** A pattern (Postgres documentation, 9.7.3) for both cases of a character, if each is one character. */
 function eitherCase(character: string): string {
   const upper = character.toUpperCase();
   const cases = new Set([character, character.toLowerCase(), upper, upper.toLowerCase()]);
   const letters = [...cases].filter((each) => [...each].length === 1);
   if (letters.length > 1) return `[${letters.join("")}]`;
-  // Only ASCII characters have a meaning in patterns.
   return /^[^\w]$/.test(character) && character < "\x7f" ? `\\${character}` : character;
 }

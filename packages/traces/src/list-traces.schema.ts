@@ -14,7 +14,6 @@ import { type TraceStatus, traceStatuses } from "./statuses.js";
 const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
 const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
 
-/** The query parameters of a list of traces. */
 export const traceQuerySchema = z
   .object({
     agent_id: textField({ min: 1, max: 255 }).optional().describe("The exact id of the agent"),
@@ -45,7 +44,6 @@ export const traceQuerySchema = z
 
 type TraceQuery = z.output<typeof traceQuerySchema>;
 
-/** The page of an account's traces that a query asks for. */
 export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind {
   return {
     accountId,

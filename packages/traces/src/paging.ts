@@ -19,10 +19,7 @@ export const limitParameter = asParameter(
 
 const cursorMessage = "Must be the next_cursor of an earlier answer";
 
-/**
- * `?cursor=`: the end of the page before. It holds an index in the order and no filters, so it stays valid when filters change.
- * @param read parses the decoded text; undefined if it is no cursor
- */
+/** `?cursor=`. It holds no filters, so it stays valid when they change. `read` returns undefined for malformed text. */
 export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefined) {
   return z
     .string(cursorMessage)
@@ -38,7 +35,6 @@ export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefin
     .meta({ description: "`next_cursor` of the previous page" });
 }
 
-/** The text of a `next_cursor`; {@link cursorParameter} reads it. */
 export function encodeCursor(text: string): string {
   return Buffer.from(text, "utf8").toString("base64url");
 }

@@ -1,6 +1,5 @@
 import { isoText } from "./iso-text.js";
 
-/** The trace to read. */
 export interface TraceToRead {
   accountId: string;
   traceId: string;
@@ -23,23 +22,18 @@ function orNull(json: string): string {
 export const ofContext = (column: string, id: string) =>
   `(SELECT c.${column} FROM trace_context c WHERE c.account_id = s.account_id AND c.trace_id = s.trace_id AND c.id = s.${id})`;
 
-/**
- * The members beyond the contract's fields, and the span's closing brace. The stored object has the form
- * `{"attributes":…,"otel":{…}}`: without its opening brace it ends the span. Scope and resource, stored apart, become the
- * last members of `otel`.
- */
+/** The stored object `{"attributes":…,"otel":{…}}` without its opening brace; scope and resource become members of `otel`. */
 const attributesEnd = `CASE WHEN s.resource_id IS NULL
     THEN COALESCE(',' || substring(s.attributes::text FROM 2), ',"attributes":null}')
     ELSE concat(',', left(substring(s.attributes::text FROM 2), -2), ',"scope":', ${orNull(ofContext("value", "scope_id"))},
       ',"resource":', ${orNull(ofContext("value", "resource_id"))}, '}}') END`;
 
-/** A span `s` as JSON text. */
 export const spanJson = (withAttributes: boolean) => `concat(
   '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${isoJson("s.started_at")},
   ',"ended_at":', ${orNull(isoJson("s.ended_at"))}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
   ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${withAttributes ? attributesEnd : "'}'"})`;
 
-/** A trace `t` as JSON text up to its spans; the list stays open. */
+/** A trace `t` as JSON text, up to its first span. */
 export const traceJson = `concat(
   '{"id":"', t.id, '","agent_id":', to_json(t.agent_id), ',"name":', to_json(t.name), ',"status":"', t.status,
   '","started_at":', ${isoJson("t.started_at")}, ',"ended_at":', ${orNull(isoJson("t.ended_at"))},

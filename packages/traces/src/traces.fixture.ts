@@ -4,20 +4,17 @@ import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
 
-/** What the tests of queries work with. */
 export interface TestTraces {
   /** Plans statements as the services' pools do. */
   readonly pool: pg.Pool;
   makeAccount(): Promise<string>;
   /** Inserts the traces `run 1`, `run 2` and so on; three of them share each start. */
   insertTraces(accountId: string, count: number): Promise<void>;
-  /** Inserts a running trace. */
   insertTrace(accountId: string): Promise<string>;
   /** Inserts spans; `value` is SQL for the input of span `n`. */
   insertSpans(accountId: string, traceId: string, count: number, value: string, column?: string): Promise<void>;
 }
 
-/** Gives a test file a database and rows in it. */
 export function useTraces(): TestTraces {
   const { url } = useDatabase();
   const pool = createPool({
