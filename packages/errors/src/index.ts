@@ -1,3 +1,3 @@
-export { AppError, type AppErrorOptions, validationError } from "./app-error.js";
-export { type ErrorCode, errorCodes } from "./error-codes.js";
-export { type ErrorHandlerOptions, errorHandler, notFoundHandler, type SendError } from "./error-handler.js";
+export { AppError, validationError } from "./app-error.js";
+export { errorCodes } from "./error-codes.js";
+export { errorHandler, notFoundHandler, type SendError } from "./error-handler.js";

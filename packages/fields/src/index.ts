@@ -3,4 +3,4 @@ export { optionalChoice } from "./choice.js";
 export { type JsonMembers, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { textField, textProblem } from "./text.js";
-export { parseTimestamp, type TimestampResult, timestampField } from "./timestamp.js";
+export { parseTimestamp, timestampField } from "./timestamp.js";

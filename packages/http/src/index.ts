@@ -1,4 +1,4 @@
-export { type BodyBudget, createBytesReader, type ReadBytes } from "./body/body-bytes.js";
+export { type BodyBudget, createBytesReader } from "./body/body-bytes.js";
 export { createBodyReader, type JsonBody, parseJsonBody } from "./body/json-body.js";
 export { mediaTypeOf } from "./body/media-type.js";
 export { createRefusals, type Refusals } from "./limits/refusals.js";
@@ -9,10 +9,9 @@ export type { ApiDescription } from "./openapi/openapi.js";
 export { dashboardPlaceholders } from "./pages/dashboard-placeholders.js";
 export { publicRoutes } from "./pages/public-routes.js";
 export type { IdempotencyKey } from "./route/idempotency-key.js";
-export { type MountOptions, mountRoutes } from "./route/mount-routes.js";
+export { mountRoutes } from "./route/mount-routes.js";
 export { requestContext } from "./route/request-context.js";
 export { type Answer, type DocumentedAnswer, type EncodedBody, type Route, route } from "./route/route.js";
 export { type AnswerBudget, sendAnswer } from "./route/send-answer.js";
 export { errorSchema, validationErrorSchema } from "./schema/error-schema.js";
 export { named } from "./schema/json-schema.js";
-export { validate } from "./schema/validate.js";

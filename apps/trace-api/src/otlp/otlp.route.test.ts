@@ -322,6 +322,7 @@ describe("POST /v1/traces", () => {
       const method = await account.get("/v1/traces").expect(405);
       expect(method.headers["allow"]).toBe("POST");
       expect(method.body).toMatchObject({ error: "Method not allowed" });
+      await request(test.app).get("/v1/traces").expect(405);
       await account.post("/v1/metrics", {}).expect(404);
     });
 

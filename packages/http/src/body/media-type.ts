@@ -6,10 +6,7 @@ export function mediaTypeOf(request: Request): string {
   return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/**
- * The request's media type.
- * @throws AppError 415 unless it is allowed
- */
+/** @throws AppError 415 unless the request's media type is allowed */
 export function requireMediaType(request: Request, allowed: readonly string[]): string {
   const mediaType = mediaTypeOf(request);
   if (!allowed.includes(mediaType)) throw unsupportedMediaType(allowed);

@@ -40,7 +40,6 @@ export function sendJson(response: Response, body: object): void {
   response.type("json").send(`${JSON.stringify(body)}\n`);
 }
 
-/** Whether the client prefers HTML to JSON, as browsers do. */
 export function prefersHtml(request: Request, response: Response): boolean {
   response.vary("Accept");
   return request.accepts(["json", "html"]) === "html";

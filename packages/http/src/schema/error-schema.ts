@@ -2,7 +2,6 @@ import { z } from "zod";
 import { named } from "./json-schema.js";
 
 /**
- * The schema of an error answer.
  * @param details members beside `error`
  * @param name the schema's name in API descriptions; without details it is `Error`
  */
@@ -12,7 +11,6 @@ export function errorSchema(details: z.ZodRawShape = {}, name?: string): z.ZodTy
   return ownName === undefined ? schema : named(ownName, schema);
 }
 
-/** The schema of a 400, with a message for each field. */
 export function validationErrorSchema(): z.ZodType {
   return errorSchema({ fields: z.record(z.string(), z.string()) }, "ValidationError");
 }
