@@ -79,8 +79,7 @@ const closeStaleTracesSql = `
     FROM changes c WHERE t.account_id = c.account_id AND t.id = c.id
     RETURNING ${returnAlertIdSql}
   ), ${insertAlertsSql("closed")}
-  SELECT closed.account_id, a.id FROM closed
-  LEFT JOIN new_alerts a ON a.account_id = closed.account_id AND a.id = closed.alert_id`;
+  SELECT (SELECT count(*)::int FROM closed), a.account_id, a.id FROM (VALUES (1)) AS always LEFT JOIN new_alerts a ON true`;
 
 /**
  * Closes the traces if they are stale indeed.
@@ -91,7 +90,7 @@ export async function closeStaleTraces(
   pool: pg.Pool,
   { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },
 ): Promise<{ closed: number; alerts: AlertKey[] }> {
-  const { rows } = await pool.query<[string, string | null]>({
+  const { rows } = await pool.query<[number, string | null, string | null]>({
     text: closeStaleTracesSql,
     rowMode: "array",
     values: [
@@ -102,6 +101,8 @@ export async function closeStaleTraces(
       plansWithAlerts,
     ],
   });
-  const alerts = rows.flatMap(([accountId, alertId]) => (alertId === null ? [] : [{ accountId, alertId }]));
-  return { closed: rows.length, alerts };
+  const alerts = rows.flatMap(([, accountId, alertId]) =>
+    accountId === null || alertId === null ? [] : [{ accountId, alertId }],
+  );
+  return { closed: rows[0]?.[0] ?? 0, alerts };
 }
