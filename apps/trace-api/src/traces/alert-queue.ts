@@ -6,38 +6,35 @@ import { Counter, Gauge, type Registry } from "prom-client";
 
 /** Queues new alerts for the worker. Their rows are committed before, so its sweep finds whatever is lost here. */
 export interface AlertQueue {
-  /** Never waits and never fails: a queue that is down must not keep a client waiting. */
+  /** Never waits and never fails, so no client waits for a queue that is down. */
   add(alert: AlertKey): void;
 }
 
-/** Alerts that wait to be queued at most; the worker's sweep finds those beyond. */
+/** Alerts waiting for the queue at most; the worker's sweep finds the others. */
 const maxWaiting = 10_000;
 
 /** How long a stop waits for alerts to be queued. */
 const maxIdleMs = 2_000;
 
 export interface AlertQueueDeps {
-  /** Queues alerts by one addition; rejects where the queue does not take them. */
+  /** Queues alerts by one addition; rejects if the queue refuses them. */
   queueAlerts(alerts: readonly AlertKey[]): Promise<void>;
   registry: Registry;
   log: Logger;
 }
 
-/**
- * Queues alerts in groups: those that come while an addition is under way go out together in the next one, so that a burst
- * of failures costs a few additions, not one each.
- */
+/** Queues alerts in batches: the next addition takes all alerts that came during the last one, so a burst costs few additions. */
 export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps) {
   const waiting: AlertKey[] = [];
   let flushing: Promise<void> | undefined;
   const left = new Counter({
     name: "waymark_alerts_left_to_sweep_total",
-    help: "Alerts that the worker's sweep has to find: the queue did not take them, or too many waited for it",
+    help: "Alerts left to the worker's sweep: the queue refused them, or too many waited for it",
     registers: [registry],
   });
   new Gauge({
     name: "waymark_alerts_to_queue",
-    help: `Alerts that wait to be queued; ${maxWaiting} at most, beyond them the worker's sweep finds them`,
+    help: `Alerts waiting for the queue, ${maxWaiting} at most; the worker's sweep finds the others`,
     registers: [registry],
     collect() {
       this.set(waiting.length);
@@ -50,7 +47,7 @@ export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps)
       try {
         await queueAlerts(alerts);
       } catch (error) {
-        // The others would fare the same. The queue itself logs once that its server is down.
+        // The others would fare the same. The queue itself logs an outage once.
         left.inc(alerts.length + waiting.splice(0).length);
         if (!(error instanceof QueueUnavailableError)) log.warn({ err: error }, "alerts left to the worker's sweep");
       }
@@ -66,7 +63,7 @@ export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps)
       waiting.push(alert);
       flushing ??= Promise.resolve().then(flush);
     },
-    /** Waits until nothing waits any more, two seconds at most: the worker's sweep finds what is left. */
+    /** Waits until all alerts are queued, two seconds at most: the worker's sweep finds the others. */
     async idle(): Promise<void> {
       const timer = new AbortController();
       const { signal } = timer;

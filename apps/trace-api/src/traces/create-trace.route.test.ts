@@ -18,7 +18,7 @@ describe("POST /api/v1/traces", () => {
     });
 
     it.each(["running", "success", "error", "timeout"])(
-      "takes the status %s, and owes no mail for it",
+      "takes the status %s, and adds no alert for it",
       async (status) => {
         const account = await test.makeAccount("pro");
         const id = await account.makeTrace({ status, ended_at: "2026-06-01T12:00:05Z" });

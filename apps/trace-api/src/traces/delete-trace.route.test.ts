@@ -26,7 +26,7 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
   }
 
   describe("200", () => {
-    it("removes the trace, its spans and the mail that it owes, and nothing of other traces", async () => {
+    it("removes the trace, its spans and its pending alert, and nothing of other traces", async () => {
       const account = await test.makeAccount("pro");
       const [gone, kept] = [await makeRun(account), await makeRun(account)];
       expect(await rowsOf(gone)).toEqual({ traces: 1, spans: 3, alerts: 1 });
@@ -39,7 +39,7 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
       await account.post(`/api/v1/traces/${gone}/spans`, spanBody()).expect(404);
     });
 
-    it("removes every mail that is owed, also of an earlier failure, and keeps a record of those that were sent", async () => {
+    it("removes every pending alert, also of an earlier failure, and keeps sent ones", async () => {
       const account = await test.makeAccount("pro");
       const id = await makeRun(account);
       await test.pool.query("UPDATE alert SET sent_at = now() WHERE trace_id = $1", [id]);

@@ -11,7 +11,7 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
     );
     return rows;
   };
-  const statusesOwed = async (account: TestAccount) => (await alertsOf(account)).map((alert) => alert.status);
+  const alertStatuses = async (account: TestAccount) => (await alertsOf(account)).map((alert) => alert.status);
   const patch = (account: TestAccount, id: string, body: unknown) =>
     account.patch(`/api/v1/traces/${id}`, body).expect(200, { ok: true });
 
@@ -54,8 +54,8 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
     });
   });
 
-  describe("the mail that a failed run owes", () => {
-    it.each(["error", "timeout"])("is owed for %s on a Pro account, and queued", async (status) => {
+  describe("a failed trace's alert", () => {
+    it.each(["error", "timeout"])("comes for %s on a Pro account, and is queued", async (status) => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace();
       await patch(account, id, { status, ended_at: "2026-06-01T12:01:00Z" });
@@ -64,26 +64,26 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       expect(test.queued).toContainEqual({ accountId: account.id, alertId: alerts[0].id });
     });
 
-    it("is owed once, however often the PATCH is repeated or repeated at the same time", async () => {
+    it("comes once, however often the PATCH is repeated or repeated at the same time", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace();
       await Promise.all(Array.from({ length: 30 }, () => patch(account, id, { status: "error" })));
       await patch(account, id, { status: "error", ended_at: "2026-06-01T12:01:00Z" });
       await patch(account, id, { ended_at: null });
-      expect(await statusesOwed(account)).toEqual(["error"]);
+      expect(await alertStatuses(account)).toEqual(["error"]);
       expect(test.queued.filter((alert) => alert.accountId === account.id)).toHaveLength(1);
     });
 
-    it("is owed again once another status was set in between", async () => {
+    it("comes again once another status was set in between", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace();
       for (const status of ["error", "error", "success", "error", "timeout", "timeout", "error", "running"]) {
         await patch(account, id, { status });
       }
-      expect(await statusesOwed(account)).toEqual(["error", "error", "timeout", "error"]);
+      expect(await alertStatuses(account)).toEqual(["error", "error", "timeout", "error"]);
     });
 
-    it("is owed anew by a run that goes on after the worker closed it as silent", async () => {
+    it("comes anew for a trace that goes on after the worker closed it as stale", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace();
       await test.pool.query(
@@ -94,36 +94,36 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
         [account.id, id],
       );
       await patch(account, id, { status: "timeout" });
-      expect(await statusesOwed(account)).toEqual(["timeout"]);
+      expect(await alertStatuses(account)).toEqual(["timeout"]);
       await patch(account, id, { status: "success" });
       await patch(account, id, { status: "error" });
-      expect(await statusesOwed(account)).toEqual(["timeout", "error"]);
+      expect(await alertStatuses(account)).toEqual(["timeout", "error"]);
     });
 
-    it("is owed for a trace that was created failed, when a PATCH finalizes it", async () => {
+    it("comes for a trace that was created failed, when a PATCH finalizes it", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace({ status: "error" });
-      expect(await statusesOwed(account)).toEqual([]);
+      expect(await alertStatuses(account)).toEqual([]);
       await patch(account, id, { status: "error" });
       await patch(account, id, { status: "error" });
-      expect(await statusesOwed(account)).toEqual(["error"]);
+      expect(await alertStatuses(account)).toEqual(["error"]);
     });
 
-    it("is not owed for success or running, nor where the body has no status", async () => {
+    it("does not come for success or running, nor where the body has no status", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace({ status: "error" });
       await patch(account, id, { ended_at: "2026-06-01T12:01:00Z" });
       await patch(account, id, { status: "success" });
       await patch(account, id, { status: "running" });
-      expect(await statusesOwed(account)).toEqual([]);
+      expect(await alertStatuses(account)).toEqual([]);
     });
 
-    it("is not owed on a Free account", async () => {
+    it("does not come on a Free account", async () => {
       const account = await test.makeAccount("free");
       const id = await account.makeTrace();
       await patch(account, id, { status: "error" });
       await patch(account, id, { status: "timeout" });
-      expect(await statusesOwed(account)).toEqual([]);
+      expect(await alertStatuses(account)).toEqual([]);
     });
 
     it("fills no table however often a client toggles the status: the eleventh failure counts in the tenth alert", async () => {
@@ -150,7 +150,7 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       expect(await alertsOf(account)).toHaveLength(11);
     });
 
-    it("is owed each to its own trace", async () => {
+    it("comes for each trace", async () => {
       const account = await test.makeAccount("pro");
       const ids = await Promise.all([1, 2, 3, 4, 5].map(() => account.makeTrace()));
       await Promise.all(ids.map((id) => patch(account, id, { status: "timeout" })));
@@ -170,7 +170,7 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       const answer = await account.patch(`/api/v1/traces/${id}`, { status: "error", ...body }).expect(400);
       expect(answer.body).toEqual({ error: "Validation failed", fields });
       expect((await account.get(`/api/v1/traces/${id}`)).body.status).toBe("running");
-      expect(await statusesOwed(account)).toEqual([]);
+      expect(await alertStatuses(account)).toEqual([]);
     });
 
     it("comes before 404", async () => {
@@ -191,7 +191,7 @@ describe("PATCH /api/v1/traces/:trace_id", () => {
       const id = await owner.makeTrace();
       await other.patch(`/api/v1/traces/${id}`, { status: "error" }).expect(404, { error: "Trace not found" });
       expect((await owner.get(`/api/v1/traces/${id}`)).body.status).toBe("running");
-      expect([...(await statusesOwed(owner)), ...(await statusesOwed(other))]).toEqual([]);
+      expect([...(await alertStatuses(owner)), ...(await alertStatuses(other))]).toEqual([]);
     });
   });
 });
