@@ -11,8 +11,8 @@ interface Line {
   pageviews?: number | undefined;
 }
 
-const columns = { visitors: 10, pageviews: 12, minBar: 8, maxBar: 40 };
-const gap = 2;
+const columns = { visitors: 10, pageviews: 12, gap: 2, minBar: 8, maxBar: 40 };
+const figuresWidth = columns.visitors + columns.pageviews + columns.gap;
 
 /** Eighths of a column. */
 const blocks = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -26,16 +26,21 @@ export function drawStatistics(site: { domain: string }, statistics: Statistics,
   const width = style.isTerminal ? style.width : 80;
   const days = series.map(({ day, ...figures }) => ({ label: day, ...figures }));
   const tables = [
-    drawTable("day", days, width),
+    { title: "DAY", lines: days },
     ...listNames.flatMap((name) => {
       const answer = statistics[name];
-      return answer === undefined ? [] : [drawTable(titleOf(name), toLines(answer, lists[name].key), width)];
+      return answer === undefined ? [] : [{ title: titleOf(name), lines: toLines(answer, lists[name].key) }];
     }),
   ];
+  const labels = tables.flatMap(({ title, lines }) => [title, ...lines.map(({ label }) => label)]);
+  const longest = Math.max(...labels.map((label) => stringWidth(printable(label))));
+  const labelWidth = Math.min(longest, width - figuresWidth - columns.minBar);
+  const barWidth = Math.min(columns.maxBar, width - labelWidth - figuresWidth);
+  const drawn = tables.map(({ title, lines }) => drawTable(title, lines, { labelWidth, barWidth }));
   const [first, last] = [series[0]?.day, series.at(-1)?.day];
   const title = `${printable(site.domain)}, ${first === last ? first : `${first} to ${last}`} (${range}, UTC)`;
   const totals = drawTotals(statistics).map((line) => cutTo(line, width));
-  return [style.bold(cutTo(title, width)), totals.join("\n"), ...tables].join("\n\n");
+  return [style.bold(cutTo(title, width)), totals.join("\n"), ...drawn].join("\n\n");
 }
 
 function drawTotals({ uniqueVisitors, pageviews, previous }: Statistics): string[] {
@@ -54,32 +59,26 @@ function changeOf(now: number, before: number): string {
   return `${percent < 0 ? "" : "+"}${percent}% (${count(before)} before)`;
 }
 
-function drawTable(title: string, lines: readonly Line[], width: number): string {
-  const heading = title.toUpperCase();
-  if (lines.length === 0) return `${heading}\n-`;
+function drawTable(title: string, lines: readonly Line[], widths: { labelWidth: number; barWidth: number }): string {
+  if (lines.length === 0) return `${title}\n-`;
   const showsPageviews = lines.some(({ pageviews }) => pageviews !== undefined);
-  const figuresWidth = columns.visitors + (showsPageviews ? columns.pageviews : 0);
-  const labels = lines.map(({ label }) => printable(label) || "-");
-  const longest = Math.max(...[heading, ...labels].map((label) => stringWidth(label)));
-  const labelWidth = Math.min(longest, width - figuresWidth - gap - columns.minBar);
-  const barWidth = Math.min(columns.maxBar, width - labelWidth - figuresWidth - gap);
   const ranked = lines.filter(({ label }) => label !== otherValue);
   const most = Math.max(1, ...ranked.map(({ visitors }) => visitors));
   const row = (label: string, visitors: string, pageviews: string, bar: string) =>
     [
-      fit(label, labelWidth),
+      fit(printable(label) || "-", widths.labelWidth),
       visitors.padStart(columns.visitors),
-      showsPageviews ? pageviews.padStart(columns.pageviews) : "",
-      bar === "" ? "" : " ".repeat(gap) + bar,
+      (showsPageviews ? pageviews : "").padStart(columns.pageviews),
+      " ".repeat(columns.gap) + bar,
     ]
       .join("")
       .trimEnd();
   return [
-    row(heading, "VISITORS", "PAGE VIEWS", ""),
-    ...lines.map(({ label, visitors, pageviews = 0 }, index) => {
-      // `(other)` may be longer than every ranked value, and is none itself.
-      const bar = label === otherValue ? "" : drawBar(visitors / most, barWidth);
-      return row(labels[index] ?? "", count(visitors), count(pageviews), bar);
+    row(title, "VISITORS", "PAGE VIEWS", ""),
+    ...lines.map(({ label, visitors, pageviews = 0 }) => {
+      // `(other)` is no value, and may be longer than every ranked one.
+      const bar = label === otherValue ? "" : drawBar(visitors / most, widths.barWidth);
+      return row(label, count(visitors), count(pageviews), bar);
     }),
   ].join("\n");
 }
@@ -100,9 +99,9 @@ function toLines(answer: ListAnswer, key: string): Line[] {
   }));
 }
 
-/** `topPages` as `top pages`. */
+/** `topPages` as `TOP PAGES`. */
 function titleOf(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return name.replace(/[A-Z]/g, " $&").toUpperCase();
 }
 
 function count(value: number): string {

@@ -100,7 +100,6 @@ export async function readCustomEvents(pool: pg.Pool, query: { siteId: string } 
   return toEvents(rows);
 }
 
-/** One pass over rows in the statement's order. */
 function toEvents(rows: readonly EventRow[]): CustomEvent[] {
   const events: { name: string; count: number; properties: Map<string, [string, number][]> }[] = [];
   for (const { name, property, value, count } of rows) {

@@ -54,7 +54,6 @@ export interface Days {
   last: string;
 }
 
-/** The members of an answer that repeat the request's range. */
 export type AskedRange = { range: Range } | { range: "custom"; from: string; to: string };
 
 export type ResolvedRange = { asked: AskedRange } & Days;

@@ -4,7 +4,7 @@ import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-
 import { type AskedRange, type Days, listDays, previousDays, type ResolvedRange } from "./range.js";
 import { type FigureRow, readFigures } from "./statistics.query.js";
 
-export interface StatisticsQuery {
+interface StatisticsQuery {
   siteId: string;
   range: ResolvedRange;
   /** Lists beside those of the contract. */

@@ -3,7 +3,7 @@ import { AppError } from "@waymark/errors";
 import type pg from "pg";
 
 /** A site as the API answers it (statistics contract, "Site"). */
-export interface Site {
+interface Site {
   id: string;
   domain: string;
   name: string;
@@ -15,7 +15,6 @@ const listSitesSql = "SELECT id, domain, name FROM site WHERE account_id = $1 OR
 /** A row when the account has the site: one probe of `site_pkey`. */
 const ownsSiteSql = "SELECT FROM site WHERE id = $2 AND account_id = $1";
 
-/** All sites of an account. */
 export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[]> {
   const { rows } = await pool.query<Site>({ name: "list-sites", text: listSitesSql, values: [accountId] });
   return rows;

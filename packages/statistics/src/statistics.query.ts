@@ -2,7 +2,7 @@ import { otherValue, type StatisticsList } from "@waymark/lists";
 import type pg from "pg";
 import type { Days } from "./range.js";
 
-export interface FiguresQuery extends Days {
+interface FiguresQuery extends Days {
   siteId: string;
   /** The day from which totals are read: the first, or an earlier one to compare with. */
   totalsFrom: string;

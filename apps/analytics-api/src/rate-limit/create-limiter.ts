@@ -14,7 +14,7 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-export interface LimiterOptions {
+interface LimiterOptions {
   /** The shared counters' Redis; without it they are in Postgres. */
   redisUrl: string | undefined;
   pool: pg.Pool;

@@ -19,7 +19,7 @@ export interface ReadShares {
   read<Result>(accountId: string, work: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
 }
 
-export interface ReadSharesOptions {
+interface ReadSharesOptions {
   refusals: Refusals;
   /** Concurrent reads over all accounts. */
   maxReading: number;
