@@ -42,7 +42,7 @@ describeWithChromium("in a browser", (executablePath) => {
     const prisma = createPrisma(database.pool);
     ({ id: accountId } = await createAccount(prisma, { email: "owner@example.com", plan: "pro" }));
     ({ key } = await issueKey(prisma, { accountId, service: "analytics", name: "test" }));
-  }, 60_000);
+  });
   afterEach(() => context?.close());
   afterAll(async () => {
     await browser?.close();

@@ -127,7 +127,7 @@ export function useApp(
     untilLockWaits: () => untilLockWaits(pool),
     async untilWaiting(statement, rows) {
       const waiting = registry.getSingleMetric("waymark_rows_waiting");
-      for (const until = Date.now() + 5_000; Date.now() < until; await setTimeout(5)) {
+      for (const until = Date.now() + 120_000; Date.now() < until; await setTimeout(5)) {
         const values = (await waiting?.get())?.values ?? [];
         if (values.some(({ labels, value }) => labels["statement"] === statement && value >= rows)) return;
       }
@@ -176,7 +176,7 @@ async function hold(connectionString: string, stops: (() => Promise<void>)[], sq
 async function untilLockWaits(pool: pg.Pool): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
-  for (const until = Date.now() + 5_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount) return;
+  for (const until = Date.now() + 120_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount) return;
   throw new Error("No statement came to wait");
 }
 

@@ -168,7 +168,7 @@ describe("import", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^The import stood still for more than 5 seconds.*run the same command again to go on\.\n$/);
     expect(await countEvents(site)).toBeGreaterThanOrEqual(written);
-  }, 120_000);
+  });
 
   it("stops in order on Ctrl-C, says that it can go on, and goes on when run again", async () => {
     const site = await newSite();

@@ -217,7 +217,7 @@ describe("trace tail", () => {
     child.stderr.on("data", (chunk) => (err += chunk));
     const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
     const until = async (condition: () => boolean) => {
-      for (const end = Date.now() + 15_000; Date.now() < end; ) {
+      for (const end = Date.now() + 120_000; Date.now() < end; ) {
         if (condition()) return;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

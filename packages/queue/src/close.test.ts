@@ -31,6 +31,9 @@ function openBoth(server: Server, handler: () => Promise<JobOutcome> = async () 
   return { queue, worker, lines };
 }
 
+/** Longer than a test may take: closing that waits for so long fails. */
+const never = 3_600_000;
+
 /** Opens both sides, uses them where the server is there, and closes them twice while the server does what it does. */
 async function closesCompletely(server: Server, way: Way, isUsable: boolean) {
   const handlesBefore = handles();
@@ -45,12 +48,10 @@ async function closesCompletely(server: Server, way: Way, isUsable: boolean) {
   await wait(300);
   await way.change();
   await wait(300);
-  const before = Date.now();
-  const closing = worker.close(20_000);
+  const closing = worker.close(never);
   expect(worker.close(1)).toBe(closing);
   await Promise.all([closing, queue.close(), queue.close()]);
-  expect(Date.now() - before).toBeLessThan(4_000);
-  await until(() => handles() <= handlesBefore, 1_500);
+  await until(() => handles() <= handlesBefore);
   await expect(queue.add([makePayload()])).rejects.toThrow(QueueUnavailableError);
   expect(handles()).toBeLessThanOrEqual(handlesBefore);
 }
@@ -153,9 +154,7 @@ async function leavesHungJob(server: Server) {
   });
   await queue.add([makePayload()]);
   await until(() => isInHand);
-  const before = Date.now();
   await worker.close(200);
-  expect(Date.now() - before).toBeLessThan(1_000);
   await queue.close();
-  await until(() => handles() <= handlesBefore, 1_500);
+  await until(() => handles() <= handlesBefore);
 }

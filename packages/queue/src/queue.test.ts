@@ -154,7 +154,6 @@ function behavesAsQueue(redisUrl: string | undefined) {
     const [first = 0, second = 0, third = 0] = startedAt;
     for (const waitedMs of [second - first, third - second]) {
       expect(waitedMs).toBeGreaterThanOrEqual(690);
-      expect(waitedMs).toBeLessThan(2_500);
     }
   });
 
@@ -231,9 +230,7 @@ function behavesAsQueue(redisUrl: string | undefined) {
     });
     await openQueue().add([makePayload()]);
     await until(() => hands.length === 1);
-    const before = Date.now();
     await worker.close(200);
-    expect(Date.now() - before).toBeLessThan(1_500);
     hands[0]?.();
   });
 
@@ -249,15 +246,13 @@ function behavesAsQueue(redisUrl: string | undefined) {
     const payload = makePayload();
     // Each attempt has a time-out of its own, which a busy machine may reach; the next one finds the tables made.
     const succeeds = (attempt: () => Promise<unknown>) =>
-      until(
-        () =>
-          attempt().then(
-            () => true,
-            () => false,
-          ),
-        60_000,
+      until(() =>
+        attempt().then(
+          () => true,
+          () => false,
+        ),
       );
     await Promise.all(queues.map((queue) => succeeds(() => queue.check())));
     await Promise.all(queues.map((queue) => succeeds(() => queue.add([payload]))));
-  }, 150_000);
+  });
 }

@@ -202,9 +202,9 @@ describe("a client that takes its time", () => {
       setTimeout(() => client.socket.resume(), (chunk.length / bytes) * 3_000);
     });
     client.socket.write(get1);
-    for (let i = 0; i < 2_000 && taken < bytes; i++) await pause(10);
+    for (let i = 0; i < 20_000 && taken < bytes; i++) await pause(10);
     expect(taken).toBeGreaterThan(bytes);
-  }, 30_000);
+  });
 });
 
 describe("many connections", () => {

@@ -145,7 +145,7 @@ describe("what the spans of an OpenTelemetry request share", () => {
       rejectedSpans: "2",
       errorMessage: "Spans were refused: 2 invalid: a request must not have more than 30000 spans",
     });
-  }, 60_000);
+  });
 
   it("may come with links that name nothing, in protobuf", async () => {
     const account = await test.makeAccount("pro");

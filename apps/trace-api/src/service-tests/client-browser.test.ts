@@ -30,7 +30,7 @@ describeWithChromium("the client in a browser", (executablePath) => {
       once(api, "listening"),
       once(site, "listening"),
     ]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     agent.destroy();

@@ -42,7 +42,7 @@ describeOnLinux("while Postgres is frozen", () => {
     await pool.end();
     headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     service = await startService({ databaseUrl: postgres.connectionString });
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const pid of frozen) process.kill(pid, "SIGCONT");
     await service.end("SIGKILL");
@@ -106,5 +106,5 @@ describeOnLinux("while Postgres is frozen", () => {
     expect(thawed).toBe(201);
     for (const send of requests) expect((await send()).status).not.toBe(503);
     expect((await ask("GET", "/ready")).status).toBe(200);
-  }, 120_000);
+  });
 });

@@ -154,7 +154,7 @@ describe("spans with an Idempotency-Key", () => {
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 
   it("tell requests by their bytes, after inflating: compressed or not, it is the same request", async () => {
     const account = await test.makeAccount("free");

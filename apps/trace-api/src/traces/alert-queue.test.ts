@@ -83,7 +83,7 @@ describe("a burst of failed runs, with the queue in Postgres", () => {
     const queue = createQueue(queues.traceFinalized, { databaseUrl: test.databaseUrl, log });
     await queue.check();
     for (const { alertId } of runs) alerts.add({ accountId: account.id, alertId });
-    for (const until = Date.now() + 30_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )
+    for (const until = Date.now() + 120_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )
       await alerts.idle();
     await alerts.idle();
     const unqueued = "SELECT FROM alert WHERE account_id = $1 AND queued_at IS NULL";

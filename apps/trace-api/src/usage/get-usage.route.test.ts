@@ -63,7 +63,7 @@ describe("GET /api/v1/usage", () => {
     expect(created.headers["ratelimit-limit"]).toBe(String(traces.limit));
     expect(created.headers["ratelimit-remaining"]).toBe(String(traces.remaining));
     const seconds = (Date.parse(traces.resets_at) - Date.now()) / 1000;
-    expect(Math.abs(seconds - Number(created.headers["ratelimit-reset"]))).toBeLessThan(10);
+    expect(Math.abs(seconds - Number(created.headers["ratelimit-reset"]))).toBeLessThan(300);
   });
 
   it("answers HEAD as GET", async () => {

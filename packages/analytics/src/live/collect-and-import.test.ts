@@ -66,5 +66,5 @@ describe("two collectors and an import at once", () => {
       }),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 });
