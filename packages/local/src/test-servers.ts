@@ -2,15 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { anyFreePort } from "./ports.js";
-
-/** Nothing in a test outlives it, so nothing needs to reach the disk. */
-const testSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" };
-
-/** The migrated database that test files clone; `@waymark/testing` knows the same name. */
-const templateDatabase = "waymark_template";
+import { copyTestServer, testSettings } from "./test-template.js";
 
 /**
  * Runs a command with `TEST_DATABASE_URL` and, where `redis-server` is on the PATH, `TEST_REDIS_URL` set to real
@@ -19,11 +13,11 @@ const templateDatabase = "waymark_template";
  */
 export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-test-"));
+  await copyTestServer(join(folder, "postgres"));
   const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres"), settings: testSettings });
   let redis: ChildProcess | undefined;
   try {
     const server = new URL(postgres.connectionString);
-    await createTemplate(server);
     const redisPort = await anyFreePort();
     redis = startRedis(redisPort, folder);
     if (!redis && env["REQUIRE_REDIS"])
@@ -43,23 +37,6 @@ export async function runWithTestServers(command: string[], env: NodeJS.ProcessE
     }
     redis?.kill();
   }
-}
-
-async function createTemplate(server: URL): Promise<void> {
-  const template = new URL(server);
-  template.pathname = `/${templateDatabase}`;
-  const pool = createPool({
-    connectionString: server.href,
-    maxConnections: 1,
-    applicationName: "waymark tests",
-    statementTimeoutMs: 0,
-  });
-  try {
-    await pool.query(`CREATE DATABASE ${templateDatabase}`);
-  } finally {
-    await pool.end();
-  }
-  await migrate(template.href);
 }
 
 function startRedis(port: number, folder: string): ChildProcess | undefined {

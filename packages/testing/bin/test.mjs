@@ -14,6 +14,8 @@ if (wanted.error || wanted.isHelpWanted) {
   process.exit(wanted.error ? 2 : 0);
 }
 const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
+if (wanted.isWatchWanted) env.WAYMARK_TEST_WATCH = "1";
+if (wanted.isInspectWanted) env.WAYMARK_TEST_INSPECT = "1";
 if (wanted.node) {
   const binary = fetchNode(wanted.node);
   env.PATH = `${dirname(binary)}${delimiter}${env.PATH}`;
@@ -34,6 +36,10 @@ if (chosen.length === 0) {
 if (!existsSync(join(root, "packages/local/dist/test-servers.js")) || needsBuild(chosen)) build();
 const jest = join(root, "packages/testing/bin/jest.mjs");
 const folders = chosen.map(({ folder }) => folder);
+if (wanted.isWatchWanted && chosen.length > 1) {
+  console.error(`--watch takes tests of one package; these are of ${chosen.map(({ name }) => name).join(", ")}.`);
+  process.exit(2);
+}
 const each = `let failed = 0;
 for (const cwd of ${JSON.stringify(folders)}) {
   const run = require("node:child_process").spawnSync("node", ${JSON.stringify([jest, ...wanted.jest])}, { cwd, stdio: "inherit" });
@@ -43,7 +49,7 @@ process.exit(failed);`;
 end(["node", withServers, "node", "-e", each]);
 
 function build() {
-  const { status } = spawnSync("turbo", ["run", "build", "--output-logs=errors-only"], {
+  const { status } = spawnSync(join(root, "node_modules/.bin/turbo"), ["run", "build", "--output-logs=errors-only"], {
     cwd: root,
     stdio: "inherit",
     env,

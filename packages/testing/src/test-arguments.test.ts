@@ -7,6 +7,8 @@ interface Chosen {
 }
 interface Wanted {
   isHelpWanted: boolean;
+  isWatchWanted: boolean;
+  isInspectWanted: boolean;
   node: string | undefined;
   filters: string[];
   patterns: string[];
@@ -42,11 +44,18 @@ describe("the arguments of pnpm test", () => {
       filters: ["http"],
       jest: [],
     });
+    const path = "apps/trace-api/src/a.test.ts";
+    expect(readArguments([path, "-t", "some fact", "--watch", "--inspect"])).toMatchObject({
+      patterns: [path],
+      jest: [path, "-t", "some fact"],
+      isWatchWanted: true,
+      isInspectWanted: true,
+    });
     expect(readArguments(["--help"]).isHelpWanted).toBe(true);
   });
 
-  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]]])("refuse %j", (args) => {
-    expect(readArguments(args).error).toMatch(/^(There is no option|--node needs|--filter needs)/);
+  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]], [["--watch"]]])("refuse %j", (args) => {
+    expect(readArguments(args).error).toMatch(/^(There is no option|--node needs|--filter needs|--watch and)/);
   });
 
   it("choose a package by its name or its folder, and no package without a matching test", () => {

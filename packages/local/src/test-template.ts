@@ -1,0 +1,90 @@
+import { createHash, randomUUID } from "node:crypto";
+import { chownSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createPool, migrate, migrationsFolder } from "@waymark/database";
+import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { serverUser } from "./platform.js";
+
+/** The migrated database that test files clone; `@waymark/testing` knows the same name. */
+const templateDatabase = "waymark_template";
+
+const cacheFolder = fileURLToPath(new URL("../../../node_modules/.cache/waymark-test-postgres", import.meta.url));
+
+/** Nothing in a test outlives it, so nothing needs to reach the disk. */
+export const testSettings = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "300",
+};
+
+/**
+ * Copies the files of a stopped, migrated Postgres into a new folder. They are made once and kept in `node_modules/.cache`
+ * until the migrations, the code that applies them or the server change.
+ */
+export async function copyTestServer(folder: string): Promise<void> {
+  const kept = join(cacheFolder, readKey());
+  if (!existsSync(kept)) await make(kept);
+  cpSync(kept, folder, { recursive: true });
+  const user = serverUser();
+  if (!user) return;
+  for (const path of ["", ...readdirSync(folder, { recursive: true })]) {
+    chownSync(join(folder, String(path)), user.uid, user.gid);
+  }
+}
+
+/** Everything that a migrated server depends on, as one hash. */
+function readKey(): string {
+  const database = dirname(fileURLToPath(import.meta.resolve("@waymark/database")));
+  const local = dirname(fileURLToPath(import.meta.url));
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
+  const manifest = fileURLToPath(new URL("../package.json", import.meta.url));
+  for (const file of [manifest, join(local, "test-template.js"), join(local, "embedded-postgres.js")]) add(file);
+  for (const name of readdirSync(database).sort()) if (name.endsWith(".js")) add(join(database, name));
+  for (const path of readdirSync(migrationsFolder, { recursive: true }).map(String).sort()) {
+    if (path.endsWith(".sql")) add(join(migrationsFolder, path));
+  }
+  return hash.digest("hex").slice(0, 16);
+
+  function add(file: string) {
+    hash.update(readFileSync(file));
+  }
+}
+
+/** Several runs may make it at once: each moves a whole one to its place, and the first stays. */
+async function make(kept: string): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), "waymark-test-"));
+  const folder = join(work, "postgres");
+  const postgres = await startEmbeddedPostgres({ folder, settings: testSettings });
+  try {
+    await createTemplate(new URL(postgres.connectionString));
+  } finally {
+    await postgres.stop();
+  }
+  await rm(cacheFolder, { recursive: true, force: true });
+  await mkdir(cacheFolder, { recursive: true });
+  const whole = `${kept}.${randomUUID()}`;
+  cpSync(folder, whole, { recursive: true });
+  await rename(whole, kept).catch(() => rm(whole, { recursive: true, force: true }));
+  await rm(work, { recursive: true, force: true });
+}
+
+async function createTemplate(server: URL): Promise<void> {
+  const template = new URL(server);
+  template.pathname = `/${templateDatabase}`;
+  const pool = createPool({
+    connectionString: server.href,
+    maxConnections: 1,
+    applicationName: "waymark tests",
+    statementTimeoutMs: 0,
+  });
+  try {
+    await pool.query(`CREATE DATABASE ${templateDatabase}`);
+  } finally {
+    await pool.end();
+  }
+  await migrate(template.href);
+}
