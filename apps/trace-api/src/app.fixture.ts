@@ -13,32 +13,31 @@ import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
 
-/** What a test file works with: the real app on a database of its own, a clock, and what was queued. */
+/** The real app on a database of its own, with a clock and the queued alerts. */
 export interface TestApp {
   readonly app: Express;
   readonly pool: ReturnType<typeof createPool>;
   readonly databaseUrl: string;
   readonly registry: Registry;
-  /** Alerts queued by the app, in order. */
   readonly queued: { accountId: string; alertId: string }[];
-  /** Sets the moment that monthly limits go by. */
+  /** Sets the time of the monthly limits. */
   setNow(moment: Date): void;
-  /** Runs a statement in a transaction of its own, and keeps that open until told. */
+  /** Runs a statement in its own transaction and keeps that open. */
   hold(sql: string, values?: unknown[]): Promise<HeldTransaction>;
-  /** Waits until a statement of the app waits for a lock that somebody else has. */
+  /** Waits until a statement of the app waits for another session's lock. */
   untilLockWaits(): Promise<void>;
   /** Waits until so many rows wait for a batched statement. */
   untilWaiting(statement: string, rows: number): Promise<void>;
   /**
-   * Starts another instance of the app on the same database, with connections of its own.
-   * @returns what sends an account's requests there
+   * Starts another instance of the app on the same database with its own connections.
+   * @returns a function that sends an account's requests there
    */
   startInstance(): Promise<(account: TestAccount) => TestAccount>;
   /** Makes an account with a key of the trace service. */
   makeAccount(plan: PlanId): Promise<TestAccount>;
 }
 
-/** A transaction that is open, with the locks that it took. */
+/** An open transaction with its locks. */
 export interface HeldTransaction {
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -165,7 +164,7 @@ async function hold(connectionString: string, stops: (() => Promise<void>)[], sq
     await holder.query(how);
     await holder.end();
   };
-  // Where a test fails before it lets go, what waits for it must not keep the rest from ending.
+  // A failed test must not leave the lock: others would wait for it.
   stops.unshift(() => end("ROLLBACK"));
   await holder.connect();
   await holder.query("BEGIN");

@@ -38,7 +38,6 @@ import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
 
-/** What the trace service works with. */
 export interface AppDeps {
   pool: pg.Pool;
   keys: Pick<KeyDirectory, "find">;
@@ -49,9 +48,9 @@ export interface AppDeps {
   bodyLimitBytes: number;
   /** Requests of one key a second on this instance; 0 for no limit. */
   rateLimitPerSecond: number;
-  /** Makes ids: UUIDv7, rising. */
+  /** Makes rising ids, UUIDv7. */
   uuid(): string;
-  /** The moment that monthly limits go by. */
+  /** The time of the monthly limits. */
   now(): Date;
 }
 

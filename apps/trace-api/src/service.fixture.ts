@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** The service as a process of its own, as it is deployed. */
+/** The deployed service, as its own process. */
 export interface ServiceProcess {
   readonly port: number;
   readonly metricsPort: number;
   readonly pid: number;
-  /** How it ended: its exit code, or the signal that ended it. */
+  /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
@@ -25,7 +25,7 @@ export interface ServiceOptions {
   args?: readonly string[];
 }
 
-/** As in the image: young objects get 8 MB instead of 16, which keeps the process below 200 MB under full load. */
+/** As in the image: 8 MB for young objects instead of 16 keep the process below 200 MB under full load. */
 const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=8"];
 
 /** Starts the compiled service on free ports and waits until it listens. */
@@ -61,7 +61,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   return { port, metricsPort, pid: child.pid ?? 0, ended, end };
 }
 
-/** Reads the log up to the line that names the ports; the rest is thrown away unread. */
+/** Reads the log up to the line with the ports and discards the rest. */
 function untilListening(child: ChildProcess): Promise<{ port: number; metricsPort: number }> {
   return new Promise((resolve) => {
     if (!child.stdout) return;

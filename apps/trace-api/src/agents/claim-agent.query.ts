@@ -5,8 +5,8 @@ import type pg from "pg";
 const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 
 /**
- * Reads whether the account has the agent, how many agents it has, and whether it also has a provisional one, which is
- * neither. Reads the account's range of `agent_pkey`. The plan bounds that range: only accounts with a limit need this.
+ * Reads whether the account has the agent, its number of agents, and whether it has a provisional one, not counted in
+ * either. Reads the account's range of `agent_pkey`, bounded by the plan: only accounts with a limit need this.
  */
 const findAgentSql = `
   SELECT COALESCE(bool_or(id = $2 AND NOT is_provisional), false) AS "isKnown",
@@ -33,7 +33,6 @@ const settleAgentSql = `
   )
   UPDATE trace t SET agent_id = $2 FROM replaced WHERE t.account_id = $1 AND t.agent_id = replaced.id`;
 
-/** An agent that an account with a limit of agents wants to use. */
 export interface AgentClaim {
   accountId: string;
   agentId: string;
@@ -70,9 +69,9 @@ export function withAgentLock<Result>(
 /**
  * Decides in one transaction whether the plan allows the agent, and uses it. The limit is exact: one claim of an account
  * runs at a time.
- * @param use stores what needs the agent. Unless the agent `isKnown` it stores the agent as well, by {@link settleAgent}
- * where the account `hasProvisional` ones
- * @param refuse makes the result where the account has no capacity for a new agent
+ * @param use stores the data of the agent and, unless it `isKnown`, the agent; by {@link settleAgent} if the account
+ * `hasProvisional` agents
+ * @param refuse makes the result at the limit
  */
 export function claimAgent<Result>(
   pool: pg.Pool,

@@ -18,8 +18,7 @@ interface AgentClaimerDeps {
 }
 
 /**
- * Makes a function that claims the agent of a trace that exists already. It resolves with false where the plan's limit of
- * agents refuses it.
+ * Makes a function that claims the agent of an existing trace. It resolves with false at the plan's limit of agents.
  */
 export function createAgentClaimer({ pool, createGroupCommit, knownAgents }: AgentClaimerDeps) {
   const claimWithin = createGroupCommit<AgentClaim, boolean>({

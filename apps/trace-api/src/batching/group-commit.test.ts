@@ -10,7 +10,7 @@ import { createGroupCommitFactory } from "./group-commit.js";
 const unknownTrace = "00000000-0000-7000-8000-000000000000";
 
 describe("group commits", () => {
-  // A lock that a test holds must outlast a hundred requests on a busy machine.
+  // A test's lock must outlast a hundred requests on a busy machine.
   const test = useApp({ lockTimeoutMs: 5_000 });
   const uuid = createUuidV7();
 
@@ -36,7 +36,7 @@ describe("group commits", () => {
     for (let n = 0; n < 5; n++) await account.post(`/api/v1/traces/${traceId}/spans`, spanBody()).expect(201);
     const alone = await counted("add-span");
     expect(alone).toEqual({ rows: before.rows + 5, statements: before.statements + 5 });
-    // The first of the burst waits for the table; all that come meanwhile leave in one statement.
+    // The first of the burst waits for the table; the others go out in one statement.
     const lock = await test.hold("LOCK TABLE span IN ACCESS EXCLUSIVE MODE");
     const first = addSpans(account, traceId, ["first"]);
     while ((await counted("add-span")).statements === alone.statements) await setTimeout(5);
@@ -121,7 +121,7 @@ describe("group commits", () => {
     it("fail that row alone: its neighbours of the same account and of others are stored", async () => {
       const [account, other] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
       const [traceId, otherTraceId] = [await account.makeTrace(), await other.makeTrace()];
-      // No body that passes our checks is refused by the database, so the database is taught to refuse one.
+      // The database takes every body that passes our checks, so the test makes it refuse one.
       await test.pool.query("ALTER TABLE span ADD CONSTRAINT no_poison CHECK (name <> 'poison')");
       const names = times(60, (n) => (n === 30 || n === 41 ? "poison" : `step ${n}`));
       const [answers, otherAnswers] = await Promise.all([
@@ -154,7 +154,7 @@ describe("group commits", () => {
   });
 
   describe("beyond a limit", () => {
-    /** A statement that is out until it is let go, and what each statement carried. */
+    /** A statement in flight until `letGo`, and the rows of each statement. */
     const held = <Item extends { accountId: string; count?: number; bytes?: number }>(options: object = {}) => {
       const statements: Item[][] = [];
       let letGo: () => void = () => undefined;

@@ -10,9 +10,9 @@ const describe = {
 } as const;
 
 /**
- * Makes group commits that report to the registry.
- * @returns a factory; its functions reject with AppError 429 where an account's share of the queue is used up, and with
- * 503 where the whole queue is
+ * Makes group commits with metrics in the registry.
+ * @returns a factory; its functions reject with AppError 429 when an account has used its share of the queue, and with 503
+ * when the queue is full
  */
 export function createGroupCommitFactory(registry: Registry): CreateGroupCommit {
   const rowsPerStatement = new Histogram({

@@ -26,7 +26,7 @@ describe("what one account has in hand", () => {
     server.close();
   });
 
-  /** Opens a connection that announces a body and does not end it; `answer` is the first bytes that come back. */
+  /** Opens a connection with an unfinished body; `answer` resolves with the first bytes of the answer. */
   const begin = (account: TestAccount, path: string, headers: string[]) => {
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
     sockets.push(socket);
@@ -57,7 +57,6 @@ describe("what one account has in hand", () => {
       const trace = await other.makeTrace({ metadata: { text: "x".repeat(mebibyte) } });
       await other.post(`/api/v1/traces/${trace}/spans`, spanBody()).expect(201);
       for (const { socket } of held) socket.destroy();
-      // What was held is given back.
       for (let attempt = 0; ; attempt++) {
         const { status } = await greedy.post(
           "/api/v1/traces",
@@ -145,7 +144,7 @@ describe("the rate of one key", () => {
   const guard = (ratePerSecond: number) => {
     const refusals = createRefusals(new Registry());
     const handler = admit({ ratePerSecond, refusals, clock: () => now });
-    /** Sends requests that are answered at once, and tells how many were let in. */
+    /** Sends requests with immediate answers and returns the number of admitted ones. */
     return (keyId: string, requests: number) => {
       let admitted = 0;
       for (let n = 0; n < requests; n++) {

@@ -8,7 +8,7 @@ const maxInHandPerKey = 256;
 const maxInHand = 2_048;
 /** Seconds of unused requests that a key saves up. */
 const burstSeconds = 2;
-/** Keys whose rate is in memory. */
+/** Beyond this, keys start with a full burst. */
 const maxKeys = 10_000;
 
 export interface AdmissionOptions {
@@ -20,8 +20,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * Limits the requests of a key per second and in hand, and refuses others with 429; with 503 where all keys together have
- * too many in hand. It runs behind `authenticate` and counts in memory, so each instance counts for itself.
+ * Limits the requests of a key per second and in hand (429), and those of all keys in hand (503). Runs behind
+ * `authenticate` and counts in memory, so each instance counts for itself.
  */
 export function admit({ ratePerSecond, refusals, clock = () => performance.now() }: AdmissionOptions): RequestHandler {
   const rates = createTokenBuckets({ perSecond: ratePerSecond, burstSeconds, maxKeys, clock });
@@ -30,7 +30,7 @@ export function admit({ ratePerSecond, refusals, clock = () => performance.now()
   let inHand = 0;
 
   return (_request, response, next) => {
-    // The client left while its key was looked up: a closed response would never give back what it takes here.
+    // The client left during the lookup of its key: a closed response would never give its count back.
     if (response.closed) return;
     const { keyId } = principalOf(response);
     const refused = rates.take(keyId, 1);

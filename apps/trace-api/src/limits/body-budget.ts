@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/http";
 
-/** For several of the largest bodies that the service takes by default. */
+/** Holds several bodies of the default limit. */
 const minBytesPerAccount = 16 * 1_048_576;
 /** The memory of a body exceeds its bytes, because it arrives in chunks. */
 const costOfBody = 1.25;

@@ -12,7 +12,7 @@ import { createApp } from "../app.js";
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
-/** Checks what tools that read OpenAPI stumble over: names that are doubled, references to nothing, and values without a type. */
+/** Finds duplicate names, references to nothing and values without a type: they break tools for OpenAPI. */
 function checkDocument(document: {
   paths: Record<string, Record<string, { operationId: string; parameters: { name: string; schema: object }[] }>>;
 }): void {

@@ -14,7 +14,7 @@ afterAll(async () => {
   for (const close of opened.reverse()) await close();
 });
 
-/** What a client believes to have stored: each trace's id with the ids of its spans. */
+/** The ids of stored traces and their spans, as a client knows them. */
 type Held = Map<string, string[]>;
 
 const now = () => new Date().toISOString();
@@ -56,7 +56,7 @@ async function openClient(url: string) {
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
   const { key } = await issueKey(prisma, { accountId, service: "trace", name: "test" });
   const losses: Error[] = [];
-  // As often as it takes: how long a restart lasts is the machine's affair.
+  // No limit of attempts: the length of a restart depends on the machine.
   const retry = { baseMs: 10, retries: 1_000 };
   const onError = (error: Error) => void losses.push(error);
   const waymark = createWaymark({ key, url, retry, maxConcurrentRequests: 32, endTimeoutMs: 110_000, onError });
@@ -79,7 +79,7 @@ async function write({ waymark, held }: Client, traces: number): Promise<void> {
   await waymark.shutdown();
 }
 
-/** What is stored is what the client holds, no more and no less, and it was counted once. */
+/** Exactly the traces of the client are stored, and each counted once. */
 async function expectExactly({ accountId, held, losses }: Client, traces: number): Promise<void> {
   expect(losses).toEqual([]);
   const { rows } = await database.pool.query(
@@ -119,7 +119,7 @@ it("1,000 traces and 10,000 spans are stored and counted once while the service 
   const written = write(client, 1_000).finally(() => {
     isOver = true;
   });
-  // By what is stored and not by time, so that each kill meets requests under way.
+  // By stored rows, not by time: each kill meets requests under way.
   for (let kills = 1; kills <= 8 && !isOver; kills++) {
     while (!isOver && client.held.size < 100 * kills) await setTimeout(5);
     await service.end("SIGKILL");

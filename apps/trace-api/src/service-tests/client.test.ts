@@ -44,7 +44,7 @@ function portOf(listening: Server): number {
   return (listening.address() as AddressInfo).port;
 }
 
-/** A client, and what it reports as lost. */
+/** A client, and the losses that it reports. */
 function connect(options: WaymarkOptions = {}): { waymark: Waymark; losses: WaymarkLossError[] } {
   const losses: WaymarkLossError[] = [];
   const retry = { baseMs: 5, ...options.retry };
@@ -265,7 +265,7 @@ describe("what goes wrong", () => {
     const parent = trace.span("parent");
     const wrong = parent.span("wrong", { input: JSON.parse(`${"[".repeat(300)}${"]".repeat(300)}`) });
     const child = wrong.span("child of wrong");
-    // What the service names as wrong, and what it refuses without saying where.
+    // With and without a field named as wrong.
     const named = parent.span("named", { input: 1 });
     named.end({ status: "maybe" as "ok" });
     for (const span of [child, wrong, parent]) span.end();

@@ -4,33 +4,30 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 /**
- * What becomes of a request: `pass`; `drop-answer` forwards it and, when the service has answered, breaks the connection
- * instead; a status is answered in the service's place, or in place of its answer where the request is passed on.
+ * The proxy's treatment of a request: `pass`; `drop-answer` forwards it and breaks the connection instead of answering; a
+ * refusal replaces the service's answer.
  */
 export type Fate = "pass" | "drop-answer" | Refusal;
 
-/** What a client is answered instead of what the service says. */
 export interface Refusal {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Whether the service gets the request all the same. */
+  /** Whether the service gets the request nevertheless. */
   isPassedOn?: boolean;
 }
 
-/** A proxy between a client and the service, whose faults a test decides. */
 export interface FaultyProxy {
   readonly url: string;
-  /** How many requests came, and how many answers of the service were dropped. */
   readonly counts: { requests: number; dropped: number };
-  /** Requests that were answered, in order: how their bodies were compressed, and the status that the client got. */
+  /** The answered requests in order: their content encoding and the status of the answer. */
   readonly seen: { encoding: string | undefined; status: number }[];
   close(): Promise<void>;
 }
 
 /**
  * Opens a proxy to a port of this machine.
- * @param decide told which request it is, counted from 1, and its method and path
+ * @param decide receives the number of the request, from 1, and its method and path
  */
 export async function openFaultyProxy(
   port: number,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
 
 describe("a row that somebody keeps locked", () => {
-  // Nobody gives up while a test holds a lock: what is answered did not wait for it.
+  // Longer than any test holds a lock: an answer then did not wait for it.
   const test = useApp({ lockTimeoutMs: 9_000 });
   const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
   const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status);

@@ -163,7 +163,7 @@ describe("the trace service as a process", () => {
     expect(refused).toEqual(new Set());
     expect(await countStored("trace", traces)).toBe(traces.length);
     expect(await countStored("span", spans)).toBe(spans.length);
-    // Nothing was written that was not answered: what was in hand was finished, not cut off.
+    // Everything written was answered: the service finished the requests in hand.
     const { rows } = await pool.query("SELECT count(*)::int AS n FROM trace WHERE account_id = $1", [account.id]);
     expect(rows[0].n).toBe(traces.length);
   });

@@ -10,12 +10,12 @@ import { spanBody, traceBody } from "../app.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 
 const mebibyte = 1_048_576;
-/** What an attack may add to the memory of the process where nothing passes through it. */
+/** An attack may add this to the memory of the process. */
 const mostGrowth = 200 * mebibyte;
-/** The memory of a container. Freed buffers of bodies that are refused count until the next collection. */
+/** The memory of a container. Freed buffers of refused bodies count until the next collection. */
 const containerMemory = 512 * mebibyte;
 
-/** The service as it is deployed, with an account at its worst and another that sends a little. */
+/** The deployed service with a hostile and a quiet account. */
 describe("beside a neighbour at its worst", () => {
   const database = useDatabase();
   let service: ServiceProcess | undefined;
@@ -53,7 +53,7 @@ describe("beside a neighbour at its worst", () => {
       const answer = await send(key, "POST", "/traces", JSON.stringify(traceBody()));
       return ((await answer.json()) as { trace_id: string }).trace_id;
     };
-    /** The small requests of somebody else: whatever goes on, each is answered as if alone. */
+    /** The quiet account's small requests get answers as if alone. */
     const sendLittle = async (key: string) => {
       const statuses = [];
       for (let n = 0; n < 3; n++) {

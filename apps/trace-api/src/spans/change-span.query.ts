@@ -7,7 +7,7 @@ export interface SpanToChange {
   accountId: string;
   /** In lower case, as Postgres writes it. */
   traceId: string;
-  /** In lower case; null where the client's text is no id: the statement then looks for the trace only. */
+  /** In lower case; null for a text that is no id: the statement then looks for the trace only. */
   spanId: string | null;
   change: SpanChange;
 }
@@ -15,7 +15,7 @@ export interface SpanToChange {
 export type ChangeSpanResult = "changed" | "trace_not_found" | "span_not_found";
 
 /**
- * Sets the fields that each body gives, null too, where the account has the trace and the trace has the span. A statement
+ * Sets the given fields, null too, of a span in a trace of the account. A statement
  * changes each span at most once. It locks the rows first, and on `skip` reports rows of other transactions as `locked`.
  * One probe of `trace_pkey` and two of `span_pkey` per change.
  */
@@ -80,7 +80,7 @@ async function changeSpans(
   changes: readonly SpanToChange[],
   onLock: OnLock,
 ): Promise<(ChangeSpanResult | typeof rowIsLocked)[]> {
-  // All instances lock rows in this order, so that their statements do not deadlock.
+  // All instances lock rows in this order and so do not deadlock.
   const sorted = changes.toSorted((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
   const { rows } = await pool.query<[ChangeSpanResult | "locked"]>({
     ...statements[onLock],

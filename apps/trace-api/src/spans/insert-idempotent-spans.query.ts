@@ -5,7 +5,7 @@ import { type AddSpansResult, insertFoundSpansSql, type SpansToAdd, spanValues }
 
 /**
  * Does the same as `insertSpansSql` for requests with idempotency keys. Only requests with a new key are stored, each with
- * its key in one transaction, so that the key is stored exactly when its spans are. One further probe of
+ * its key in one transaction: the key is stored exactly when its spans are. One further probe of
  * `idempotency_key_pkey` per request.
  */
 const insertIdempotentSpansSql = `
@@ -26,7 +26,7 @@ const insertIdempotentSpansSql = `
     ids
   FROM asked ORDER BY position`;
 
-/** Reads the ids that were stored with a key. One probe of `idempotency_key_pkey`. */
+/** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
 /** Stores the spans of requests in one transaction. All have idempotency keys, and no key comes twice. */

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { type AddSpansResult, insertFoundSpansSql, type SpansToAdd, spanValues } from "./span-row.js";
 
 /**
- * Stores the spans of each request whose account has the trace, and returns the positions of those requests. One probe of
+ * Stores the spans of each request to a trace of its account, and returns the positions of these requests. One probe of
  * `trace_pkey` per request. Without a foreign key, because its lock on the trace's row would make spans of one trace wait
  * for each other; deleting a trace deletes the range of its spans.
  */

@@ -14,7 +14,7 @@ export const newSpanSchema = z.object({
   parent_span_id: textField().nullish().describe("The id of the parent span, kept as given"),
 });
 
-/** The body of `PATCH /traces/:trace_id/spans/:span_id`: only what is given changes. */
+/** The body of `PATCH /traces/:trace_id/spans/:span_id`: only given fields change. */
 export const spanChangeSchema = newSpanSchema
   .pick({ ended_at: true, output: true, error: true })
   .extend({ status: optionalChoice(spanStatuses) });

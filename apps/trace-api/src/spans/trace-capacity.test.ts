@@ -52,7 +52,7 @@ describe("the spans of a trace", () => {
     const last = capacity.take(account, trace.toUpperCase(), 1);
     expect(last).toBeInstanceOf(Promise);
     expect(await last).toBe(false);
-    // It is not counted for each request that is refused.
+    // A refused request causes no count.
     expect(capacity.take(account, trace, 1)).toBe(false);
   });
 

@@ -97,7 +97,7 @@ function createAndClaim(pool: pg.Pool, { maxAgents, ...input }: NewAgentTrace): 
 /** Finds out whether a request was stored with the key. One probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
-/** A key that another request used takes precedence: the agent was not asked for then. */
+/** Refuses a new agent, or first the key of another request. */
 async function refuseAgent(db: pg.Pool | pg.PoolClient, input: TraceToCreate): Promise<CreateTraceResult> {
   if (input.idempotency) {
     const { rowCount } = await db.query(findKeySql, [input.accountId, input.idempotency.key]);

@@ -6,8 +6,8 @@ import { hasUsageLockSql, type InsertResult, lockedUsageSql, refusalOf, type Tra
 
 /**
  * Does the same as `insertTracesSql` for traces with idempotency keys. Only traces with a new key count and are stored,
- * each with its key in one transaction, so that the key is stored exactly when its trace is. Where an account is refused,
- * its keys stay free. One further probe of `idempotency_key_pkey` per trace.
+ * each with its key in one transaction: the key is stored exactly when its trace is. The keys of a refused account stay
+ * free. One further probe of `idempotency_key_pkey` per trace.
  */
 const insertIdempotentTracesSql = (onLock: OnLock) => `
   WITH ${lockedUsageSql(onLock)}, asked AS MATERIALIZED (
@@ -83,7 +83,7 @@ export async function insertIdempotentTraces(
     ],
   });
   const left = new Map<string, number>();
-  // From the last to the first: the month's count after each trace is what the statement left, less those that follow.
+  // Backwards: the month's count after a trace is the final count less the traces after it.
   return rows
     .map((row, index) => ({ row, answer: answers[index] as Answer }))
     .reverse()

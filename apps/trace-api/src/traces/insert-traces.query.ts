@@ -12,9 +12,9 @@ import {
 } from "./trace-row.js";
 
 /**
- * Adds each account's new traces to its month ($1) and stores them, or does neither where they exceed the limit ($4).
- * The month's row stays locked until commit, and a statement that waited tests the newest count: the limit is exact. Rows
- * lock in the order of accounts, so that several instances do not deadlock. Per account two probes of `trace_usage_pkey`,
+ * Adds each account's new traces to its month ($1) and stores them; beyond the limit ($4) it does neither.
+ * The month's row stays locked until commit, and a waiting statement tests the newest count: the limit is exact. Rows
+ * lock in the order of accounts, so instances do not deadlock. Per account two probes of `trace_usage_pkey`,
  * per trace one of `trace_pkey`, per new agent one of `agent_pkey`.
  */
 const insertTracesSql = (onLock: OnLock) => `
@@ -101,7 +101,7 @@ export async function insertTraces(
   });
 }
 
-/** Does the same and waits for locks. Undefined also where the month was deleted meanwhile, with its account. */
+/** Does the same and waits for locks. Undefined also for an account that was deleted meanwhile. */
 export async function insertLockedTraces(
   db: pg.Pool | pg.PoolClient,
   rows: readonly TraceRow[],

@@ -5,11 +5,11 @@ import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import type { NewTrace } from "./trace.schema.js";
 
-/** A trace to store, and the limits that apply to it. */
+/** A trace to store, and its limits. */
 export interface TraceToCreate {
   accountId: string;
   traceId: string;
-  /** The first day of the UTC month that the trace counts in, `YYYY-MM-DD`. */
+  /** First day of the UTC month of receipt, `YYYY-MM-DD`. */
   month: string;
   plan: Plan;
   trace: NewTrace;
@@ -32,10 +32,10 @@ export type CreateTraceResult =
   | { outcome: "trace_limit"; used: number }
   | KeyRefusal;
 
-/** The result of one trace of a statement; undefined where some, but not all of the account's traces fit its month. */
+/** The result of one trace of a statement; undefined where its month has capacity for some of the account's traces only. */
 export type InsertResult = CreateTraceResult | typeof rowIsLocked | undefined;
 
-/** A trace whose agent the plan allows. */
+/** A trace within the limit of agents. */
 export interface TraceRow extends TraceToCreate {
   /** Whether the agent is stored already; otherwise the statement stores it with the trace. */
   isAgentKnown: boolean;
