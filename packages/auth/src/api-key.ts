@@ -1,10 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** The services that keys are made for, and the prefix that tells each one's keys. */
+/** The services with keys, and the prefix of each one's keys. */
 export const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
 
-/** A service that takes keys. */
 export type KeyService = keyof typeof keyPrefixes;
 
 /** The service ids, for choices on the command line. */
@@ -12,12 +11,12 @@ export const keyServices = Object.keys(keyPrefixes) as [KeyService, ...KeyServic
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretBytes = 32;
-/** 62^43 is the first power above 2^256: every secret fits, with leading zeros. */
+/** 62^43 is the first power above 2^256. */
 const secretLength = 43;
-/** 62^6 is above 2^32, so that every CRC-32 fits. */
+/** 62^6 is above 2^32, the range of a CRC-32. */
 const checksumLength = 6;
 
-/** A key as it is made: `key` is shown once, `hash` is stored, `hint` tells keys apart in a list. */
+/** A new key: `key` is shown once, `hash` is stored, `hint` tells keys apart in a list. */
 export interface NewApiKey {
   key: string;
   hash: Buffer;
@@ -32,14 +31,14 @@ export function createApiKey(service: KeyService): NewApiKey {
   return { key, hash: hashApiKey(key), hint: `${keyPrefixes[service]}…${key.slice(-4)}` };
 }
 
-/** Whether a text is a well-formed key of the service: its prefix, its length, its checksum. No store is asked. */
+/** Whether a text is a well-formed key of the service, by its prefix, length and checksum, without a look-up. */
 export function isApiKeyOf(service: KeyService, text: string): boolean {
   const prefix = keyPrefixes[service];
   if (text.length !== prefix.length + secretLength + checksumLength || !text.startsWith(prefix)) return false;
   return text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
 }
 
-/** The SHA-256 of a key, the only form in which it is stored. */
+/** The SHA-256 of a key, which is all that the database stores of it. */
 export function hashApiKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }

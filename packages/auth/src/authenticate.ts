@@ -4,8 +4,8 @@ import type { Principal } from "./find-key.query.js";
 import type { KeyDirectory } from "./key-directory.js";
 
 /**
- * Lets only requests with a good key pass, and notes who they act for. The same 401 for a missing, malformed, unknown,
- * revoked or other-service key (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
+ * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked or other-service key gets
+ * the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
  */
 export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {
   const admit = (principal: Principal | undefined, response: Response, next: NextFunction) => {
@@ -23,7 +23,7 @@ export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHand
   };
 }
 
-/** Who a request acts for. Throws where {@link authenticate} did not run: that is a mistake in the routes. */
+/** The principal of a request. Throws when {@link authenticate} did not run, which is a mistake in the routes. */
 export function principalOf(response: Response): Principal {
   const principal: Principal | undefined = response.locals["principal"];
   if (!principal) throw new Error("This route is not behind authenticate()");

@@ -10,7 +10,7 @@ const log = pino({ level: "silent" });
 const directories: KeyDirectory[] = [];
 afterEach(() => Promise.all(directories.splice(0).map((directory) => directory.stop())));
 
-function openDirectory(now: () => number = Date.now) {
+function openDirectory(now: () => number = Date.now, maxEntries = 10_000) {
   const asked: string[] = [];
   const pool = new Proxy(database.pool, {
     get(target, property) {
@@ -22,7 +22,14 @@ function openDirectory(now: () => number = Date.now) {
       };
     },
   });
-  const directory = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log, now });
+  const directory = createKeyDirectory({
+    service: "trace",
+    pool,
+    connectionString: database.url,
+    log,
+    now,
+    maxEntries,
+  });
   directories.push(directory);
   return { directory, lookups: () => asked.filter((name) => name === "find-key").length };
 }
@@ -130,6 +137,20 @@ describe("createKeyDirectory", () => {
     millis = 60_001;
     await directory.find(key);
     expect(lookups()).toBe(2);
+  });
+
+  it("keeps a bounded number of keys, and those that were used last", async () => {
+    const { directory, lookups } = openDirectory(Date.now, 2);
+    await listening();
+    const keys = [await makeKey(), await makeKey(), await makeKey()].map(({ key }) => key);
+    const [first = "", second = "", third = ""] = keys;
+    for (const key of [first, second, first, third]) await directory.find(key);
+    expect(lookups()).toBe(3);
+    await directory.find(first);
+    await directory.find(third);
+    expect(lookups()).toBe(3);
+    await directory.find(second);
+    expect(lookups()).toBe(4);
   });
 
   it("writes down that a key was used when it stops", async () => {

@@ -1,31 +1,32 @@
 import { listenForAccessChanges } from "@waymark/database";
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { hashApiKey, isApiKeyOf, type KeyService } from "./api-key.js";
 import { findKey, type Principal } from "./find-key.query.js";
 import { createKeyUses } from "./key-uses.js";
 
-/** Principals remembered at most; the one looked up longest ago makes room. */
-const maxEntries = 10_000;
-/** How long an entry lives while changes are heard. A bound for what no notification covers, such as a restored backup. */
-const heardLifeMs = 60_000;
-/** How long an entry lives while the listener is down and a revocation would go unheard. */
-const unheardLifeMs = 3_000;
+/** The life of a cached key while the listener works. Bounds the effect of changes without notifications, such as a restore. */
+const listeningLifeMs = 60_000;
+/** The life of a cached key while the listener is down and misses revocations. */
+const deafLifeMs = 3_000;
 
 export interface KeyDirectoryOptions {
   service: KeyService;
   pool: pg.Pool;
-  /** For the connection that listens for changes. */
+  /** For the listener's own connection. */
   connectionString: string;
   log: Logger;
   now?: () => number;
+  /** Keys cached at most; the least recently used makes room. */
+  maxEntries?: number;
 }
 
-/** Knows which keys of a service are good, and for whom. */
+/** Finds the accounts of a service's keys. */
 export interface KeyDirectory {
   /**
-   * Who a key acts for, or undefined when it is malformed, unknown, revoked or of another service. What is remembered comes
-   * at once, anything else by a promise, which rejects only when the database cannot be asked.
+   * The principal of a key; undefined when it is malformed, unknown, revoked or of another service. A cached principal comes
+   * at once, any other by a promise, which rejects only when the database does not answer.
    */
   find(key: string): Principal | undefined | Promise<Principal | undefined>;
   stop(): Promise<void>;
@@ -37,25 +38,25 @@ interface Entry {
 }
 
 /**
- * Looks keys up in the database and remembers them in memory. Revoking a key or changing a plan reaches every instance at
- * once by `NOTIFY`; while that channel is down, entries live a few seconds only.
+ * Looks keys up in the database and caches them. `NOTIFY` brings revocations and changes of plans to every instance at once;
+ * while the listener is down, cached keys live three seconds.
  */
 export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
-  const { service, pool, log, now = Date.now } = options;
-  const entries = new Map<string, Entry>();
+  const { service, pool, log, now = Date.now, maxEntries = 10_000 } = options;
+  const entries = new LRUCache<string, Entry>({ max: maxEntries });
   const loading = new Map<string, Promise<Principal | undefined>>();
   const uses = createKeyUses({ pool, log });
   let isListening = false;
-  let isDeafTold = false;
-  // Counts changes heard: what was read from the database before a change must not be remembered after it.
+  let isDeafLogged = false;
+  // A look-up that began before a change must not be cached after it.
   let changes = 0;
 
   const listener = listenForAccessChanges({
     connectionString: options.connectionString,
     onChange: (accountId) => {
       changes++;
-      for (const [hash, entry] of entries) if (entry.principal.accountId === accountId) entries.delete(hash);
-      // Whose keys they look up is not known; a request that comes now must not get an answer from before the change.
+      for (const [id, entry] of [...entries.entries()]) if (entry.principal.accountId === accountId) entries.delete(id);
+      // Their accounts are unknown, and a request from now on must not get an answer from before the change.
       loading.clear();
     },
     onState: (listening) => {
@@ -63,12 +64,12 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
       isListening = listening;
       entries.clear();
       loading.clear();
-      if (listening) isDeafTold = false;
+      if (listening) isDeafLogged = false;
     },
     onError: (error) => {
-      // It tries again twice a second.
-      const level = isDeafTold ? "debug" : "warn";
-      isDeafTold = true;
+      // The listener tries again twice a second.
+      const level = isDeafLogged ? "debug" : "warn";
+      isDeafLogged = true;
       log[level]({ err: error }, "changes of keys and plans are not heard; looking keys up more often");
     },
   });
@@ -77,15 +78,11 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     const changesBefore = changes;
     const loadedAt = now();
     const principal = await findKey(pool, hash, service);
-    if (principal && changes === changesBefore) {
-      const oldest = entries.size >= maxEntries ? entries.keys().next().value : undefined;
-      if (oldest !== undefined) entries.delete(oldest);
-      entries.set(id, { principal, loadedAt });
-    }
+    if (principal && changes === changesBefore) entries.set(id, { principal, loadedAt });
     return principal;
   }
 
-  function loadOnce(hash: Buffer, id: string): Promise<Principal | undefined> {
+  function joinLoad(hash: Buffer, id: string): Promise<Principal | undefined> {
     const pending = loading.get(id);
     if (pending) return pending;
     const started = load(hash, id).finally(() => {
@@ -98,7 +95,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
     entries.delete(id);
     const usedAt = now();
-    const principal = await loadOnce(hash, id);
+    const principal = await joinLoad(hash, id);
     if (principal) uses.note(principal.keyId, usedAt);
     return principal;
   }
@@ -110,7 +107,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
       const id = hash.toString("latin1");
       const entry = entries.get(id);
       const usedAt = now();
-      if (!entry || usedAt - entry.loadedAt > (isListening ? heardLifeMs : unheardLifeMs)) return lookUp(hash, id);
+      if (!entry || usedAt - entry.loadedAt > (isListening ? listeningLifeMs : deafLifeMs)) return lookUp(hash, id);
       uses.note(entry.principal.keyId, usedAt);
       return entry.principal;
     },

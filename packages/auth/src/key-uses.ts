@@ -2,16 +2,15 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { markKeysUsed } from "./find-key.query.js";
 
-/** How often the use of keys is written down. */
 const flushIntervalMs = 30_000;
-/** Keys whose use waits to be written down at most; then it is written at once. */
+/** A flush comes earlier when so many keys wait for it. */
 const maxKeys = 10_000;
 
-/** Remembers when keys were used last, and writes it down now and then. */
+/** Collects the last use of each key and writes it to the database every 30 seconds. */
 export interface KeyUses {
   /** @param at milliseconds since 1970 */
   note(keyId: string, at: number): void;
-  /** Writes down what is remembered, and no more after that. */
+  /** Writes the rest and ends. */
   stop(): Promise<void>;
 }
 
