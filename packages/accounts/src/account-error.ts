@@ -1,4 +1,3 @@
-/** Why something about an account, its keys or its sites cannot be done. */
 export type AccountErrorCode =
   | "unknown_account"
   | "unknown_key"
@@ -10,7 +9,7 @@ export type AccountErrorCode =
   | "domain_taken"
   | "domain_full";
 
-/** A request about an account cannot be done. The message is a sentence for the person who asked. */
+/** A refused request about an account, its keys or its sites. The message is a sentence for the person who asked. */
 export class AccountError extends Error {
   override name = "AccountError";
 

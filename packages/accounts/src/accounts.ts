@@ -3,7 +3,6 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { isPlanId, type PlanId } from "@waymark/plan";
 import { AccountError } from "./account-error.js";
 
-/** An account as it is shown: no secrets in it. */
 export interface Account {
   id: string;
   email: string;
@@ -16,19 +15,13 @@ const maxEmailLength = 254;
 
 const uuid = createUuidV7();
 
-/**
- * Creates an account. The address identifies it and is stored in lower case.
- * @throws AccountError `invalid_email`, `email_taken`
- */
+/** Creates an account with an address in lower case. @throws AccountError `invalid_email`, `email_taken` */
 export async function createAccount(prisma: PrismaClient, input: { email: string; plan: PlanId }): Promise<Account> {
   const email = readEmail(input.email);
   return withUniqueEmail(email, () => prisma.account.create({ data: { id: uuid(), email, plan: input.plan } }));
 }
 
-/**
- * Gives an account another address, which also gets its alerts from now on.
- * @throws AccountError `unknown_account`, `invalid_email`, `email_taken`
- */
+/** Changes the address, which also gets the alerts. @throws AccountError `unknown_account`, `invalid_email`, `email_taken` */
 export async function changeEmail(prisma: PrismaClient, id: string, newEmail: string): Promise<Account> {
   const email = readEmail(newEmail);
   await findAccount(prisma, id);
@@ -59,10 +52,7 @@ export async function listAccounts(prisma: PrismaClient): Promise<Account[]> {
   return accounts.map(present);
 }
 
-/**
- * Moves an account to a plan. A database notification tells every running service within a second.
- * @throws AccountError `unknown_account`
- */
+/** Moves an account to a plan; running services know within a second. @throws AccountError `unknown_account` */
 export async function changePlan(prisma: PrismaClient, id: string, plan: PlanId): Promise<Account> {
   await findAccount(prisma, id);
   return present(await prisma.account.update({ where: { id }, data: { plan } }));
@@ -75,10 +65,7 @@ export async function findAccount(prisma: PrismaClient, id: string): Promise<Acc
   return present(account);
 }
 
-/**
- * @param email in any case, as {@link createAccount} takes it
- * @throws AccountError `unknown_account`, `invalid_email`
- */
+/** @param email in any case. @throws AccountError `unknown_account`, `invalid_email` */
 export async function findAccountByEmail(prisma: PrismaClient, email: string): Promise<Account> {
   const account = await prisma.account.findUnique({ where: { email: readEmail(email) } });
   if (!account) throw new AccountError("unknown_account", `There is no account with the address ${email}.`);

@@ -1,7 +1,6 @@
 import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 
-/** Valid until the transaction ends. */
 export interface DomainClaim {
   /** The account that the domain belongs to. */
   holder: string;

@@ -65,7 +65,6 @@ function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn)
     AND ${column} = $1`;
 }
 
-/** Stops and follows an erasure. */
 export interface EraseControl {
   /** Called between batches. After a stop, removed rows stay removed, and another call goes on. */
   isStopping(): boolean;
@@ -76,7 +75,6 @@ export interface EraseControl {
 /** Rows removed, by table. */
 export type Erased = Record<string, number>;
 
-/** Removes an owner's rows from all tables, each batch in its own transaction. */
 async function eraseRows(
   pool: pg.Pool,
   { column, id, erased }: { column: OwnerColumn; id: string; erased: Erased },
@@ -154,7 +152,6 @@ function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): s
     SELECT id FROM found WHERE id IS NOT NULL AND ${isOrphan} LIMIT $1`;
 }
 
-/** A bound for one call; the next call goes on. */
 const maxOrphansPerTable = 100;
 
 /**

@@ -5,7 +5,7 @@ import { AccountError } from "./account-error.js";
 import { findAccount } from "./accounts.js";
 import { readName } from "./name.js";
 
-/** A new key. Only here is `key` known. */
+/** A new key; nothing else has `key`. */
 export interface IssuedKey {
   id: string;
   service: KeyService;
@@ -13,7 +13,6 @@ export interface IssuedKey {
   key: string;
 }
 
-/** A key as a list shows it. */
 export interface ListedKey {
   id: string;
   service: string;
@@ -32,10 +31,7 @@ export interface KeyReference {
 
 const uuid = createUuidV7();
 
-/**
- * Makes a key for an account and stores its SHA-256.
- * @throws AccountError `unknown_account`, `invalid_name`
- */
+/** Makes a key and stores its SHA-256. @throws AccountError `unknown_account`, `invalid_name` */
 export async function issueKey(
   prisma: PrismaClient,
   input: { accountId: string; service: KeyService; name: string },
@@ -49,20 +45,14 @@ export async function issueKey(
   return { id, service, name, key };
 }
 
-/**
- * The account's keys with the revoked ones, oldest first.
- * @throws AccountError `unknown_account`
- */
+/** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
 export async function listKeys(prisma: PrismaClient, accountId: string): Promise<ListedKey[]> {
   const { id } = await findAccount(prisma, accountId);
   const keys = await prisma.apiKey.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
   return keys.map(present);
 }
 
-/**
- * Gives a key another name.
- * @throws AccountError `unknown_key` (also for another account's key), `invalid_name`
- */
+/** @throws AccountError `unknown_key` (also for another account's key), `invalid_name` */
 export async function renameKey(
   prisma: PrismaClient,
   { name: newName, ...reference }: KeyReference & { name: string },
@@ -73,8 +63,7 @@ export async function renameKey(
 }
 
 /**
- * Revokes a key for good. Every running service refuses it within a second. A second call changes nothing.
- * @returns the key's id and the time of the first revocation
+ * Revokes a key for good; running services refuse it within a second. A second call returns the time of the first.
  * @throws AccountError `unknown_key` (also for another account's key)
  */
 export async function revokeKey(

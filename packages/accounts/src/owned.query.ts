@@ -3,16 +3,12 @@ import type pg from "pg";
 /** Enough for an idea of the size; counting millions would take a minute. */
 const maxCountedTraces = 10_000;
 
-/**
- * Counts an account's sites, keys and, up to a bound, traces. Ranges of `site_account_id_idx`, `api_key_account_id_idx` and
- * `trace_pkey`.
- */
+/** Ranges of `site_account_id_idx`, `api_key_account_id_idx` and, up to a bound, `trace_pkey`. */
 const countOwnedSql = `
   SELECT (SELECT count(*)::int FROM site WHERE account_id = $1) AS sites,
     (SELECT count(*)::int FROM api_key WHERE account_id = $1) AS keys,
     (SELECT count(*)::int FROM (SELECT FROM trace WHERE account_id = $1 LIMIT $2 + 1) AS counted) AS traces`;
 
-/** How much an account has. */
 export interface Owned {
   sites: number;
   keys: number;
@@ -21,7 +17,7 @@ export interface Owned {
   hasMoreTraces: boolean;
 }
 
-/** Counts what an account has, for whoever is about to erase it. */
+/** Counts what an account has, to warn before an erasure. */
 export async function countOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
   const { rows } = await pool.query<Record<"sites" | "keys" | "traces", number>>(countOwnedSql, [
     accountId,

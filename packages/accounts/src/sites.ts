@@ -8,7 +8,6 @@ import { claimDomain } from "./domain-claims.query.js";
 import { readName } from "./name.js";
 import { normaliseDomain } from "./site-domain.js";
 
-/** A site as it is shown. */
 export interface Site {
   id: string;
   domain: string;
@@ -68,7 +67,7 @@ export async function renameSite(
   });
 }
 
-/** Claims the domain for a site of the account; how many other sites have it. */
+/** Claims the domain for a site of the account. @returns how many other sites have it */
 async function takeDomain(
   transaction: Prisma.TransactionClient,
   { isShared, ...claim }: { accountId: string; domain: string; isShared: boolean; siteId?: string },
@@ -85,20 +84,14 @@ async function takeDomain(
   return sites;
 }
 
-/**
- * The account's sites, oldest first.
- * @throws AccountError `unknown_account`
- */
+/** The account's sites, oldest first. @throws AccountError `unknown_account` */
 export async function listSites(prisma: PrismaClient, accountId: string): Promise<Site[]> {
   const { id } = await findAccount(prisma, accountId);
   const sites = await prisma.site.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
   return sites.map(present);
 }
 
-/**
- * A site, of an account where one is given. A probe of `site_pkey`. Without Prisma, whose query compiler would be a tenth of
- * an import's memory.
- */
+/** A site, of an account where one is given: a probe of `site_pkey`. Prisma's compiler would be a tenth of an import's memory. */
 const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 
 /** @throws AccountError `unknown_site` (also for another account's site) */
@@ -109,13 +102,10 @@ export async function findSite(pool: pg.Pool, { siteId, accountId }: SiteReferen
   return site;
 }
 
-/** All accounts' sites with a domain, oldest first. A range of `site_domain_idx`, at most ten rows unless they are shared. */
+/** A range of `site_domain_idx`, of at most some ten rows. */
 const findSitesOfDomainSql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
 
-/**
- * The sites of all accounts with a domain, oldest first.
- * @throws AccountError `invalid_domain`
- */
+/** The sites of all accounts with a domain, oldest first. @throws AccountError `invalid_domain` */
 export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<Site[]> {
   const { rows } = await pool.query<Site>(findSitesOfDomainSql, [normaliseDomain(domain)]);
   return rows;

@@ -2,7 +2,6 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { planOf, utcMonth } from "@waymark/plan";
 import { findAccount } from "./accounts.js";
 
-/** An account's use of its plan in a UTC month. */
 export interface Usage {
   account_id: string;
   email: string;
@@ -16,10 +15,7 @@ export interface Usage {
   resets_in_seconds: number;
 }
 
-/**
- * An account's use of its plan in the UTC month of `now`. Reads one row by `trace_usage_pkey` and counts agents by `agent_pkey`.
- * @throws AccountError `unknown_account`
- */
+/** An account's use of its plan in the UTC month of `now`. @throws AccountError `unknown_account` */
 export async function readUsage(prisma: PrismaClient, accountId: string, now: Date): Promise<Usage> {
   const account = await findAccount(prisma, accountId);
   const plan = planOf(account.plan);
