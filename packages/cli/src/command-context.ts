@@ -18,7 +18,6 @@ export interface CommandContext {
   now(): Date;
 }
 
-/** The database that a command works on. */
 export interface CommandDatabase {
   pool: pg.Pool;
   prisma: PrismaClient;

@@ -3,7 +3,7 @@ import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
 
-/** What helps on the command line, beside the error's own sentence. */
+/** Advice for the command line, after the error's own sentence. */
 const hints: Partial<Record<AccountErrorCode, string>> = {
   unknown_account: "'waymark account list' shows them.",
   unknown_key: "'waymark key list --account ID' shows them.",

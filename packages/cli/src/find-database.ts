@@ -1,7 +1,7 @@
 import { CommandError } from "./command-error.js";
 import { dataFolderOf, readLocalSystem } from "./local-system.js";
 
-/** Which database a command works on, and how it was found. */
+/** A command's database, and the origin of its URL. */
 export interface FoundDatabase {
   readonly url: string;
   readonly from: "environment" | "local";
@@ -28,7 +28,7 @@ export async function findDatabase(env: NodeJS.ProcessEnv): Promise<FoundDatabas
   return { url: local.databaseUrl, from: "local" };
 }
 
-/** The sentence for a local system that does not run. */
+/** The sentence for a stopped local system. */
 export function notRunning(dataFolder: string): string {
   return `No local system is running in ${dataFolder}. ${howToStart}`;
 }

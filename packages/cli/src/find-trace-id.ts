@@ -3,7 +3,7 @@ import { CommandError } from "./command-error.js";
 import { formatCount } from "./number-text.js";
 import { isIdPart, matchesId } from "./short-id.js";
 
-/** Ten requests: a person waits for the answer, and a short id comes from a list that was just read. */
+/** Ten requests. A person waits for the answer, and has just read a short id in a list. */
 const maxSearched = 2_000;
 const pageSize = 200;
 

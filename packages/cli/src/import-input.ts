@@ -3,10 +3,9 @@ import { access, constants, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { CommandError } from "./command-error.js";
 
-/** What an import reads. */
 export interface ImportInput {
   bytes: AsyncIterable<Buffer>;
-  /** Undefined where it is not known: for standard input and pipes. */
+  /** Undefined for standard input and pipes. */
   totalBytes: number | undefined;
 }
 

@@ -5,11 +5,10 @@ import { fileURLToPath } from "node:url";
 /** The repository's root, seen from this file in `src/` or `dist/`. */
 const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A running local system, as it describes itself in a file that only its user can read. */
+/** A running local system. It describes itself in a file for its user alone. */
 export interface LocalSystem {
-  /** The process that runs it. */
   readonly pid: number;
-  /** The operating system's start time of that process; it tells a later process with the same id apart. */
+  /** The process's start time by the operating system, to recognise a later process with the same id. */
   readonly processStart: string;
   /** Absent until the database is migrated. */
   readonly databaseUrl?: string;
@@ -17,19 +16,19 @@ export interface LocalSystem {
   readonly apps?: readonly { readonly name: string; readonly pid: number; readonly processStart: string }[];
   /** The services' addresses. */
   readonly urls?: readonly string[];
-  /** The one of them that browsers send events to. */
+  /** The collector among them. */
   readonly collectorUrl?: string;
 }
 
 /**
- * The folder that keeps a local system's data: `WAYMARK_DATA_DIR`, or `.waymark` in the repository. Relative paths count
- * from the repository, so that `start` and the command line agree wherever they are called.
+ * The folder of a local system's data: `WAYMARK_DATA_DIR`, or `.waymark` in the repository. Relative paths count
+ * from the repository, so that `start` and the command line agree in every folder.
  */
 export function dataFolderOf(env: NodeJS.ProcessEnv): string {
   return resolve(repositoryFolder, env["WAYMARK_DATA_DIR"] || ".waymark");
 }
 
-/** The file that describes a running local system. */
+/** The path of a {@link LocalSystem}'s file. */
 export function localSystemFile(dataFolder: string): string {
   return join(dataFolder, "local.json");
 }

@@ -19,7 +19,7 @@ const code = await runCommandLine(
 );
 process.exit(code);
 
-/** Without this call a signal ends the process at once, which is right for every command that is short. */
+/** Short commands do without this call: a signal ends them at once. */
 function catchInterrupts(): AbortSignal {
   const stop = new AbortController();
   const interrupt = (signal: NodeJS.Signals) => {
@@ -30,7 +30,7 @@ function catchInterrupts(): AbortSignal {
   return stop.signal;
 }
 
-/** `waymark account list | head -1`: the reader has what it wants. */
+/** `waymark account list | head -1`: the reader has left. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 }

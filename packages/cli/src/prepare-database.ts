@@ -1,13 +1,13 @@
 import { grantRoles, migrate, type RolePasswords } from "@waymark/database";
 
 /**
- * Brings a database to this version: our tables, those of the queue, and the services' roles where they have passwords.
+ * Brings a database to this version: our tables, those of the queue, and the services' roles if they have passwords.
  * @param url of the owner of the tables
  * @returns the names of the migrations applied
  */
 export async function prepareDatabase(url: string, passwords: RolePasswords | undefined): Promise<string[]> {
   const applied = await migrate(url);
-  // Only here: no other command needs BullMQ, which takes longer to load than they take to run.
+  // Imported here, because BullMQ takes longer to load than other commands take to run.
   const { migrateQueues } = await import("@waymark/queue");
   await migrateQueues(url);
   if (passwords) await grantRoles(url, passwords);

@@ -3,7 +3,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { CommandError } from "./command-error.js";
 
-/** A line of an import that was not recorded, and why. */
+/** A rejected line of an import, with the reason. */
 export interface Rejection {
   line: number;
   problem: string;
@@ -12,16 +12,16 @@ export interface Rejection {
 /** Lines shown in full; a file of the wrong kind has millions. */
 const shownRejections = 100;
 
-/** Collects what an import rejects: the first in memory, all in a file where one is asked for. */
+/** Collects rejections: the first hundred in memory, all of them in a file on demand. */
 export interface RejectionReport {
   add(rejection: Rejection): void;
-  /** Completes the file and tells on the stream what was rejected. */
+  /** Completes the file and writes the first rejections to the stream. */
   finish(stream: Writable): Promise<void>;
 }
 
 /**
  * Opens a report.
- * @param file where all rejections go, one JSON object `{line, problem}` a line; undefined for no file
+ * @param file for all rejections, one JSON object `{line, problem}` a line; undefined for no file
  * @throws CommandError when the file cannot be written
  */
 export async function openRejectionReport(file: string | undefined): Promise<RejectionReport> {

@@ -13,7 +13,7 @@ import { CommandError } from "./command-error.js";
 import { printable } from "./terminal-text.js";
 
 /**
- * The account that a user names by its id or its address.
+ * Finds an account by its id or its address.
  * @throws AccountError `unknown_account`
  */
 export function resolveAccount(prisma: PrismaClient, text: string): Promise<Account> {
@@ -21,7 +21,7 @@ export function resolveAccount(prisma: PrismaClient, text: string): Promise<Acco
 }
 
 /**
- * The site that a user names by its id or its domain.
+ * Finds a site by its id or its domain.
  * @throws AccountError `unknown_site`; CommandError with the ids when several sites have the domain
  */
 export async function resolveSite(pool: pg.Pool, text: string): Promise<Site> {

@@ -3,12 +3,12 @@ import { printable } from "./terminal-text.js";
 /** Characters of a short id. The end of a UUIDv7 is random, its beginning is the same for neighbours in time. */
 const shortLength = 8;
 
-/** An id as lists show it: its end, which `trace show` takes. */
+/** The end of an id, for lists; `trace show` takes it. */
 export function shortId(id: string): string {
   return printable(id.slice(-shortLength));
 }
 
-/** Whether a text is a part of an id that may stand for it: at least 4 characters, at its end or its beginning. */
+/** Whether a text can be the end or the beginning of an id, of at least 4 characters. */
 export function isIdPart(text: string): boolean {
   return /^[0-9a-f-]{4,35}$/i.test(text);
 }

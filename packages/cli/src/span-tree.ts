@@ -1,27 +1,27 @@
 import type { Span } from "@waymark/client";
 import { toMicros } from "./time-text.js";
 
-/** A span at its place in the tree. */
+/** A span with its branch of the tree. */
 export interface TreeRow {
   span: Span;
-  /** The lines that lead to it, such as `│  └─ `. */
+  /** The lines before its name, such as `│  └─ `. */
   branch: string;
 }
 
-/** Spans below this many others are drawn at the same place; a chain of thousands has no room for more. */
+/** Deeper spans get the same indent, since a chain of thousands does not fit a terminal. */
 const maxDepth = 16;
 
 interface Waiting {
   span: Span;
   depth: number;
-  /** What leads to the rows below. */
+  /** The branch of the rows below. */
   trunk: string;
   isLast: boolean;
 }
 
 /**
- * Orders spans as a tree, children by their start. Every span comes once: one whose parent is not in the trace stands at the
- * top, and so does one of several that are each other's parents.
+ * Orders spans as a tree, children by their start. Every span comes once. A span without its parent in the
+ * trace stands at the top, and so does one span of a circle of parents.
  */
 export function* toTreeRows(spans: readonly Span[]): Generator<TreeRow, void, void> {
   const known = new Set(spans.map(({ id }) => id));
@@ -32,7 +32,7 @@ export function* toTreeRows(spans: readonly Span[]): Generator<TreeRow, void, vo
   function keyOf({ span }: { span: Span }): string | null {
     return span.parent_span_id !== null && known.has(span.parent_span_id) ? span.parent_span_id : null;
   }
-  /** Adds a span's children so that the first is taken first. */
+  /** Pushes a span's children in reverse order, since the last one pushed comes first. */
   function add(waiting: Waiting[], parent: string | null, depth: number, trunk: string): void {
     const children = childrenOf.get(parent) ?? [];
     for (const [index, { span }] of [...children.entries()].reverse()) {

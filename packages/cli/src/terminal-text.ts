@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 
-/** What moves the cursor, changes colours, or turns the direction of what follows: controls, line separators, bidi overrides. */
+/** Characters that control a terminal: control codes, line separators, overrides of the writing direction. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** Narrower and wider ones are drawn as if they were these. */
@@ -19,7 +19,7 @@ export interface TerminalStyle {
   bold(text: string): string;
 }
 
-/** Colours and width of a stream: none on what is no terminal, and none with `NO_COLOR` (no-color.org). */
+/** Colours and width of a stream. Only terminals get colours, and none with `NO_COLOR` (no-color.org). */
 export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: NodeJS.ProcessEnv): TerminalStyle {
   const isTerminal = stream.isTTY === true;
   const hasColors = isTerminal && !env["NO_COLOR"];
@@ -35,12 +35,12 @@ export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: Node
   };
 }
 
-/** A text of somebody else in one line, without anything that a terminal would obey. */
+/** A foreign text in one line, without terminal controls. */
 export function printable(text: string): string {
   return text.replace(unprintable, " ");
 }
 
-/** A value as JSON in one line, with escapes for what a terminal would obey; `JSON.stringify` leaves a part of that as it is. */
+/** A value as JSON in one line, with all terminal controls escaped; `JSON.stringify` escapes only some. */
 export function toJsonLine(value: unknown): string | undefined {
   const text: string | undefined = JSON.stringify(value);
   return text?.replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

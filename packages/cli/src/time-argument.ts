@@ -27,7 +27,7 @@ export function parseTime(text: string): TimeArgument {
   );
 }
 
-/** The UTC day that a time is in, such as `2026-05-01`. */
+/** The UTC day of a time, such as `2026-05-01`. */
 export function dayOf(time: string): string {
   return time.slice(0, 10);
 }

@@ -18,8 +18,8 @@ const maxAgentWidth = 40;
 const columns = ["id", "started", "duration", "status", "agent", "name"] as const;
 
 /**
- * Traces as a table. A terminal below 124 columns gets short ids and times, and agents and names cut to fit. Output that is
- * no terminal is never cut.
+ * Traces as a table. A terminal below 124 columns gets short ids and times, and agents and names cut to fit. Other output
+ * is never cut.
  */
 export function drawList(traces: readonly ListedTrace[], style: TerminalStyle): string {
   const { isTerminal, width } = style;

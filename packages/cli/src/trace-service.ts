@@ -9,7 +9,6 @@ import type { Command } from "commander";
 import { CommandError } from "./command-error.js";
 import { printable } from "./terminal-text.js";
 
-/** Which trace API, and in whose name. */
 export interface ServiceOptions {
   key?: string;
   url?: string;
@@ -20,18 +19,15 @@ const defaultUrl = "http://127.0.0.1:4100";
 /** A person waits for the answer. */
 const timeoutMs = 20_000;
 
-/** Adds the options that say which trace API a command asks. */
+/** Adds the options for the trace API and its key. */
 export function addServiceOptions(command: Command): Command {
   return command
-    .option(
-      "--key <key>",
-      "a key of the trace service; WAYMARK_TRACE_KEY where not given, which other users cannot see",
-    )
-    .option("--url <url>", `where the trace API answers; WAYMARK_TRACE_URL or ${defaultUrl} where not given`);
+    .option("--key <key>", "a key of the trace service (default: WAYMARK_TRACE_KEY, which other users cannot see)")
+    .option("--url <url>", `the trace API's address (default: WAYMARK_TRACE_URL or ${defaultUrl})`);
 }
 
 /**
- * A client of the trace API that the options or the environment name.
+ * A client for the trace API of the options or the environment.
  * @throws CommandError when there is no key, or the address is none
  */
 export function connectService(
@@ -53,7 +49,7 @@ export function connectService(
   return createApiClient({ key, url, retry, timeoutMs });
 }
 
-/** The sentence that a failed call is told in; what is no failed call comes back as it is. */
+/** A CommandError for a failed call; any other error comes back unchanged. */
 export function explainCall(error: unknown): unknown {
   const sentence = sentenceOf(error);
   return sentence === undefined ? error : new CommandError(printable(sentence), { cause: error });

@@ -1,7 +1,7 @@
 import { type ApiClient, type ListedTrace, type TraceQuery, WaymarkApiError, WaymarkError } from "@waymark/client";
 import { createTailHistory, type TailHistory } from "./tail-history.js";
 
-/** A trace that is new, or whose status changed. */
+/** A new trace, or a changed status. */
 export interface TailEvent {
   event: "new" | "changed";
   trace: ListedTrace;
@@ -10,28 +10,28 @@ export interface TailEvent {
 export interface TailOptions {
   api: Pick<ApiClient, "listTraces">;
   query: Omit<TraceQuery, "limit" | "cursor">;
-  /** How many of those that are there already are told at first. */
+  /** Number of earlier traces to begin with. */
   lines: number;
   signal: AbortSignal;
   onEvent(event: TailEvent): void;
-  /** Told when asking fails, and when it works again. */
+  /** Called for the first of several failing requests, and for the next answer. */
   onTrouble(error: unknown): void;
   onRecovery(): void;
   /** Waits; rejects when the signal aborts. */
   sleep(ms: number): Promise<unknown>;
 }
 
-/** Between two questions: at first and after something new, and at most, when nothing happens or nobody answers. */
+/** The pause between requests: the least after something new, the most when nothing changes or nobody answers. */
 const pollMs = { min: 500, max: 5_000 };
 
 const pageSize = 200;
-/** What is asked for at once reaches this many pages back. Traces that are older are followed no more. */
+/** A read goes so many pages back; the tail no longer follows older traces. */
 const maxPages = 5;
 
 /**
- * Tells new traces and changes of status, oldest first, until the signal aborts. A service that cannot be reached is asked
- * again, except at the very first.
- * @throws WaymarkError when the first question fails, or the service refuses a later one for good
+ * Reports new traces and changes of status, oldest first, until the signal aborts. After the first answer it repeats failed
+ * requests.
+ * @throws WaymarkError when the first request fails, or the service refuses a later one for good
  */
 export async function tailTraces(options: TailOptions): Promise<void> {
   const { signal, lines, onEvent } = options;
@@ -63,15 +63,15 @@ export async function tailTraces(options: TailOptions): Promise<void> {
   }
 }
 
-/** Whether asking again may help: no answer, too many questions, or a service that is not well. */
+/** Whether a repetition may help: after no answer, too many requests, or a server error. */
 function isPassing(error: unknown): boolean {
   if (error instanceof WaymarkApiError) return error.status >= 500 || error.status === 429;
   return error instanceof WaymarkError;
 }
 
 /**
- * Reads the newest traces, newest first, back to where none is new and none that still ran is missing.
- * @param before what is known, and which of it ran when it was last read; undefined to read a single page
+ * Reads the newest traces, newest first, until a page has nothing new and all running traces were read.
+ * @param before the known traces, and the running ones of the last read; undefined to read a single page
  */
 async function readLatest(
   { api, query, signal }: TailOptions,

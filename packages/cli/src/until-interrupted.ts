@@ -1,7 +1,7 @@
 import type { CommandContext } from "./command-context.js";
 
 /**
- * Does some work that Ctrl-C stops. An error after Ctrl-C is the stop's own.
+ * Does some work until Ctrl-C. An error after Ctrl-C counts as its effect.
  * @param display taken off the screen when the work ends, however it ends
  * @returns whether the work was done before an interrupt
  */

@@ -21,7 +21,7 @@ interface RebuildCommandOptions {
   check?: true;
 }
 
-/** There may be millions of differences, and the first ones show what is wrong. */
+/** There may be millions of differences, and the first ones are enough. */
 const maxListed = 100;
 
 const help = `
