@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { attackConnections, attacks, type Target } from "./attacks.js";
 
-/** A process of its own, so that the load does not slow down who measures: attacks until its parent tells it to stop. */
+/** Attacks until its parent stops it, in its own process so that the load does not slow the measuring one. */
 process.once("message", (order: { name: string; target: Target }) => {
   const attack = attacks[order.name];
   if (!attack) throw new Error(`There is no attack '${order.name}'`);

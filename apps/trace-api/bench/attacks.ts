@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 
-/** What an attack is given: the service, a key, and a trace of the account to write to and one of 20 MiB to read. */
+/** The service, a key, a trace to write to and one of 20 MiB to read. */
 export interface Target {
   port: number;
   key: string;
@@ -11,13 +11,12 @@ export interface Target {
   heavyTrace: string;
 }
 
-/** Connections of each attack. */
 export const attackConnections = 64;
 
 const mebibyte = 1_048_576;
 const startedAt = "2026-11-21T09:00:00.000Z";
 
-/** A request that is sent over and over on each connection. */
+/** A request repeated on each connection. */
 interface Repeated {
   method: "GET" | "POST";
   path: string;
@@ -61,7 +60,7 @@ const repeated: Readonly<Record<string, (target: Target) => Repeated>> = {
   }),
 };
 
-/** A request of OpenTelemetry's with a large resource, or with many traces of one span, that compresses to little. */
+/** An OTLP request with a large resource, or many traces of one span; it compresses well. */
 function otlpBomb(resourceBytes: number, spans: number): Buffer {
   const nanos = "1795251600000000000";
   const body = {
@@ -85,7 +84,7 @@ function otlpBomb(resourceBytes: number, spans: number): Buffer {
   return gzipSync(JSON.stringify(body));
 }
 
-/** The attacks by name; each goes on until its signal is aborted, and counts the statuses that it was answered. */
+/** The attacks by name. Each runs until its signal aborts and counts the statuses of its answers. */
 export const attacks: Readonly<Record<string, (target: Target, signal: AbortSignal, count: Count) => Promise<void>>> = {
   ...Object.fromEntries(
     Object.entries(repeated).map(([name, make]) => [
@@ -102,10 +101,10 @@ export const attacks: Readonly<Record<string, (target: Target, signal: AbortSign
   },
 };
 
-/** Told of each answer's status, or of a connection that ended without one. */
+/** Receives the status of each answer, or the end of a connection without one. */
 export type Count = (status: string) => void;
 
-/** Sends a request over and over on each connection; what is refused is sent again after a moment. */
+/** Repeats a request on each connection; after a refusal it pauses. */
 async function repeat({ port, key }: Target, each: Repeated, signal: AbortSignal, count: Count): Promise<void> {
   const once = () =>
     new Promise<number>((resolve, reject) => {
@@ -130,7 +129,7 @@ async function repeat({ port, key }: Target, each: Repeated, signal: AbortSignal
   );
 }
 
-/** Opens connections that send a request's beginning and then neither read nor write; a cut one is opened again. */
+/** Opens connections that send the beginning of a request, then neither read nor write; reopens cut ones. */
 async function holdOpen(
   { port, key }: Target,
   head: string,

@@ -3,7 +3,7 @@ import { loadOtlpMessages } from "@waymark/otlp";
 
 /** Spans of a request: near what OpenTelemetry's batch processor sends at once (512). */
 export const spansPerRequest = 500;
-/** Traces of a request by OpenTelemetry's protocol. */
+/** Per OTLP request. */
 export const tracesPerRequest = 10;
 
 const startNanos = 1_795_251_600_000_000_000n;
@@ -31,7 +31,7 @@ const callAttributes = [
   ),
 ];
 
-/** A run whose root comes last, as exporters send it. */
+/** A trace with its root span last, as exporters send it. */
 function runOf(traceId: Buffer) {
   const rootId = "00000000000000ff";
   const count = spansPerRequest / tracesPerRequest;
@@ -61,7 +61,7 @@ function requestOf(traceIds: readonly Buffer[]) {
 
 type Form = "protobuf" | "json";
 
-/** A body, and where in it each trace's id is. */
+/** A body, and the offset of each trace's id in it. */
 interface Template {
   body: Buffer;
   places: number[][];
@@ -70,8 +70,8 @@ interface Template {
 const templates = new Map<Form, Template>();
 
 /**
- * A body of the same runs each time, with trace ids of its own, so that every request is new to the service. The body is
- * written once; only the ids in it change.
+ * The same traces with new ids, so that every request is new to the service. The body is encoded once; only the ids in it
+ * change.
  */
 export function newestRuns(form: Form): Buffer {
   const { body, places } = templates.get(form) ?? makeTemplate(form);

@@ -14,12 +14,12 @@ import type pg from "pg";
 import { deleteTraceStatement } from "../src/traces/delete-trace.query.js";
 import type { Subject } from "./measure.js";
 
-/** Traces of the account that is searched, spread evenly over so many days up to now, in the order of their starts. */
+/** Traces of the searched account, spread evenly over these days up to now, in the order of their starts. */
 const traceCount = 1_000_000;
 const days = 90;
-/** Traces of others, ten accounts, over the same days. */
+/** Traces of ten other accounts over the same days. */
 const otherCount = 100_000;
-/** How long one question is asked over and over. */
+/** How long the bench repeats one search. */
 const secondsPerCase = 3;
 const mostRequests = 300;
 
@@ -27,7 +27,7 @@ const day = 86_400_000;
 
 /**
  * Loads traces: 20 agents, and one of 1 in 10,000; 5 % errors, 1 in 2,000 timeouts, 1 in 100,000 running; names of 40 characters,
- * of which 1 in 10 speaks of a refund, 1 in 1,000 of an escalation and 1 in 20,000 of a lawyer; durations from 1 to 101 s.
+ * 1 in 10 with a refund, 1 in 1,000 with an escalation and 1 in 20,000 with a lawyer; durations from 1 to 101 s.
  */
 const loadSql = `
   INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
@@ -41,7 +41,7 @@ const loadSql = `
     '{"model":"gpt-4o","session":"5f0c7f6e","tags":["support","billing"],"temperature":0.2}'
   FROM (SELECT n, now() - ($2::bigint - n) * ($3::int * interval '1 day' / $2::bigint) AS started_at FROM generate_series(1, $2::bigint) n) t`;
 
-/** The agents, and what others have in the other tables, so that plans are those of tables that are not empty. */
+/** Fills agents and the other tables, since empty tables have other plans. */
 const loadRestSql = `
   INSERT INTO agent (account_id, id) SELECT DISTINCT account_id, agent_id FROM trace;
   INSERT INTO agent (account_id, id) SELECT gen_random_uuid(), 'agent ' || n FROM generate_series(1, 20000) n;
@@ -51,7 +51,6 @@ const loadRestSql = `
   INSERT INTO alert (account_id, id, trace_id, status, sent_at)
     SELECT account_id, gen_random_uuid(), id, 'error', now() FROM trace WHERE status = 'error'`;
 
-/** A question that is asked over HTTP. */
 interface Case {
   name: string;
   /** Path and query, anew for each request. */
@@ -68,7 +67,7 @@ interface Answered {
   p99Ms: number;
 }
 
-/** Fills the database, asks everything over HTTP, one request at a time, and explains each statement. */
+/** Fills the database, runs all searches over HTTP, one request at a time, and explains each statement. */
 export async function find(pool: pg.Pool, subject: Subject, databaseUrl: string): Promise<string> {
   const { accountId, key } = await load(pool);
   const get = createGet(`http://127.0.0.1:${subject.process.port}`, key);
@@ -181,7 +180,7 @@ async function measureCase({ name, ask }: Case, get: Get): Promise<Answered> {
   return { name, status: last?.status ?? 0, entries, requests, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
 }
 
-/** The plans as the service has them: made once, for whatever values. */
+/** The plans of the service: generic, so the same for all values. */
 async function explainAll(databaseUrl: string, accountId: string): Promise<string> {
   const pool = createPool({
     connectionString: databaseUrl,

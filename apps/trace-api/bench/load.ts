@@ -1,24 +1,23 @@
 import autocannon from "autocannon";
 
-/** One request of a load, as the generator takes it. */
+/** One request of a load. */
 export interface LoadRequest {
   method: "GET" | "POST" | "PATCH";
   path: string;
   headers: Record<string, string>;
-  /** Where it is a function, each request gets a body of its own. */
+  /** A function makes a new body for each request. */
   body?: string | (() => Buffer);
 }
 
 export interface Load {
   port: number;
   connections: number;
-  /** The requests of a connection, sent over and over in this order. */
+  /** The requests of a connection, repeated in this order. */
   requestsOf(connection: number): readonly LoadRequest[];
-  /** How long to go on, or how many requests to send in all. */
+  /** A duration, or the number of requests. */
   until: { seconds: number } | { requests: number };
 }
 
-/** What the clients saw. */
 export interface Seen {
   seconds: number;
   requestsPerSecond: number;
@@ -35,7 +34,7 @@ function toAutocannon({ body, ...request }: LoadRequest): autocannon.Request {
   return { ...request, setupRequest: (each) => ({ ...each, body: body() }) };
 }
 
-/** Sends requests over so many connections, each waiting for an answer before its next request. */
+/** Sends requests over parallel connections; each waits for an answer before its next request. */
 export async function generate(load: Load): Promise<Seen> {
   const durations: number[] = [];
   let acknowledged = 0;

@@ -36,7 +36,7 @@ const entries = {
 const mostAccounts = 100;
 const defaultAccounts = 10;
 const defaultConnections = 64;
-/** Exporters send their batches one after the other: few of them keep a service busy. */
+/** Exporters send one batch at a time: few of them keep a service busy. */
 const bulkConnections = 8;
 
 async function main(): Promise<void> {
@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   });
 }
 
-/** The operations to measure: all but those of many spans, or what was named. */
+/** The named operations, by default all without bulk ones. */
 function chosen(only: string | undefined): readonly Operation[] {
   if (only === undefined) return operations;
   return only === "bulk"
@@ -114,7 +114,7 @@ function print(text: string): void {
   process.stdout.write(`\n${text}\n`);
 }
 
-/** Runs on a fresh embedded Postgres with its own settings, as `pnpm start` has it, but room for connections. */
+/** Runs on a fresh embedded Postgres with the settings of `pnpm start` and more connections. */
 async function withDatabase(run: (databaseUrl: string, postmasterPid: number) => Promise<void>): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "waymark-bench-"));
   const postgres = await startEmbeddedPostgres({ folder: join(home, "postgres") });
@@ -131,7 +131,7 @@ async function withDatabase(run: (databaseUrl: string, postmasterPid: number) =>
 
 const started: ServiceProcess[] = [];
 
-/** Without a limit on requests a second: a bench drives one key as fast as it goes. */
+/** Without a rate limit: a bench drives one key as fast as possible. */
 function startService(options: ServiceOptions): Promise<ServiceProcess> {
   return startDeployed({ ...options, env: { TRACE_RATE_LIMIT_PER_SECOND: "0", ...options.env } });
 }
@@ -159,7 +159,7 @@ async function compareServers(
   const creates = { operation: "create" as const, ...each };
   const bulk: Plan[] = chosen(only ?? "bulk").flatMap((operation) => {
     if (!isBulk(operation)) return [];
-    // There is no tutorial of how to take OpenTelemetry's protocol with an ORM.
+    // The Prisma app has no OTLP.
     const able = operation === "batch" ? subjects : [yardstick, ours];
     return able.map((subject) => ({ subject, load: { ...each, operation, connections: bulkConnections } }));
   });
@@ -194,7 +194,7 @@ async function compareServers(
   await writeFile(join(target, "traces.svg"), drawChart(results.servers.map(median)));
 }
 
-/** Gives the app that does nothing the bytes that ours answers, to send from memory. */
+/** Lets the empty app answer the same bytes as ours, from memory. */
 async function fillMemory(stage: Stage, [yardstick, ours]: readonly Subject[]): Promise<void> {
   const account = stage.accounts[0];
   const headers = { Authorization: `Bearer ${account?.key}` };
@@ -225,7 +225,7 @@ async function compareBuilds(
 
 type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };
 
-/** Measures everything once, then everything again, so that a disturbance does not fall on one server alone. */
+/** Measures in rounds, so that a disturbance hits all servers. */
 async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[][]> {
   const runs: Measurement[][] = plans.map(() => []);
   for (let round = 0; round < rounds; round++) {

@@ -4,13 +4,12 @@ import { cpuMicrosOf, cpuMicrosOfTree, memoryOf } from "./cpu.js";
 import { generate, type Seen } from "./load.js";
 import { type BenchAccount, type Operation, requestsOf } from "./scenario.js";
 
-/** A server that takes the load. */
 export interface Subject {
   name: string;
   process: ServiceProcess;
 }
 
-/** What one run of one operation on one server showed. */
+/** The result of one run of one operation on one server. */
 export interface Measurement extends Seen {
   operation: Operation;
   server: string;
@@ -19,9 +18,9 @@ export interface Measurement extends Seen {
   nodeMicrosPerRequest: number;
   postgresMicrosPerRequest: number;
   memoryBytes: number;
-  /** Rows that the database has more than before; null where the operation makes none. */
+  /** New rows in the database; null if the operation makes none. */
   rows: number | null;
-  /** What the monthly counters went up by; null where the operation counts nothing. */
+  /** The increase of the monthly counters; null if the operation counts nothing. */
   counted: number | null;
 }
 
@@ -32,14 +31,14 @@ export interface Stage {
   seconds: number;
 }
 
-/** How long a server is driven before it is measured, so that its code is compiled and its connections are open. */
+/** Warm-up: compiles code and opens connections. */
 const warmUpSeconds = 1;
-/** Far below any limit: what is measured is how fast traces are taken, not how fast they are refused. */
+/** Far below any limit, since refusals are not the subject. */
 const emptyMonth = -1_000_000_000;
 
 /**
- * Measures one operation on one server. After a warm-up that gives the rate, a fixed number of requests is sent, so that
- * every request has its answer and rows can be compared with 201s exactly.
+ * Measures one operation on one server. The warm-up gives the rate, then a fixed number of requests follows, so that every
+ * request has its answer and rows can be compared with 201s exactly.
  */
 export async function measure(
   stage: Stage,
@@ -75,7 +74,7 @@ export async function measure(
   };
 }
 
-/** Of several runs the one in the middle by rate, so that a disturbed one does not count. */
+/** The run with the median rate, so that a disturbed one does not count. */
 export function median(runs: readonly Measurement[]): Measurement {
   const sorted = runs.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];

@@ -8,14 +8,14 @@ import { attackConnections, attacks, type Target } from "./attacks.js";
 import { memoryOf } from "./cpu.js";
 import { type BenchAccount, requestsOf } from "./scenario.js";
 
-/** The requests of the account that suffers or does not: each kind so often a second, whatever became of those before. */
+/** Requests per second of the measured account, by kind, sent whether or not earlier ones are answered. */
 const kinds = ["create", "span", "finalize", "read"] as const;
 const perSecond = 20;
-/** An answer that takes longer counts as none. */
+/** A later answer counts as none. */
 const patienceMs = 30_000;
-/** What a small request may take beside a neighbour at its worst. */
+/** The goal for a small request beside the worst neighbour. */
 const goalP99Ms = 250;
-/** How long an attack goes on before its neighbour is measured. */
+/** The attack runs this long before the measurement. */
 const leadSeconds = 2;
 
 interface Outcome {
@@ -30,17 +30,17 @@ interface Outcome {
 
 export interface NeighboursOptions {
   pool: pg.Pool;
-  /** Two of them: who attacks and who is measured. */
+  /** The attacker and the measured account. */
   accounts: readonly BenchAccount[];
   seconds: number;
-  /** The one attack to run beside none at all; all of them where omitted. */
+  /** A single attack; default all. */
   only?: string | undefined;
   /** Starts the service anew, so that each attack's memory is its own. */
   start(): Promise<ServiceProcess>;
 }
 
 /**
- * Measures an account's small requests alone, and beside another account that does its worst over 64 connections.
+ * Measures an account's small requests alone, and beside another account's attacks over 64 connections.
  * @returns the report: a row for each attack
  */
 export async function measureNeighbours(options: NeighboursOptions): Promise<string> {
@@ -62,7 +62,7 @@ export async function measureNeighbours(options: NeighboursOptions): Promise<str
   return format(outcomes);
 }
 
-/** Five spans of 4 MiB each that compress to little, as a client can have them stored for some kilobytes sent. */
+/** Five spans of 4 MiB each, sent as some kilobytes: they compress well. */
 async function makeHeavyTrace(pool: pg.Pool, { id, traces }: BenchAccount): Promise<string> {
   const trace = traces[2] ?? "";
   await pool.query(
@@ -91,7 +91,7 @@ async function measureBeside(
   return { attack, ...seen, highestMemoryBytes: highest, attacker };
 }
 
-/** Sends each kind of request at its fixed times, so that one slow answer does not hide how late the next would have been. */
+/** Sends requests at fixed times, so that a slow answer does not hide the delay of the next. */
 async function drive(port: number, victim: BenchAccount, seconds: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const durations: Record<string, number[]> = Object.fromEntries(kinds.map((kind) => [kind, []]));

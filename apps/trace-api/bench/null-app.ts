@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 
 /**
- * The yardstick: an Express app that parses the body and answers, and does nothing else. No key is checked, nothing is
- * validated, logged or counted. GET sends bytes from memory, which PUT /memory sets.
+ * The yardstick: an Express app that only parses the body and answers, without keys, validation, logs or counters. GET sends
+ * the bytes of the last PUT /memory.
  */
 const app = express();
 app.disable("x-powered-by");

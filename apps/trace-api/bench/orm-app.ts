@@ -6,8 +6,8 @@ import { createPrisma, Prisma } from "@waymark/database/prisma";
 import express, { type Request } from "express";
 
 /**
- * The same service as a plain Prisma tutorial would write it: each handler looks up the key, checks, and creates, one
- * query after the other. Its monthly limit is not exact under concurrency, and nothing is validated.
+ * The same service with plain Prisma: each handler looks up the key, checks and creates, one query after the other. Its
+ * monthly limit is inexact under concurrency, and it validates nothing.
  */
 const pool = createPool({
   connectionString: process.argv[2] ?? "",

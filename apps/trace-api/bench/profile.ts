@@ -5,10 +5,10 @@ import type { ServiceProcess } from "../src/service.fixture.js";
 import { measure, type Stage } from "./measure.js";
 import type { Operation } from "./scenario.js";
 
-/** The parts of V8's `.cpuprofile` that are read here. */
+/** Of V8's `.cpuprofile`. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
-  /** In microseconds of the machine's steady clock, the one that `process.hrtime` shows too. */
+  /** In microseconds of the clock of `process.hrtime`. */
   startTime: number;
   samples: number[];
   timeDeltas: number[];
@@ -16,7 +16,7 @@ interface CpuProfile {
 
 const topFunctions = 25;
 
-/** Shows, for each operation, which code the service's CPU time went to: by package, then by function. */
+/** Shows the service's CPU time of each operation by package, then by function. */
 export async function profile(
   stage: Stage,
   operations: readonly Operation[],
@@ -37,7 +37,7 @@ export async function profile(
   }
 }
 
-/** @param startedAt where to begin: what the service did to start is left out */
+/** @param startedAt excludes the start of the service */
 function formatShares(read: CpuProfile, startedAt: number): string {
   const packages = new Map<string, number>();
   const functions = new Map<string, number>();

@@ -2,7 +2,6 @@ import { spansPerRequest } from "./bulk-bodies.js";
 import { type Measurement, median } from "./measure.js";
 import { bulkOperations, operations } from "./scenario.js";
 
-/** Everything that one run of the bench found. */
 export interface Results {
   at: string;
   machine: string;
@@ -10,7 +9,7 @@ export interface Results {
   rounds: number;
   /** Every operation on every server, each with its runs in the order of rounds. */
   servers: Measurement[][];
-  /** Operations that bring many spans, on ours and on the app that does nothing. */
+  /** Bulk operations, on ours and on the empty app. */
   bulk: Measurement[][];
   /** Creates over several numbers of connections. */
   connections: Measurement[][];
@@ -45,7 +44,7 @@ const bulkColumns = requestColumns.map(([title, show]): Column => {
   return [title, show];
 });
 
-/** A table of operations that bring many spans in a request; CPU is in microseconds per span, rows are spans. */
+/** A table of bulk operations; CPU is in microseconds per span, rows are spans. */
 export function formatBulkTable(measurements: readonly Measurement[]): string {
   return formatTable(measurements, bulkColumns);
 }
@@ -77,8 +76,8 @@ export function formatReport(results: Results): string {
 }
 
 /**
- * Ours against the others, for each operation: compared within a round, where both ran one after the other on a machine in
- * the same state, and then the middle one of the rounds.
+ * Ours against the others, for each operation: the median of the ratios within a round, since both run in the same state of
+ * the machine there.
  */
 function formatRatios(measured: readonly (readonly Measurement[])[]): string {
   const of = (operation: string, server: string) =>

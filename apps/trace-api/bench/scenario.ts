@@ -5,25 +5,24 @@ import type pg from "pg";
 import { newestRuns, spansPerRequest } from "./bulk-bodies.js";
 import type { LoadRequest } from "./load.js";
 
-/** An account of the bench, its key, and traces that spans and changes go to. */
+/** An account, its key, and traces for spans and changes. */
 export interface BenchAccount {
   id: string;
   key: string;
   traces: readonly string[];
 }
 
-/** What is measured: create a trace, add a span, finalize, read a trace of 50 spans. */
+/** Reads are of a trace with 50 spans. */
 export const operations = ["create", "span", "finalize", "read"] as const;
 
-/** What is measured beside: many spans in one request, by the batch call and by OpenTelemetry's protocol in both its forms. */
+/** Many spans in one request: the batch call, and OTLP in both encodings. */
 export const bulkOperations = ["batch", "otlp-protobuf", "otlp-json"] as const;
 
 /** One of {@link operations} or {@link bulkOperations}. */
 export type Operation = (typeof operations)[number] | (typeof bulkOperations)[number];
 
-/** Spans of the trace that is read. */
 const spansToRead = 50;
-/** Traces of each account: more than there are connections, so that no two change one trace at a time. */
+/** More than connections, so that no two change one trace at a time. */
 const tracesPerAccount = 300;
 
 const metadata = { model: "gpt-4o", session: "5f0c7f6e", tags: ["support", "billing"], temperature: 0.2 };
@@ -56,7 +55,7 @@ const batchBody = JSON.stringify({
 });
 const finalBody = { status: "success", ended_at: "2026-11-21T09:00:04.250Z" };
 
-/** Makes Pro accounts, each with a key and traces; the first trace of each has the spans that are read. */
+/** Makes Pro accounts, each with a key and traces; the first trace has the spans to read. */
 export async function makeAccounts(pool: pg.Pool, count: number): Promise<BenchAccount[]> {
   const prisma = createPrisma(pool);
   const uuid = createUuidV7();
@@ -91,7 +90,7 @@ export async function makeAccounts(pool: pg.Pool, count: number): Promise<BenchA
   return accounts;
 }
 
-/** The requests of a connection: each connection goes through the accounts from another start, over traces of its own. */
+/** The requests of a connection: each starts at another account and changes its own traces. */
 export function requestsOf(
   operation: Operation,
   accounts: readonly BenchAccount[],

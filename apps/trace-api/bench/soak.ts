@@ -8,7 +8,7 @@ import { requestsOf } from "./scenario.js";
 const connections = 64;
 const samples = 20;
 
-/** Drives creates, spans and finalizations together for so many seconds, and shows the service's memory on the way. */
+/** Runs creates, spans and finalizations together and shows the service's memory meanwhile. */
 export async function soak(stage: Stage, service: ServiceProcess, seconds: number): Promise<void> {
   // Far below the monthly limit for as long as this may run.
   await stage.pool.query(

@@ -41,8 +41,8 @@ export function encodeCursor(text: string): string {
 
 /** `?from=` (included) and `?to=` (excluded): a range of `started_at`. */
 export const rangeParameters = {
-  from: timestampParameter("Only what started at this time or later"),
-  to: timestampParameter("Only what started before this time"),
+  from: timestampParameter("Only traces that started at this time or later"),
+  to: timestampParameter("Only traces that started before this time"),
 };
 
 /** Refuses a range without content. Both times come from `parseTimestamp`, whose output sorts as text. */

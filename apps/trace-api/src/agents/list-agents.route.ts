@@ -37,7 +37,7 @@ const maxPagesPerAccount = 1;
 /** More would wait longer than a client does. */
 const maxPagesWaiting = 200;
 
-/** `GET /agents`: an account's agents by id, with their traces of a range of time by status. */
+/** `GET /agents`: an account's agents by id, with counts of their traces by status. */
 export function listAgentsRoute({
   pool,
   createGroupCommit,

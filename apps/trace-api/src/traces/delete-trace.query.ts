@@ -5,16 +5,15 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { oneAtATime } from "../batching/one-at-a-time.js";
 
-/** Spans that one statement deletes: a few tens of milliseconds, whatever the trace has. */
+/** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
-/** Statements in flight, one of each account, so that deleting leaves connections to others. */
+/** One statement per account, so most connections stay free for others. */
 const oneDeletion = { ...oneAtATime, maxWaitingRows: 200 } as const;
 
 /**
- * Removes a trace with its contexts and pending alerts, all or nothing; its spans are not found from then on. An
- * OpenTelemetry trace leaves its id behind, so that an exporter that repeats a batch does not bring it back. The trace's row
- * is locked, so that of concurrent deletions one finds it; the worker sends no mail for a trace that is gone. One probe of
- * `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
+ * Removes a trace with its contexts and pending alerts, all or nothing; this hides its spans. An OpenTelemetry trace leaves its
+ * id behind, so a repeated batch does not restore it. The row's lock lets one of several concurrent deletions find the trace.
+ * One probe of `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
  */
 const deleteTraceSql = `
   WITH gone AS (
@@ -31,23 +30,21 @@ const deleteTraceSql = `
   SELECT FROM gone`;
 
 /**
- * Removes the spans of a trace that is gone, after a given one ($3) and $4 at most, and tells the last of them. One range of
- * `span_pkey`; no lock is held from one piece to the next. A later DELETE of the same trace,
- * or retention, removes the spans that a killed process or a concurrent write leaves.
+ * Removes up to $4 spans after $3 of a deleted trace and returns the last of them. One range of `span_pkey`; no lock outlives
+ * the statement. A repeated DELETE, or retention, removes spans left by a killed process or a concurrent write.
  */
 const deleteSpansSql = `
-  WITH piece AS MATERIALIZED (
+  WITH chunk AS MATERIALIZED (
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last FROM (
       SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3
         AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id = $2)
       ORDER BY id LIMIT $4
     ) s
   ), gone AS (
-    DELETE FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 AND id <= (SELECT last FROM piece)
+    DELETE FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 AND id <= (SELECT last FROM chunk)
   )
-  SELECT last FROM piece`;
+  SELECT last FROM chunk`;
 
-/** The statement that makes a trace disappear. */
 export function deleteTraceStatement(accountId: string, traceId: string) {
   return { name: "delete-trace", text: deleteTraceSql, values: [accountId, traceId] };
 }
@@ -65,13 +62,12 @@ export interface DeleteTraceDeps {
 }
 
 /**
- * Removes traces: first what makes them appear, then their spans in pieces.
- * @param pieceSpans spans of one piece at most
- * @returns a function that gives false where the account has no trace with the id; it clears what an earlier one left
+ * Makes a function that deletes a trace, then its spans in chunks. It returns false for an unknown trace, and still removes
+ * the spans left by an interrupted deletion.
  */
 export function createTraceDeleter(
   { pool, createGroupCommit, log }: DeleteTraceDeps,
-  pieceSpans = maxSpansPerStatement,
+  chunkSpans = maxSpansPerStatement,
 ) {
   const deleteTrace = createGroupCommit<Omit<SpansToDelete, "after">, boolean>({
     name: "delete-trace",
@@ -86,10 +82,10 @@ export function createTraceDeleter(
   });
   const deleteSpans = createGroupCommit<SpansToDelete, string | null>({
     name: "delete-spans",
-    run: (pieces) =>
+    run: (chunks) =>
       Promise.all(
-        pieces.map(async ({ accountId, traceId, after }) => {
-          const values = [accountId, traceId, after, pieceSpans];
+        chunks.map(async ({ accountId, traceId, after }) => {
+          const values = [accountId, traceId, after, chunkSpans];
           const { rows } = await pool.query<{ last: string | null }>({
             name: "delete-spans",
             text: deleteSpansSql,

@@ -90,14 +90,14 @@ describe("DELETE /api/v1/traces/:trace_id", () => {
          SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 's', 'ok', now() FROM generate_series(1, $3::int) n`,
         [account.id, traceId, spans],
       );
-    const makeDeleter = (pieceSpans: number) => {
+    const makeDeleter = (chunkSpans: number) => {
       const registry = new Registry();
       const log = createLogger({ service: "trace-api", level: "silent" });
       return {
         registry,
         remove: createTraceDeleter(
           { pool: test.pool, createGroupCommit: createGroupCommitFactory(registry), log },
-          pieceSpans,
+          chunkSpans,
         ),
       };
     };

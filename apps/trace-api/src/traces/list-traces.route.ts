@@ -21,7 +21,7 @@ const maxPagesPerAccount = 2;
 /** More would wait longer than a client does. */
 const maxPagesWaiting = 200;
 
-/** `GET /traces`: an account's traces, newest first, by page; all filters are optional. */
+/** `GET /traces`: an account's traces, newest first, by page. */
 export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   const readPage = createGroupCommit<TracesToFind, TracePage>({
     name: "list-traces",

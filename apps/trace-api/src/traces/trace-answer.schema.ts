@@ -32,9 +32,7 @@ const spanSchema = named(
     otel: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe(
-        "With `include=attributes`, of spans from OpenTelemetry: span id, kind, events, links, scope and resource",
-      ),
+      .describe("With `include=attributes`, for OpenTelemetry spans: span id, kind, events, links, scope and resource"),
   }),
 );
 
