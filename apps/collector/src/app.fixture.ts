@@ -16,36 +16,33 @@ import { createApp } from "./app.js";
 import { createAddressReader, createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
 
-/** A browser's description that nobody takes for a bot's. */
+/** A browser, by no means a bot. */
 export const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
 
-/** The tracker as it is served. */
 export const script = readFileSync(new URL("../assets/script.js", import.meta.url), "utf8");
 
 export interface TestAppOptions {
   trustedProxies?: string[];
   countryHeader?: string;
   maxWaiting?: number;
-  /** Without limits unless given; then time stands still for them. */
+  /** No limits unless given; for given ones time stands still. */
   eventsPerSecond?: { perAddress?: number; perSite?: number };
   log?: Logger;
 }
 
-/** What a test file works with: the real app on a database of its own. */
+/** The real app on a database of its own. */
 export interface TestApp {
   readonly app: Express;
   readonly registry: Registry;
   readonly pool: pg.Pool;
   readonly databaseUrl: string;
-  /** Makes a site with a domain of its own. */
   makeSite(): Promise<{ id: string; domain: string }>;
   /** Posts an event from a browser. */
   post(body: string | object, headers?: Record<string, string>): request.Test;
-  /** The site's events as they were recorded, oldest first. */
+  /** The site's recorded events, oldest first. */
   readEvents(siteId: string): Promise<Record<string, unknown>[]>;
 }
 
-/** The app under test, as production builds it. */
 export function useApp(options: TestAppOptions = {}): TestApp {
   const database = useDatabase();
   const uuid = createUuidV7();
@@ -97,7 +94,7 @@ interface Parts {
   log?: Logger | undefined;
 }
 
-/** The real app on a pool, also one without a database behind it. */
+/** The real app on a pool, also on one without a database. */
 export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Express {
   const { maxWaiting, isSpam } = parts;
   return createApp({
@@ -120,7 +117,7 @@ async function makeSpamCheck(): Promise<SpamCheck> {
   return loadSpamReferrers(file);
 }
 
-/** Makes a site, and the account that owns it. */
+/** A site, with an account of its own. */
 export async function makeSite(pool: pg.Pool, uuid = createUuidV7()): Promise<{ id: string; domain: string }> {
   const [accountId, id] = [uuid(), uuid()];
   const domain = `${id}.example`;

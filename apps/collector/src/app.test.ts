@@ -66,7 +66,7 @@ describe("when too many events wait", () => {
     const { id, domain } = await test.makeSite();
     const event = { n: "pageview", u: `https://${domain}/`, d: domain };
     await test.post(event).expect(202);
-    // One event waits for the table, and leaves no room for the others.
+    // One event waits for the table, so there is no capacity for the others.
     const blocker = await test.pool.connect();
     await blocker.query("BEGIN");
     await blocker.query("LOCK TABLE event IN SHARE MODE");
@@ -100,7 +100,7 @@ describe("when too many events wait", () => {
 
 describe("while the database cannot be reached", () => {
   it("answers 503 and when to come back, and is not ready", async () => {
-    // Port 1 is never listened on, so that connecting fails at once.
+    // Nothing listens on port 1, so connecting fails at once.
     const connectionString = "postgres://waymark:waymark@127.0.0.1:1/waymark";
     const pool = createPool({
       connectionString,

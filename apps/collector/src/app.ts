@@ -15,25 +15,24 @@ import type { SpamCheck } from "./event/spam-referrers.js";
 import { createEventLimits } from "./limits/event-limits.js";
 import { getScriptRoute } from "./script/get-script.route.js";
 
-/** What the collector's service works with. */
 export interface AppDeps {
   collector: Pick<Collector, "collect">;
   readClient: ClientReader;
   isSpam: SpamCheck;
-  /** A client's address, as the limits tell clients apart. */
+  /** The address that limits count a client by. */
   addressOf(request: Request): string;
-  /** Limits of an address and of a site; 0 for none. */
+  /** 0 for no limit. */
   eventsPerSecond: { perAddress: number; perSite: number };
-  /** By which limits go; see {@link createEventLimits}. */
+  /** Milliseconds from any point on. */
   clock?(): number;
-  /** The tracker, as browsers get it. */
+  /** The tracker. */
   script: string;
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
 }
 
-/** The collector's service: its middleware in order, and every route. */
+/** The collector's middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const refusals = createRefusals(deps.registry);
   const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });

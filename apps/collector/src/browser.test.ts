@@ -7,7 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { type RunningApp, useProcesses } from "./processes.fixture.js";
 import { openSite, type TestSite } from "./site.fixture.js";
 
-/** Chromium without a window says so in its description, and is then dropped as the bot that it is. */
+/** Headless Chromium says so in its own user agent, and would be dropped as a bot. */
 const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
@@ -81,7 +81,7 @@ describeWithChromium("in a browser", (executablePath) => {
   }
   const recorded = (id: string, count: number) => until(async () => (await countEvents(id)) >= count);
 
-  /** Opens a page of the local site, in a browser of its own that remembers nothing. */
+  /** Opens a page of the local site in a fresh browser. */
   async function open(path: string, options: { host?: string; init?: string; userAgent?: string } = {}): Promise<Page> {
     context = await browser.newContext(options.userAgent === "" ? {} : { userAgent });
     const page = await context.newPage();
@@ -162,7 +162,7 @@ describeWithChromium("in a browser", (executablePath) => {
   it("the tracker holds everything back until the page is seen, as one that is prerendered is later or never", async () => {
     const { id, tag } = await makeSite();
     site.setPage("/ahead", `${tag}<script>addEventListener("load", () => waymark("loaded"))</script>`);
-    // Playwright switches real prerendering off, so the page is told that it is not seen yet.
+    // Playwright switches prerendering off, so the page pretends not to be seen yet.
     const init = `
       let state = "hidden";
       Object.defineProperty(document, "visibilityState", { get: () => state });

@@ -2,7 +2,7 @@ import { commonVariables, integerVariable, portVariable, readEnv } from "@waymar
 import proxyAddr from "proxy-addr";
 import { z } from "zod";
 
-/** What the collector is told by its environment; the README's table explains each variable. */
+/** The settings; the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
 const addresses = z
@@ -15,10 +15,7 @@ const addresses = z
   )
   .refine(canBeTrusted, "must be addresses or ranges such as 10.0.0.0/8, loopback or uniquelocal, with commas between");
 
-/**
- * Reads the configuration.
- * @throws ConfigError naming every variable that is missing or wrong
- */
+/** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...commonVariables,

@@ -24,20 +24,20 @@ describe("hostile beacons", () => {
     fetch(`${collector.url}/api/event`, { method: "POST", body, headers: { "User-Agent": firefox, ...headers } });
   const event = (more: object = {}) => JSON.stringify({ n: "x", u: `https://${domain}/`, d: domain, ...more });
   const countEvents = async () => (await database.pool.query("SELECT count(*)::int AS n FROM event")).rows[0].n;
-  /** Bytes of memory that the collector holds; 0 where the system does not tell. */
+  /** The collector's memory in bytes; 0 on a system without /proc. */
   const memoryOf = async () => {
     const status = await readFile(`/proc/${collector.pid}/status`, "utf8").catch(() => "");
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024;
   };
 
-  /** Sends a body in chunks without its length, as much of it as is taken, and resolves with the status. */
+  /** Sends a body in chunks without its length, until the collector stops reading, and resolves with the status. */
   function pour(bytes: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const sending = httpRequest(`${collector.url}/api/event`, { method: "POST" }, (response) => {
         response.resume();
         resolve(response.statusCode ?? 0);
       });
-      // A refused body may be cut off while it is being sent.
+      // The collector may cut a refused body off.
       sending.on("error", (error: NodeJS.ErrnoException) => (error.code === "EPIPE" ? undefined : reject(error)));
       const chunk = Buffer.alloc(65_536, 0x61);
       for (let sent = 0; sent < bytes; sent += chunk.length) sending.write(chunk);
@@ -161,7 +161,7 @@ describe("hostile beacons", () => {
         expect(statuses).toEqual([413, 413, 413, 202, 202, 202, 202, 400]);
       }
     };
-    // What a process takes once, such as compiled code, is no growth.
+    // A process takes some memory once, such as for compiled code.
     await attack(20);
     const before = await memoryOf();
     await attack(60);

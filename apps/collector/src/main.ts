@@ -9,7 +9,7 @@ import { loadSpamReferrers } from "./event/spam-referrers.js";
 await startHttpService(process, {
   name: "collector",
   loadConfig,
-  // A migration, or a month's new partition, may lock a table for longer than a statement of the other services waits.
+  // A migration or a month's new partition may lock a table for longer than other services wait.
   pool: { lockTimeoutMs: 5_000 },
   async openApp({ config, pool, registry, log, checkDatabase }) {
     const { trustedProxies, countryHeader, eventsPerSecond } = config;
@@ -32,8 +32,8 @@ await startHttpService(process, {
 });
 
 /**
- * The content of a file that a variable names.
- * @throws ConfigError naming the variable when the file cannot be read
+ * The content of a file named by a variable.
+ * @throws ConfigError naming the variable if the file is unreadable
  */
 async function readable<Content>(variable: string, content: Promise<Content>): Promise<Content> {
   try {

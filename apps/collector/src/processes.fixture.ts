@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 
-/** An app of this repository that runs as a process of its own, as it is deployed. */
+/** An app of this repository in a process of its own, as deployed. */
 export interface RunningApp {
   readonly url: string;
   readonly metricsUrl: string;
@@ -13,7 +13,7 @@ export interface RunningApp {
 
 export type StartApp = (name: "collector" | "analytics-api", databaseUrl: string) => Promise<RunningApp>;
 
-/** Lets a test file start built apps on free ports; they are stopped after its tests. */
+/** Lets a test file start built apps on free ports; they stop after its tests. */
 export function useProcesses(): StartApp {
   const children: ChildProcess[] = [];
   afterAll(async () => {
@@ -40,7 +40,7 @@ export function useProcesses(): StartApp {
   };
 }
 
-/** The ports that the app says it listens on; what it says after that is read and left. */
+/** The app's ports, from its log; later lines are read and ignored. */
 function listening(child: ChildProcess): Promise<{ port: number; metricsPort: number }> {
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`The app ended with ${code}`)));

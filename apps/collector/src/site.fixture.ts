@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-/** Folders of the clients from npm, as they were published. */
+/** Folders of the clients from npm, as published. */
 const clients: Record<string, string> = {
   "plausible-tracker": join(dirname(require.resolve("plausible-tracker/package.json")), "build/module"),
   "plausible-analytics": dirname(require.resolve("@plausible-analytics/tracker")),
@@ -16,13 +16,13 @@ const clients: Record<string, string> = {
 /** A web site on this machine: pages by path, and the clients from npm below `/npm/`. */
 export interface TestSite {
   readonly port: number;
-  /** What was asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[];
   setPage(path: string, html: string): void;
   close(): Promise<void>;
 }
 
-/** Opens the site; a path without a page is answered with an empty one. */
+/** Opens the site; a path without a page gives an empty one. */
 export async function openSite(): Promise<TestSite> {
   const pages = new Map<string, string>();
   const asked: string[] = [];

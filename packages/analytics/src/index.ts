@@ -3,7 +3,7 @@ export { exportEvents } from "./import/export-events.query.js";
 export { ImportSuspendedError, importEvents } from "./import/import-events.js";
 export { readProperties } from "./import/import-line.schema.js";
 export type { ImportProgress } from "./import/import-options.js";
-export { type Collector, createCollector, type DropReason } from "./live/collector.js";
+export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-capacity.js";
 export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";
 export { purgeEvents } from "./maintenance/event-retention.query.js";

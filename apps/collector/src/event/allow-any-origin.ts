@@ -1,14 +1,14 @@
 import type { RequestHandler } from "express";
 
-/** How long a browser may remember the answer to its preflight, in seconds; Chromium keeps none longer than two hours. */
+/** A browser may keep the answer to a preflight so long; Chromium keeps none longer than two hours. */
 const maxAgeSeconds = 7_200;
 
-/** Lets pages of any site post and read the answer, and answers their preflights (Fetch standard, "CORS protocol"). */
+/** Lets pages of any site post and read answers, and answers their preflights (Fetch standard, "CORS protocol"). */
 export const allowAnyOrigin: RequestHandler = (request, response, next) => {
   response.set({
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "X-Waymark-Dropped, X-Request-Id",
-    // Pages that isolate themselves load nothing that does not say so.
+    // Pages that isolate themselves load only resources with this header.
     "Cross-Origin-Resource-Policy": "cross-origin",
   });
   if (request.method !== "OPTIONS") {

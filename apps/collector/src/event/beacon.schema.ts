@@ -3,10 +3,10 @@ import { eventBounds, readProperties } from "@waymark/analytics";
 import { textProblem } from "@waymark/fields";
 import { z } from "zod";
 
-/** Longer than any address that a browser shows; what a path keeps of it is bounded again when it is recorded. */
+/** Longer than any address in a browser; recording bounds the path again. */
 const urlMaxLength = 8_192;
 
-/** Longer referrers lose their query, then their path: collectors remember referrers, and must not remember long ones. */
+/** Longer referrers lose their query, then their path, so that caches hold no long ones. */
 const referrerMaxLength = 500;
 
 const domainsMaxLength = 1_000;
@@ -72,7 +72,7 @@ const props = z
     return z.NEVER;
   });
 
-/** A page view or custom event as Plausible's clients send it, with its short keys made long. */
+/** A page view or custom event in the form of Plausible's clients, with long keys. */
 export const beaconBody = z.object({
   name: name.describe("`pageview`, or a custom event's name, up to 200 bytes; short: `n`"),
   url: url.describe("The page's address, http or https; its UTM tags and click ids are read; short: `u`"),
@@ -88,7 +88,7 @@ export const beaconBody = z.object({
     .describe("1 where pages are told apart by the part of the address after `#`"),
 });
 
-/** `plausible-tracker` puts the properties into JSON of their own; what is none comes back as it was, to be refused. */
+/** `plausible-tracker` sends properties as JSON text. Any other text stays as it is and is refused. */
 function parseProps(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -98,8 +98,8 @@ function parseProps(text: string): unknown {
 }
 
 /**
- * Halves of surrogate pairs, which are left where a page cuts a text in the middle of an emoji, become U+FFFD: browsers do the
- * same to text that they send unescaped, and Postgres could not store them.
+ * A page that cuts a text in the middle of an emoji leaves half a surrogate pair. It becomes U+FFFD, as in text that browsers
+ * send unescaped; Postgres could not store it.
  */
 function repairText(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -1,13 +1,13 @@
 import { type BodyBudget, createBodyReader, type JsonBody } from "@waymark/http";
 import type { Request, Response } from "express";
 
-/** Browsers send no more than this with `sendBeacon`, or with `fetch` and `keepalive` (Fetch standard). */
+/** Browsers send no more with `sendBeacon`, or `fetch` with `keepalive` (Fetch standard). */
 const bodyLimitBytes = 65_536;
 
 /**
- * Reads the body of an event, whatever its content type: browsers send `text/plain`, which needs no preflight, and curl
- * `application/x-www-form-urlencoded`. Short keys become the long ones.
- * @param countBytes told the size of each body
+ * Makes the function that reads an event's body as JSON: browsers send `text/plain`, to avoid a preflight, and curl sends
+ * `application/x-www-form-urlencoded`. Short keys become long ones.
+ * @param countBytes gets the size of each body
  */
 export function createBeaconReader(budget: BodyBudget, countBytes: (request: Request, bytes: number) => void) {
   const readBody = createBodyReader(bodyLimitBytes, { isAnyTypeJson: true, budget });

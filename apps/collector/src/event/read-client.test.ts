@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { firefox, useApp } from "../app.fixture.js";
 
-/** Addresses whose countries the database of June 2026 has as these. */
+/** Addresses of these countries in the database of June 2026. */
 const [us, gb, de] = ["8.8.8.8", "81.2.69.142", "2a02:8108::1"];
 
 type Posted = { country: string | null; visitor: string };

@@ -4,30 +4,30 @@ import type { CountryDirectory } from "@waymark/analytics";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 
-/** Who sent a request, as far as the connection tells. */
+/** The sender of a request. */
 export interface Client {
   readonly ip: string;
   readonly userAgent: string;
-  /** ISO 3166-1 alpha-2, upper case; null where it is not known. */
+  /** ISO 3166-1 alpha-2 in upper case; null if unknown. */
   readonly country: string | null;
 }
 
 export type ClientReader = (request: Request) => Client;
 
 export interface ClientReaderOptions {
-  /** Addresses and ranges whose `X-Forwarded-For` and country header are believed. */
+  /** Addresses and ranges with a trusted `X-Forwarded-For` and country header. */
   trustedProxies: readonly string[];
-  /** The header in which a trusted proxy names the country, such as `CF-IPCountry`. */
+  /** The country header of a trusted proxy, such as `CF-IPCountry`. */
   countryHeader: string | undefined;
   countries: CountryDirectory;
 }
 
-/** Nothing longer is read of a browser's description, and collectors remember descriptions. */
+/** The rest is ignored: caches hold user agents. */
 const userAgentMaxLength = 1_024;
 
 /**
- * Makes the function that says who sent a request. The address is that of the connection, or the last one in
- * `X-Forwarded-For` that no trusted proxy has: whatever a client writes there itself stands further left and is not read.
+ * Makes the function that finds a request's sender. The address is the connection's, or the last one in `X-Forwarded-For` of no
+ * trusted proxy. Clients can write entries further left, so nothing reads them.
  */
 export function createClientReader({ trustedProxies, countryHeader, countries }: ClientReaderOptions): ClientReader {
   const addressOf = createAddressReader(trustedProxies);
@@ -44,7 +44,6 @@ export function createClientReader({ trustedProxies, countryHeader, countries }:
   };
 }
 
-/** Makes the function that gives a client's address alone. */
 export function createAddressReader(trustedProxies: readonly string[]): (request: Request) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   return (request) => {
@@ -57,18 +56,18 @@ function peerOf(request: Request): string {
   return request.socket.remoteAddress ?? "";
 }
 
-/** An IPv4 address that a socket for both versions shows as IPv6 is the same visitor as on one for IPv4. */
+/** Sockets for both versions show IPv4 addresses as IPv6; they are the same visitor. */
 function withoutMapping(ip: string): string {
   return ip.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
-/** The start of a header, as a text of its own: a slice would keep the whole header in memory. */
+/** A copy: a slice would keep the whole header in memory. */
 function cut(header: string): string {
   if (header.length <= userAgentMaxLength) return header;
   return Buffer.from(header, "latin1").toString("latin1", 0, userAgentMaxLength);
 }
 
-/** Codes that mean "unknown", and whatever is no code, such as Cloudflare's `T1` for Tor, count as no answer. */
+/** Codes for "unknown" and other text, such as Cloudflare's `T1` for Tor, are no answer. */
 function countryCode(header: string | undefined): string | undefined {
   const code = header?.trim().toUpperCase();
   return code !== undefined && /^[A-Z]{2}$/.test(code) && code !== "XX" && code !== "ZZ" ? code : undefined;

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 
-/** Whether a referrer belongs to those who send made-up visits to be seen in statistics. */
+/** Whether a referrer belongs to a spammer of statistics. */
 export type SpamCheck = (referrer: string | null) => boolean;
 
 /**
- * Reads a list of spammers: a host per line, as in Matomo's `spammers.txt`; empty lines and those after `#` are left out.
- * A host stands for its subdomains too.
+ * Reads a list of spammers with a host per line, as in Matomo's `spammers.txt`, without empty lines and lines after `#`. A host
+ * includes its subdomains.
  * @param file undefined for no list
- * @throws what reading the file throws
+ * @throws the error of reading the file
  */
 export async function loadSpamReferrers(file: string | undefined): Promise<SpamCheck> {
   if (file === undefined) return () => false;

@@ -65,7 +65,7 @@ describe("a site above its rate", () => {
     });
     await test.post(event(other.domain)).expect(202);
     expect(await test.readEvents(busy.id)).toHaveLength(30 - refused.length);
-    // What is not recorded takes nothing of the site's.
+    // An unrecorded event costs the site nothing.
     await test.post(event(busy.domain), { "User-Agent": "curl/8" }).expect("X-Waymark-Dropped", "bot");
   });
 });
@@ -98,7 +98,7 @@ describe("bodies that do not end", () => {
     };
     await Promise.all(Array.from({ length: 100 }, (_, n) => begin(n)));
     for (let n = 0; n < 400 && statuses.length < 30; n++) await new Promise((resolve) => setTimeout(resolve, 25));
-    // 69 bodies of 60,000 bytes and what their pieces cost fit into 4 MiB.
+    // 69 bodies of 60,000 bytes, with the cost of their chunks, fit into 4 MiB.
     expect(statuses.length).toBeGreaterThanOrEqual(30);
     expect(new Set(statuses)).toEqual(new Set(["429"]));
     await request(server)

@@ -2,32 +2,31 @@ import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Re
 import type { Request, RequestHandler } from "express";
 import { addressKey } from "./address-key.js";
 
-/** An event counts once for every 4 KiB of its body that it has or begins: nearly all fit into the first. */
+/** An event counts once for every begun 4 KiB of its body; nearly all count once. */
 const bytesPerToken = 4_096;
 
-/** Addresses and sites remembered at most, at some 200 bytes each; a client with more addresses meets the limit of the site. */
+/** Counted at once, at some 200 bytes each. A client with more addresses meets the limit of the site. */
 const maxAddresses = 50_000;
 const maxSites = 10_000;
 
-/** Seconds of unused events that an address or a site saves up. */
+/** Unused events add up for so long. */
 const burstSeconds = 10;
 
 const mebibyte = 1_048_576;
 
-/** Bytes of bodies that are read or answered; a body has at most 64 KiB. */
+/** Bytes of bodies being read or answered; a body has at most 64 KiB. */
 const bodyBytes = { total: 32 * mebibyte, perAddress: 4 * mebibyte };
 
-/** Limits of the clients, which have no key: by address, and by the sites that their events are for. */
+/** Limits of clients, by address and by their events' sites. */
 export interface EventLimits {
-  /** Lets an address send so many events a second; stands before bodies are read. */
+  /** Counts an event of the address; runs before the body is read. */
   readonly admitAddress: RequestHandler;
-  /** What the bodies of an address, and of all, may hold. */
   readonly bodyBudget: BodyBudget;
-  /** Counts a body: longer ones count as several events. */
+  /** Counts a long body as several events. */
   countBytes(request: Request, bytes: number): void;
-  /** Counts the further domains that an event names: each is an event of its own. */
+  /** Counts each further domain of an event as an event. */
   countDomains(request: Request, domains: number): void;
-  /** @throws AppError 429 where one of the sites has had its events */
+  /** @throws AppError 429 if a site has had its events of this second */
   admitSites(request: Request, siteIds: readonly string[]): void;
 }
 
@@ -41,7 +40,7 @@ export interface EventLimitsOptions {
   clock?(): number;
 }
 
-/** Makes the limits of this process, which counts for itself. */
+/** Makes the limits of this process; each process counts for itself. */
 export function createEventLimits(options: EventLimitsOptions): EventLimits {
   const { perAddress, perSite, addressOf, refusals, clock = () => performance.now() } = options;
   const addresses = createTokenBuckets({ perSecond: perAddress, burstSeconds, maxKeys: maxAddresses, clock });

@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { type Route, route } from "@waymark/http";
 import { z } from "zod";
 
-/** A browser asks again after this long, in seconds; a new version reaches every visitor within it. */
+/** A browser asks again after so long, so a new version reaches every visitor. */
 const maxAgeSeconds = 3_600;
 
-/** Gives the tracker. A browser that has it already is answered 304 by its `ETag`. */
+/** Serves the tracker; 304 by its `ETag`. */
 export function getScriptRoute({ script }: { script: string }): Route {
   const etag = `"${hash("sha256", script, "base64url").slice(0, 22)}"`;
   const headers = {
@@ -19,7 +19,7 @@ export function getScriptRoute({ script }: { script: string }): Route {
     operationId: "getScript",
     summary: "The tracker that pages load",
     description: "Takes `data-domain` and `data-api` from its own tag. It sets no cookie and stores nothing.",
-    // Such as a version that gets around a cache.
+    // Pages may add a version to get around a cache.
     lenientQuery: [],
     answers: {
       200: {
@@ -30,7 +30,7 @@ export function getScriptRoute({ script }: { script: string }): Route {
       },
     },
     async handle({ request }) {
-      // A proxy that compresses makes the tag a weak one: `W/"…"` (RFC 9110, 8.8.3).
+      // A compressing proxy weakens the tag: `W/"…"` (RFC 9110, 8.8.3).
       const isKnown = request.headers["if-none-match"]?.includes(etag) === true;
       return { status: isKnown ? 304 : 200, headers, contentType: "text/javascript", body: isKnown ? "" : script };
     },
