@@ -16,8 +16,7 @@ export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site
   return (line, id, salts) => {
     const { at, type, path, ip, name, props } = line;
     const origin = classify(line.referrer, line.query);
-    // Nothing could derive them again.
-    const derived = line.derived ?? { ...origin, ...readUserAgent(line.userAgent) };
+    // Spreads come last, in the collector too: V8 makes such an object ten times faster.
     return {
       siteId: site.id,
       id,
@@ -25,11 +24,12 @@ export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site
       type,
       visitor: visitorOf(line, site.id, salts),
       path,
-      ...derived,
-      referrer: origin.referrer,
       country: line.country ?? (ip === null ? null : (countryOf?.(ip) ?? null)),
       name,
       props,
+      ...origin,
+      // Of an exported line nothing else could derive them again.
+      ...(line.derived ?? readUserAgent(line.userAgent)),
     };
   };
 }

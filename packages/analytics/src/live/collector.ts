@@ -80,11 +80,11 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
       type: isView ? "pageview" : "event",
       visitor: hashVisitor(salt, site.id, ip, userAgent),
       path: cutToBytes(isHashPath ? `${url.pathname}${url.hash}` : url.pathname, eventBounds.pathBytes),
-      ...classify(site)(referrer, url.search || null),
       country,
-      ...readUserAgent(userAgent),
       name: isView ? null : name,
       props: isView ? null : props,
+      ...classify(site)(referrer, url.search || null),
+      ...readUserAgent(userAgent),
     };
   };
 
