@@ -4,14 +4,14 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
 const appFolder = fileURLToPath(new URL("../..", import.meta.url));
-/** Three runs take a second; one that waits for a retry two or three. */
+/** Three programs take a second; a retry takes two or three more. */
 const timeoutMs = 20_000;
 
-/** What a program of `clients` needs to know, as its SDKs take it from the environment. */
+/** The settings of a program in `clients`; its SDKs read them from the environment. */
 export interface ClientOptions {
   /** The file and its arguments. */
   program: readonly string[];
-  /** The address of the trace service, or of what stands before it. */
+  /** The address of the trace service, or of a proxy before it. */
   endpoint: string;
   key: string;
   /** The address of the model's API. */
@@ -22,7 +22,7 @@ export interface ClientOptions {
 /**
  * Runs a client program to its end, as a process of its own since the SDKs change modules for good. It may reach this
  * machine only.
- * @returns what it said, on either stream: nothing where all went well
+ * @returns its output on both streams: empty on success
  */
 export async function runClient({ program: [file = "", ...args], endpoint, key, modelUrl, env }: ClientOptions) {
   const flags = ["--import", "@waymark/testing/refuse-network"];

@@ -8,7 +8,7 @@ import { type FaultyProxy, openFaultyProxy, type Refusal } from "../service-test
 import { type ClientOptions, runClient } from "./client-program.fixture.js";
 import { type ModelServer, startModelServer } from "./model-server.fixture.js";
 
-/** What a service in trouble says. */
+/** The answers of a service in trouble. */
 const retryAfter = { "Retry-After": "1" };
 
 const database = useDatabase();
@@ -31,7 +31,7 @@ afterAll(async () => {
   await service.end("SIGTERM");
 });
 
-/** A span as a client reads it, with the spans below it in the order that they started. */
+/** A span as a client reads it, with its children by start. */
 interface Step {
   name: string;
   status: string;
@@ -86,13 +86,13 @@ async function makeAccount() {
 
 type Account = Awaited<ReturnType<typeof makeAccount>>;
 
-/** Runs a client that sends to the service, or to what stands before it, and gives what it complains of. */
+/** Runs a client against the service or a proxy before it, and returns its complaints. */
 function listenTo(account: Account, program: string, options: Partial<ClientOptions> = {}): Promise<string> {
   const defaults = { endpoint: serviceUrl(), key: account.key, modelUrl: model.url };
   return runClient({ program: program.split(" "), ...defaults, ...options });
 }
 
-/** Runs a client that has nothing to complain of. */
+/** Runs a client and expects no complaints. */
 async function send(account: Account, program: string, options: Partial<ClientOptions> = {}): Promise<void> {
   expect(await listenTo(account, program, options)).toBe("");
 }
@@ -120,7 +120,7 @@ async function readRuns(account: Account): Promise<Run[]> {
   return Promise.all(found.map(async ({ id, mails }) => ({ ...asRun(await readTrace(account, id)), mails })));
 }
 
-/** What is kept of a span beyond its fields: the first one of that name in the account's first trace. */
+/** The further attributes of the first span of a name, in the account's first trace. */
 async function readKept(account: Account, name: string) {
   const [first] = await findTraces(account);
   const { spans } = await readTrace(account, first?.id ?? "");
@@ -147,7 +147,7 @@ async function setUsed({ id }: Account, traces: number): Promise<void> {
   await database.pool.query(sql, [id, utcMonth(new Date()).firstDay, traces]);
 }
 
-/** What the month's count says of the account. */
+/** The account's count of the month. */
 async function countUsed({ id }: Account): Promise<number> {
   const { rows } = await database.pool.query("SELECT traces FROM trace_usage WHERE account_id = $1", [id]);
   return rows[0]?.traces;
@@ -157,12 +157,12 @@ function countSteps(steps: readonly Step[]): number {
   return steps.reduce((sum, step) => sum + 1 + countSteps(step.steps), 0);
 }
 
-/** A span that ended well, with nothing to tell but what is given. */
+/** A successful span with the given fields only. */
 function step(name: string, changes: Partial<Step>): Step {
   return { name, status: "ok", input: null, output: null, error: null, steps: [], ...changes };
 }
 
-/** The run whose root is given: as it ended, so did the run, and a failed one owes a mail. */
+/** The trace of a root span: it has the end of its root, and an alert if that failed. */
 function run(agentId: string, root: Step): Run {
   const failed = root.status === "error";
   return {
@@ -352,7 +352,7 @@ describe("@traceloop/node-server-sdk", () => {
     ]);
   });
 
-  // The SDK never ends the span of a function or a model call that rejects, nor then the spans around it.
+  // The SDK never ends the span of a rejected function or model call, nor the spans around it.
   it("leaves a run running whose failure the program lets through: of it comes only what ended before", async () => {
     const account = await makeAccount();
     await send(account, "traceloop.mjs uncaught");
@@ -461,7 +461,7 @@ describe.each([
         input: [user(city), called(city), told(output)],
         output: `It is 18 degrees in ${city}.`,
       });
-    // Since Node 24 the context follows a stream to whoever reads it: the SDK's tools then run within the model's span.
+    // Since Node 24 the context follows a stream to its reader: the SDK's tools then run within the model's span.
     const isNested = generate === "streamText" && Number.parseInt(process.versions.node, 10) >= 24;
     const withTool = (call: Step, tool: Step) => (isNested ? [{ ...call, steps: [tool] }] : [call, tool]);
     const failed = { status: "error", error: "The model is overloaded" };
@@ -474,7 +474,7 @@ describe.each([
           answers("Paris", { type: "json", value: weather }),
         ],
       }),
-      // The SDK tells the model that the tool failed, and the run goes on.
+      // The SDK reports the failed tool to the model and goes on.
       generated({
         input: { prompt: ask("Atlantis") },
         output: "It is 18 degrees in Atlantis.",
@@ -527,7 +527,7 @@ describe("@arizeai/openinference-instrumentation-openai", () => {
         input: ask("Atlantis"),
         steps: [calls("Atlantis"), step("get_weather", { ...failed(noStation), input: { city: "Atlantis" } })],
       }),
-      // The instrumentation never ends the span of a call that fails.
+      // The instrumentation never ends the span of a failed call.
       agent("weather without a model", { ...failed(overloaded), input: ask("Paris") }),
     ]);
   });

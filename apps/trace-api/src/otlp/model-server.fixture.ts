@@ -17,7 +17,7 @@ interface ChatRequest {
 }
 
 /**
- * Starts a model that asks for the weather of the city that the question names, and words the answer when it has been told.
+ * Starts a model. It asks for the weather of the city in the question, and after the tool's result it answers.
  * It streams if asked to. The model `gpt-overloaded` fails with 500.
  */
 export async function startModelServer(): Promise<ModelServer> {

@@ -169,7 +169,7 @@ describe("what the spans of an OpenTelemetry request share", () => {
     expect(message).toBe(
       `No span is valid: a trace must not have more than ${maxContextsPerTrace} resources and scopes`,
     );
-    // What it has already may go on.
+    // Contexts it has already are still accepted.
     await send([requestOf(resourceOf(1, "service 7"), [spanOf({ parent: true })]).resourceSpans]).expect(200);
     const [trace] = await read(account);
     expect(trace?.spans).toHaveLength(1_001);

@@ -9,10 +9,10 @@ const naughtyStrings: string[] = JSON.parse(
   readFileSync(new URL("../../fixtures/naughty-strings.json", import.meta.url), "utf8"),
 );
 
-/** Statuses that say what the client did wrong, or nothing: all that hostile input may bring about. */
+/** The only possible statuses of hostile input: success, or an error of the client. */
 const expected = [200, 400, 413];
 
-/** Requests of fluent-bit's tests that it refuses and we take: nothing in them contradicts OTLP. */
+/** Requests of fluent-bit's tests: it refuses them, Waymark takes them, since nothing in them contradicts OTLP. */
 const taken = new Set([
   "resourceSpans_missing",
   "scopeSpans_missing",

@@ -14,7 +14,7 @@ const traces = 400;
 const spansOfTrace = 20;
 const hex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** The spans of a run that failed, the root last, over two requests. */
+/** The spans of a failed trace, the root last, over two requests. */
 function requestsOfRun(): string[] {
   const traceId = hex(16);
   const rootId = hex(8);

@@ -8,7 +8,7 @@ const attribute = (key: string, stringValue: string) => ({ key, value: { stringV
 interface Sent {
   trace: number;
   service: string;
-  /** The agent that a root names; without it the span has a parent. */
+  /** The agent of a root span; without it the span has a parent. */
   root?: string;
   failed?: boolean;
 }
@@ -38,7 +38,7 @@ const send = (account: TestAccount, ...sent: Sent[]) => sendJson(account, { reso
 describe("the agents of a Free account that OpenTelemetry names", () => {
   const test = useApp();
 
-  /** What usage, the list of agents, the list of traces and each trace say. */
+  /** Usage, the list of agents, the list of traces and each trace. */
   async function agentsOf(account: TestAccount) {
     const { body: usage } = await account.get("/api/v1/usage").expect(200);
     const { body: agents } = await account.get("/api/v1/agents?from=2026-01-01T00:00:00Z").expect(200);
@@ -64,7 +64,7 @@ describe("the agents of a Free account that OpenTelemetry names", () => {
       const { used, agents, ofTraces } = await agentsOf(account);
       expect({ how, used, agents: agents.length }).toEqual({ how, used: 1, agents: 1 });
       expect(ofTraces).toEqual(agents);
-      // Roots claim the one agent that counts; the others are refused, and everything is that agent's.
+      // One root claims the agent, other roots are refused, and all traces have that agent.
       await send(account, { trace: 2, service: "b", root: "chosen" }).expect(200);
       await send(account, { trace: 3, service: "c", root: "other" }).expect(403);
       await account.post("/api/v1/traces", traceBody({ agent_id: "third" })).expect(403);

@@ -19,7 +19,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   isError: fc.boolean(),
 });
 
-/** A trace, and how its spans are sent: each with the requests that have it. */
+/** A trace, and the requests of each of its spans. */
 const scenario = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
   roots: fc.nat({ max: 2 }),

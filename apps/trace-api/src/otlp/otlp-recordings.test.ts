@@ -64,7 +64,7 @@ interface Step {
   steps: Step[];
 }
 
-/** Spans below a parent, with what they say. */
+/** The spans below a parent, with their fields. */
 function tree(spans: readonly ReadSpan[], parent: string | null): Step[] {
   return inOrder(
     spans
@@ -93,7 +93,7 @@ function expectedTree(run: RecordedRun, parent: number | null): Step[] {
   );
 }
 
-/** A string that is a JSON object or array comes back as that. */
+/** A string with a JSON object or array comes back as JSON. */
 function asJson(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   try {

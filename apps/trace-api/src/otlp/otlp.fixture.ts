@@ -10,7 +10,7 @@ export interface Recording {
   protobuf: Buffer;
 }
 
-/** A run that recordings show: `sdk-01` is in `sdk-01-1`, `sdk-split-01` in several. */
+/** A recorded trace: `sdk-01` is in `sdk-01-1`, `sdk-split-01` in several files. */
 export interface RecordedRun {
   recording: string;
   trace: { agent_id: string; name: string; started_at: string; ended_at: string };
@@ -114,7 +114,7 @@ export async function readTraces(
   return traces;
 }
 
-/** A trace without what differs from one account to another: ids become OpenTelemetry's. */
+/** A trace without differences between accounts: ids become OpenTelemetry's. */
 export function withoutIds({ id, ...trace }: ReadTrace) {
   const spans = trace.spans.map(({ id: spanId, parent_span_id, ...span }) => ({
     ...span,

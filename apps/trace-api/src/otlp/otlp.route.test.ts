@@ -386,7 +386,7 @@ function wrap(tag: number, inner: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length, rest]), inner]);
 }
 
-/** A request whose one span has an attribute of lists in lists, so many levels deep. */
+/** A request with one span, whose attribute has this many levels of lists in lists. */
 function nestedProtobuf(levels: number): Buffer {
   const key = wrap(0x0a, Buffer.from("k"));
   let value: Buffer = wrap(0x0a, Buffer.from("deep"));
