@@ -11,7 +11,7 @@ const readAgentsSql = `
     (SELECT count(*)::int FROM (SELECT FROM agent WHERE account_id = $1 AND NOT is_provisional LIMIT $3) a) AS agents`;
 
 /** The account has the agent, may not have it, or may claim it. */
-export type Standing = "known" | "refused" | "open";
+type Standing = "known" | "refused" | "open";
 
 /**
  * The agents of an account with a limit of agents, as one request knows them: it reads all agents that it names in one

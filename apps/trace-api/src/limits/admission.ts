@@ -11,7 +11,7 @@ const burstSeconds = 2;
 /** Beyond this, keys start with a full burst. */
 const maxKeys = 10_000;
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** Requests of one key a second, with bursts of twice as many; 0 for no limit. */
   ratePerSecond: number;
   refusals: Refusals;

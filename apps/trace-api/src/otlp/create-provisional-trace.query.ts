@@ -8,7 +8,7 @@ import type { CreateTraceResult, TraceToCreate } from "../traces/trace-row.js";
 import { readUsedTraces } from "../usage/read-used-traces.query.js";
 
 /** The trace's outcome, and the agent that it counts for. */
-export interface ProvisionalTrace {
+interface ProvisionalTrace {
   result: CreateTraceResult;
   agentId: string;
 }

@@ -18,7 +18,7 @@ export interface TraceToCreate {
 }
 
 /** The OpenTelemetry origin of a trace. A second trace with its id violates `trace_otel_trace_id_key`. */
-export interface OtlpOrigin {
+interface OtlpOrigin {
   /** In hexadecimal. */
   traceId: string;
   /** Whether the trace stores and counts its agent. Otherwise the account has the agent, or it is provisional. */

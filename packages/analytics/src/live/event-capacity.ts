@@ -22,7 +22,7 @@ export class WriterFullError extends Error {
 const siteShare = 1 / 4;
 
 /** Counts events from their arrival until they are written or refused. */
-export interface EventCapacity {
+interface EventCapacity {
   /** Takes capacity for all sites' events or for none. @throws WriterFullError `total` or `site` */
   take(groups: ReadonlyMap<string, readonly SiteEvent[]>): void;
   give(siteId: string, events: number): void;

@@ -42,7 +42,7 @@ const small = { part: 1 / 64, bytes: 16_384 } as const;
 /** Small rows may exceed a statement's limits by this part of its rows. */
 const extraPart = 1 / 4;
 
-export interface StatementLimits {
+interface StatementLimits {
   maxRows: number;
   maxBytes: number;
   maxInFlightPerOwner: number;

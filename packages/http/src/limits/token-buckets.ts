@@ -6,7 +6,7 @@ interface Bucket {
   countedAt: number;
 }
 
-export interface TokenBucketsOptions {
+interface TokenBucketsOptions {
   /** Tokens of a key a second; 0 for no limit. */
   perSecond: number;
   /** Seconds of unused tokens that a bucket holds. */
@@ -18,7 +18,7 @@ export interface TokenBucketsOptions {
 }
 
 /** A bucket of tokens per key, in the memory of this process. */
-export interface TokenBuckets {
+interface TokenBuckets {
   /** Keys in memory. */
   readonly size: number;
   /** Takes tokens. With too few it takes none and returns the seconds until there are enough, at least 1. */
