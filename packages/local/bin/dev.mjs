@@ -17,8 +17,14 @@ if (writtenAt(path("packages/database/src/generated/prisma/client.ts")) < writte
 }
 const flags = ["--import", import.meta.resolve("tsx"), "--conditions=source"];
 const args = [...flags, path("packages/local/src/main.ts"), ...process.argv.slice(2), "--watch"];
-const child = spawn(process.execPath, args, { stdio: "inherit" });
-// The terminal sends its signals to both processes, and a second one would end the system at once.
-for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
-process.on("SIGTERM", () => child.kill("SIGTERM"));
+// In a process group of its own: a second signal ends the system at once, and the terminal would send one to both of us.
+const child = spawn(process.execPath, args, { stdio: "inherit", detached: true });
+process.on("SIGINT", () => child.kill("SIGINT"));
+// pnpm hands these on although its group gets them too.
+for (const signal of ["SIGTERM", "SIGHUP"]) {
+  process.once(signal, () => {
+    child.kill(signal);
+    process.on(signal, () => undefined);
+  });
+}
 child.on("exit", (code, signal) => process.exit(signal ? 1 : code));

@@ -26,7 +26,7 @@ export function launchersOf(pid: number): ProcessIdentity[] {
   const launchers: ProcessIdentity[] = [];
   for (let current = parentOf(pid); current > 1; current = parentOf(current)) {
     const processStart = processStartOf(current);
-    if (!processStart || !/\b(pnpm|npm|npx|start\.mjs)\b/.test(commandLineOf(current) ?? "")) break;
+    if (!processStart || !/\b(pnpm|npm|npx|start\.mjs|dev\.mjs)\b/.test(commandLineOf(current) ?? "")) break;
     launchers.push({ pid: current, processStart });
   }
   return launchers;
