@@ -15,7 +15,7 @@ import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
 import { createSendSummaries } from "./summaries/send-summaries.job.js";
 
-export interface JobDeps {
+interface JobDeps {
   pool: pg.Pool;
   queue: QueueAlertsDeps["queue"];
   mailer: Mailer;

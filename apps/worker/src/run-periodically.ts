@@ -7,7 +7,7 @@ export interface PeriodicJob {
   run(): Promise<unknown>;
 }
 
-export interface PeriodicRun {
+interface PeriodicRun {
   /** Starts no further round, and waits for the rounds under way. */
   stop(): Promise<void>;
 }

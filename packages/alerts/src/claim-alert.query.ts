@@ -58,7 +58,7 @@ const holdSql = `
   ) AS pending
   WHERE alert.account_id = $1 AND alert.id = pending.id`;
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** The account of the last claim; undefined starts the round anew. */
   after: string | undefined;
   limits: MailLimits;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /** Ages are 0 if there is no such alert. */
-export interface AlertFigures {
+interface AlertFigures {
   /** Alerts with a mail of their own to come. */
   pending: number;
   oldestSeconds: number;

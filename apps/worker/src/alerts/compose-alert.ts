@@ -12,7 +12,7 @@ import {
   styles,
 } from "../mails/mail-text.js";
 
-export interface AlertMailContent {
+interface AlertMailContent {
   alert: Pick<PendingAlert, "status" | "failures"> & { trace: NonNullable<PendingAlert["trace"]> };
   /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;

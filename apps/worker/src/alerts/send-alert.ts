@@ -6,7 +6,7 @@ import { judgeDelivery, neverSent } from "../mails/judge-delivery.js";
 import type { Mailer } from "../mails/mailer.js";
 import { composeAlert } from "./compose-alert.js";
 
-export interface SendAlertDeps {
+interface SendAlertDeps {
   pool: pg.Pool;
   mailer: Mailer;
   log: Logger;

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { leaseMs } from "../mails/judge-delivery.js";
 
-export interface SendNextAlertDeps {
+interface SendNextAlertDeps {
   pool: pg.Pool;
   limits: MailLimits;
   log: Logger;

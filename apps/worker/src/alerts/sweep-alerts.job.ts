@@ -2,7 +2,7 @@ import { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlert
 import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 
-export interface SweepDeps extends QueueAlertsDeps {
+interface SweepDeps extends QueueAlertsDeps {
   log: Logger;
 }
 

@@ -4,7 +4,7 @@ import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import type { Mailer } from "./mailer.js";
 
-export interface FileMailerOptions {
+interface FileMailerOptions {
   /** Made if missing. */
   folder: string;
   from: string;

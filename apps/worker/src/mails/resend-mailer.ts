@@ -1,7 +1,7 @@
 import { Resend } from "resend";
 import type { Delivery, Mailer } from "./mailer.js";
 
-export interface ResendMailerOptions {
+interface ResendMailerOptions {
   apiKey: string;
   /** Of Resend's API, without a slash at the end. */
   baseUrl: string;

@@ -2,7 +2,7 @@ import { type Partitions, purgeEvents } from "@waymark/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
 
-export interface KeepEventsDeps {
+interface KeepEventsDeps {
   pool: pg.Pool;
   partitions: Partitions;
   log: Logger;

@@ -15,7 +15,7 @@ import {
   purgeRateLimits,
 } from "./purge.query.js";
 
-export interface PurgeDeps {
+interface PurgeDeps {
   pool: pg.Pool;
   log: Logger;
   now(): Date;

@@ -4,7 +4,7 @@ import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
 
-export interface StaleTracesDeps extends QueueAlertsDeps {
+interface StaleTracesDeps extends QueueAlertsDeps {
   log: Logger;
   /** Closes running traces with an older last write. */
   staleAfterMs: number;

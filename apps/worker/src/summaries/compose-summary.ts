@@ -1,7 +1,7 @@
 import type { MailLimits, SummaryContent } from "@waymark/alerts";
 import { bounds, countOf, escapeHtml, footer, formatMoment, oneLine, styles } from "../mails/mail-text.js";
 
-export interface SummaryMailContent {
+interface SummaryMailContent {
   summary: Omit<SummaryContent, "email" | "attempts">;
   limits: MailLimits;
   /** The dashboard's URL, without a slash at the end. */

@@ -14,7 +14,7 @@ import { judgeDelivery, leaseMs, neverSent } from "../mails/judge-delivery.js";
 import type { Mailer } from "../mails/mailer.js";
 import { composeSummary } from "./compose-summary.js";
 
-export interface SummaryDeps {
+interface SummaryDeps {
   pool: pg.Pool;
   mailer: Mailer;
   log: Logger;
