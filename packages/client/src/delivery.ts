@@ -31,7 +31,6 @@ export interface Delivery {
   sendTraceEnd(end: TraceEnd): Promise<void>;
 }
 
-/** Creates the trace at once. */
 export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes: number }): Delivery {
   const { capacity, sent } = deps;
   let hasLosses = false;

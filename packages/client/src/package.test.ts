@@ -25,7 +25,6 @@ beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), "waymark-client-project-"));
   for (const name of ["package.json", "README.md", "LICENSE", "src", "dist", "scripts"])
     await cp(pathOf(`../${name}`), join(release, name), { recursive: true });
-  // The scripts of a release run, but print nothing into the JSON.
   const args = ["pack", "--json", "--offline", "--silent", "--foreground-scripts=false", "--pack-destination", project];
   const { stdout } = await run("npm", args, { cwd: release });
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];

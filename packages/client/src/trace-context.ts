@@ -1,4 +1,3 @@
-/** The span around the running code. */
 export interface TraceContext<Value> {
   current(): Value | undefined;
   run<T>(value: Value, work: () => T): T;
