@@ -4,7 +4,7 @@ import { cutToBytes } from "./cut-to-bytes.js";
 import { bareHost, readReferrer, siteHost } from "./referrer.js";
 import type { ReferrerDirectory } from "./referrer-directory.js";
 import type { Source } from "./source.js";
-import { readTags, type Tags, type TagValues } from "./tags.js";
+import { noTags, readTags, type Tags, type TagValues } from "./tags.js";
 
 export interface Classification extends TagValues {
   /** The known name, such as `Google`, or the host; null if unknown. */
@@ -28,6 +28,8 @@ interface Origin {
 interface KnownReferrer {
   readonly origin: Origin | undefined;
   readonly stored: string | null;
+  /** Of a visit without tags, as most are: nothing is worked out again for each event. */
+  readonly untagged: Classification;
 }
 
 /** Makes the function that reads referrers to any site, with a cache that all sites of a process share. */
@@ -36,7 +38,8 @@ export function createReferrerReader(referrers: ReferrerDirectory): (text: strin
     const referrer = readReferrer(text);
     if (!referrer) return noReferrer;
     const { host, path, stored } = referrer;
-    return { origin: { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } }, stored };
+    const origin: Origin = { text: host, source: referrers.byHost(host, path) ?? { name: host, kind: "other" } };
+    return { origin, stored, untagged: classify(origin, noTags, stored) };
   };
   const known = new LRUCache<string, KnownReferrer>({ max: maxCachedReferrers, memoMethod: read });
   return (text) => known.memo(text);
@@ -68,8 +71,9 @@ export function createSourceClassifier(options: SourceClassifierOptions) {
    * @param query of the visited URL, with or without `?`; null for none
    */
   return (referrer: string | null, query: string | null): Classification => {
-    const { origin: referred, stored } = referrer === null ? noReferrer : recall(referrer);
+    const { origin: referred, stored, untagged } = referrer === null ? noReferrer : recall(referrer);
     const tags = readTags(query);
+    if (tags === noTags) return untagged;
     if (tags.isDirect) return classify(undefined, tags, stored);
     const { utm_source } = tags.values;
     const tagged = utm_source === null ? undefined : readTaggedSource(utm_source, referrers);
@@ -77,7 +81,7 @@ export function createSourceClassifier(options: SourceClassifierOptions) {
   };
 }
 
-const noReferrer: KnownReferrer = { origin: undefined, stored: null };
+const noReferrer: KnownReferrer = { origin: undefined, stored: null, untagged: classify(undefined, noTags, null) };
 
 function classify(origin: Origin | undefined, tags: Tags, referrer: string | null): Classification {
   const { values, isAdClick } = tags;

@@ -40,7 +40,7 @@ const anyTag = /utm_|cl(?:k)?id=|braid=/;
 const directSources = new Set(["(direct)", "direct"]);
 const emptyValues = new Set(["(not set)", "(none)"]);
 
-const noTags = readParameters(new URLSearchParams());
+export const noTags = readParameters(new URLSearchParams());
 
 export function readTags(query: string | null): Tags {
   return query !== null && anyTag.test(query) ? readParameters(new URLSearchParams(query)) : noTags;
