@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import type { Act, CommandContext, Finish } from "./command-context.js";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addExportCommand } from "./commands/export.command.js";
@@ -11,6 +10,7 @@ import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
+import type { Act, CommandContext, Finish } from "./context/command-context.js";
 
 const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it; 'trace' commands use
 the trace API, with a key.`;

@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 import { CommanderError } from "commander";
-import type { CommandContext, Finish, Outcome } from "./command-context.js";
-import { explainError } from "./explain-error.js";
+import type { CommandContext, Finish, Outcome } from "./context/command-context.js";
+import { explainError } from "./context/explain-error.js";
 import { dataFolderOf } from "./local-system.js";
+import { toJsonLine } from "./output/terminal-text.js";
 import { createProgram } from "./program.js";
-import { toJsonLine } from "./terminal-text.js";
 
 /**
  * Runs one command line, and prints its outcome, or a sentence on standard error.

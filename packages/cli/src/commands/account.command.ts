@@ -1,10 +1,10 @@
 import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/accounts";
 import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
-import { deleteAccount } from "../confirmed-erasure.js";
-import { resolveAccount } from "../resolve-owner.js";
-import { formatFields, formatTable } from "../table.js";
+import { resolveAccount } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { formatFields, formatTable } from "../output/table.js";
+import { deleteAccount } from "./confirmed-erasure.js";
 
 const planOption = () => new Option("--plan <plan>", "the plan").choices(planIds).makeOptionMandatory();
 

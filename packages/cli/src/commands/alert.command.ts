@@ -2,11 +2,11 @@ import { type ListedAlert, listAlerts, retryAlert } from "@waymark/alerts";
 import { isUuid } from "@waymark/database";
 import { type Command, Option } from "commander";
 import type pg from "pg";
-import { type Act, onDatabase } from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { wholeNumber } from "../number-argument.js";
-import { resolveAccount } from "../resolve-owner.js";
-import { formatTable } from "../table.js";
+import { wholeNumber } from "../arguments/number-argument.js";
+import { resolveAccount } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { formatTable } from "../output/table.js";
 
 const defaultLimit = 100;
 const maxLimit = 10_000;

@@ -3,6 +3,7 @@ import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { exportEvents } from "@waymark/analytics";
 import type { Command } from "commander";
+import { resolveSite } from "../arguments/resolve-owner.js";
 import {
   type Act,
   type CommandContext,
@@ -10,12 +11,11 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
-} from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { formatCount } from "../number-text.js";
-import { showProgress } from "../progress.js";
-import { resolveSite } from "../resolve-owner.js";
-import { untilInterrupted } from "../until-interrupted.js";
+} from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { untilInterrupted } from "../context/until-interrupted.js";
+import { formatCount } from "../output/number-text.js";
+import { showProgress } from "../output/progress.js";
 
 interface ExportCommandOptions {
   site: string;

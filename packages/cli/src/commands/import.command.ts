@@ -1,5 +1,6 @@
 import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
 import type { Command } from "commander";
+import { resolveSite } from "../arguments/resolve-owner.js";
 import {
   type Act,
   type CommandContext,
@@ -7,14 +8,13 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
-} from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { openImportInput } from "../import-input.js";
-import { formatCount } from "../number-text.js";
-import { showProgress } from "../progress.js";
-import { openRejectionReport } from "../rejections.js";
-import { resolveSite } from "../resolve-owner.js";
-import { untilInterrupted } from "../until-interrupted.js";
+} from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { untilInterrupted } from "../context/until-interrupted.js";
+import { openImportInput } from "../imports/import-input.js";
+import { openRejectionReport } from "../imports/rejections.js";
+import { formatCount } from "../output/number-text.js";
+import { showProgress } from "../output/progress.js";
 
 interface ImportCommandOptions {
   site: string;

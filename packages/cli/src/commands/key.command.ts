@@ -1,9 +1,9 @@
 import { issueKey, listKeys, renameKey, revokeKey } from "@waymark/accounts";
 import { type KeyService, keyServices } from "@waymark/auth";
 import { type Command, Option } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
-import { resolveAccount } from "../resolve-owner.js";
-import { formatFields, formatTable } from "../table.js";
+import { resolveAccount } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { formatFields, formatTable } from "../output/table.js";
 
 const columns = ["id", "service", "name", "hint", "created_at", "last_used_at", "revoked_at"] as const;
 

@@ -1,9 +1,9 @@
 import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@waymark/database";
 import type { Command } from "commander";
-import { type Act, type CommandContext, onDatabase } from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { findDatabase } from "../find-database.js";
-import { prepareDatabase } from "../prepare-database.js";
+import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { findDatabase } from "../context/find-database.js";
+import { prepareDatabase } from "../context/prepare-database.js";
 
 const help = `
 Example:

@@ -1,5 +1,7 @@
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
 import type { Command } from "commander";
+import { resolveSite } from "../arguments/resolve-owner.js";
+import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
 import {
   type Act,
   type CommandContext,
@@ -7,12 +9,10 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
-} from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { showStatus } from "../progress.js";
-import { resolveSite } from "../resolve-owner.js";
-import { dayOf, parseTime, type TimeArgument, timeForms } from "../time-argument.js";
-import { untilInterrupted } from "../until-interrupted.js";
+} from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { untilInterrupted } from "../context/until-interrupted.js";
+import { showStatus } from "../output/progress.js";
 
 interface RebuildCommandOptions {
   site: string;

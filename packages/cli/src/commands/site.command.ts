@@ -1,12 +1,12 @@
 import { createSite, type DomainConflict, findDomainConflicts, listSites, renameSite } from "@waymark/accounts";
 import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Command } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { deleteSite } from "../confirmed-erasure.js";
-import { resolveAccount, resolveSite } from "../resolve-owner.js";
-import { findCollectorUrl, scriptTag } from "../script-tag.js";
-import { formatFields, formatTable } from "../table.js";
+import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { formatFields, formatTable } from "../output/table.js";
+import { deleteSite } from "./confirmed-erasure.js";
+import { findCollectorUrl, scriptTag } from "./script-tag.js";
 
 const deleteHelp = `
 The command removes events and statistics in batches, and the site at last. Ctrl-C stops it after the current batch; the same

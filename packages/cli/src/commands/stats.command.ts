@@ -1,11 +1,11 @@
 import { type ListName, listNames, lists } from "@waymark/lists";
 import { defaultRange, type Range, ranges, readStatistics, resolveRange } from "@waymark/statistics";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
-import { wholeNumber } from "../number-argument.js";
-import { resolveSite } from "../resolve-owner.js";
-import { drawStatistics } from "../stats-view.js";
-import { styleOf } from "../terminal-text.js";
+import { wholeNumber } from "../arguments/number-argument.js";
+import { resolveSite } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { drawStatistics } from "../output/stats-view.js";
+import { styleOf } from "../output/terminal-text.js";
 
 const furtherNames = listNames.filter((name) => !lists[name].isInContract);
 

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../command-context.js";
-import { CommandError } from "../command-error.js";
-import { findTraceId } from "../find-trace-id.js";
-import { wholeNumber } from "../number-argument.js";
-import { isIdPart, matchesId } from "../short-id.js";
-import { styleOf, toJsonLine } from "../terminal-text.js";
-import { parseTime, type TimeArgument, timeForms } from "../time-argument.js";
-import { drawEvent, drawList } from "../trace-list-view.js";
-import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../trace-service.js";
-import { tailTraces } from "../trace-tail.js";
-import { drawSpan, drawTrace } from "../trace-view.js";
+import { wholeNumber } from "../arguments/number-argument.js";
+import { parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
+import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { styleOf, toJsonLine } from "../output/terminal-text.js";
+import { findTraceId } from "../traces/find-trace-id.js";
+import { isIdPart, matchesId } from "../traces/short-id.js";
+import { drawEvent, drawList } from "../traces/trace-list-view.js";
+import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../traces/trace-service.js";
+import { tailTraces } from "../traces/trace-tail.js";
+import { drawSpan, drawTrace } from "../traces/trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
 

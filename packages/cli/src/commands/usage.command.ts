@@ -1,10 +1,10 @@
 import { readUsage, type Usage } from "@waymark/accounts";
 import { isPlanId, planOf } from "@waymark/plan";
 import type { Command } from "commander";
-import { type Act, onDatabase } from "../command-context.js";
-import { formatCount } from "../number-text.js";
-import { resolveAccount } from "../resolve-owner.js";
-import { formatFields } from "../table.js";
+import { resolveAccount } from "../arguments/resolve-owner.js";
+import { type Act, onDatabase } from "../context/command-context.js";
+import { formatCount } from "../output/number-text.js";
+import { formatFields } from "../output/table.js";
 
 /** `waymark usage`. */
 export function addUsageCommand(program: Command, act: Act): void {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Span, Trace } from "@waymark/client";
 import stringWidth from "string-width";
+import { cutTo, fit, printable, styleOf } from "../output/terminal-text.js";
+import { formatDuration, toMicros } from "../output/time-text.js";
 import { toTreeRows } from "./span-tree.js";
-import { cutTo, fit, printable, styleOf } from "./terminal-text.js";
-import { formatDuration, toMicros } from "./time-text.js";
 import { drawEvent, drawList } from "./trace-list-view.js";
 import { drawSpan, drawTrace } from "./trace-view.js";
 

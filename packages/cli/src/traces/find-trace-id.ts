@@ -1,6 +1,6 @@
 import type { ApiClient } from "@waymark/client";
-import { CommandError } from "./command-error.js";
-import { formatCount } from "./number-text.js";
+import { CommandError } from "../context/command-error.js";
+import { formatCount } from "../output/number-text.js";
 import { isIdPart, matchesId } from "./short-id.js";
 
 /** Ten requests. A person waits for the answer, and has just read a short id in a list. */

@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import type { Statistics } from "@waymark/statistics";
 import { useDatabase } from "@waymark/testing";
 import stringWidth from "string-width";
-import { createCommandLine } from "./command-line.fixture.js";
-import { drawStatistics } from "./stats-view.js";
-import { styleOf } from "./terminal-text.js";
+import { createCommandLine } from "../command-line.fixture.js";
+import { drawStatistics } from "../output/stats-view.js";
+import { styleOf } from "../output/terminal-text.js";
 
 const now = new Date("2026-03-15T10:00:00Z");
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { migrationsFolder } from "@waymark/database";
 import { useDatabase, useEmptyDatabase } from "@waymark/testing";
 import pg from "pg";
-import { createCommandLine } from "./command-line.fixture.js";
+import { createCommandLine } from "../command-line.fixture.js";
 
 const database = useDatabase();
 const { run, json } = createCommandLine({ DATABASE_URL: database.url });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import type { Writable } from "node:stream";
-import { CommandError } from "./command-error.js";
+import { CommandError } from "../context/command-error.js";
 
 /** A rejected line of an import, with the reason. */
 export interface Rejection {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type ApiClient, createApiClient, type NewTrace } from "@waymark/client";
 import { useDatabase } from "@waymark/testing";
-import { createCommandLine } from "./command-line.fixture.js";
-import { type TraceProcess, useTraceApi } from "./trace-process.fixture.js";
+import { createCommandLine } from "../command-line.fixture.js";
+import { type TraceProcess, useTraceApi } from "../trace-process.fixture.js";
 
 const database = useDatabase();
 const startTraceApi = useTraceApi();

@@ -1,11 +1,11 @@
 import type { Span, Trace } from "@waymark/client";
 import stringWidth from "string-width";
-import { formatCount } from "./number-text.js";
+import { formatCount } from "../output/number-text.js";
+import { formatFields } from "../output/table.js";
+import { cutTo, fit, printable, type TerminalStyle } from "../output/terminal-text.js";
+import { formatDuration, toMicros } from "../output/time-text.js";
 import { shortId } from "./short-id.js";
 import { type TreeRow, toTreeRows } from "./span-tree.js";
-import { formatFields } from "./table.js";
-import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
-import { formatDuration, toMicros } from "./time-text.js";
 
 /** Columns of the start and of the duration. */
 const timeWidth = 10;

@@ -1,5 +1,5 @@
 import type { Span } from "@waymark/client";
-import { toMicros } from "./time-text.js";
+import { toMicros } from "../output/time-text.js";
 
 /** A span with its branch of the tree. */
 export interface TreeRow {

@@ -1,4 +1,4 @@
-import { printable } from "./terminal-text.js";
+import { printable } from "../output/terminal-text.js";
 
 /** Characters of a short id. The end of a UUIDv7 is random, its beginning is the same for neighbours in time. */
 const shortLength = 8;

@@ -6,8 +6,8 @@ import {
   WaymarkConnectionError,
 } from "@waymark/client";
 import type { Command } from "commander";
-import { CommandError } from "./command-error.js";
-import { printable } from "./terminal-text.js";
+import { CommandError } from "../context/command-error.js";
+import { printable } from "../output/terminal-text.js";
 
 export interface ServiceOptions {
   key?: string;

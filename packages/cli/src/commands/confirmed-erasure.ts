@@ -1,11 +1,16 @@
 import { countOwned, type EraseControl, type Erased, eraseAccount, eraseSite, type Owned } from "@waymark/accounts";
-import { type CommandContext, type CommandDatabase, interruptedExitCode, type Outcome } from "./command-context.js";
-import { CommandError } from "./command-error.js";
-import { formatCount, inWords } from "./number-text.js";
-import { showStatus } from "./progress.js";
-import { resolveAccount, resolveSite } from "./resolve-owner.js";
-import { printable } from "./terminal-text.js";
-import { untilInterrupted } from "./until-interrupted.js";
+import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
+import {
+  type CommandContext,
+  type CommandDatabase,
+  interruptedExitCode,
+  type Outcome,
+} from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { untilInterrupted } from "../context/until-interrupted.js";
+import { formatCount, inWords } from "../output/number-text.js";
+import { showStatus } from "../output/progress.js";
+import { printable } from "../output/terminal-text.js";
 
 /**
  * Removes an account with everything it has.

@@ -1,5 +1,5 @@
 import type { ListedTrace, TraceStatus } from "@waymark/client";
-import { toMicros } from "./time-text.js";
+import { toMicros } from "../output/time-text.js";
 
 /** More than one read holds. Otherwise a deletion would make older traces look new. */
 const maxKnown = 5_000;

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { CommandError } from "./command-error.js";
+import { CommandError } from "../context/command-error.js";
 
 export interface ImportInput {
   bytes: AsyncIterable<Buffer>;

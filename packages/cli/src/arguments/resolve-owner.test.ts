@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createCommandLine } from "./command-line.fixture.js";
-import { localSystemFile } from "./local-system.js";
+import { createCommandLine } from "../command-line.fixture.js";
+import { localSystemFile } from "../local-system.js";
 
 const database = useDatabase();
 const { run, json } = createCommandLine({ DATABASE_URL: database.url });

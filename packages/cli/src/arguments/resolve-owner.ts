@@ -9,8 +9,8 @@ import {
 import { isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
-import { CommandError } from "./command-error.js";
-import { printable } from "./terminal-text.js";
+import { CommandError } from "../context/command-error.js";
+import { printable } from "../output/terminal-text.js";
 
 /**
  * Finds an account by its id or its address.

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createCommandLine } from "./command-line.fixture.js";
+import { createCommandLine } from "../command-line.fixture.js";
 
 const database = useDatabase();
 const { run, json } = createCommandLine({ DATABASE_URL: database.url });

@@ -1,5 +1,5 @@
+import { dataFolderOf, readLocalSystem } from "../local-system.js";
 import { CommandError } from "./command-error.js";
-import { dataFolderOf, readLocalSystem } from "./local-system.js";
 
 /** A command's database, and the origin of its URL. */
 export interface FoundDatabase {

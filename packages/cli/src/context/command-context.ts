@@ -2,10 +2,10 @@ import type { Readable, Writable } from "node:stream";
 import { createPool } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
+import { dataFolderOf } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 import { explainError } from "./explain-error.js";
 import { findDatabase } from "./find-database.js";
-import { dataFolderOf } from "./local-system.js";
 
 /** Everything that a command reads and writes of its process. */
 export interface CommandContext {

@@ -1,5 +1,5 @@
-import { CommandError } from "./command-error.js";
-import { dataFolderOf, readLocalSystem } from "./local-system.js";
+import { CommandError } from "../context/command-error.js";
+import { dataFolderOf, readLocalSystem } from "../local-system.js";
 
 /** Used when nothing names a collector. */
 const placeholderUrl = "https://collector.example.com";
