@@ -30,6 +30,7 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
     description,
     basePath: "/api/v1",
     keyForm: "wmk_stats_…",
+    commonAnswers: () => commonAnswers,
     routes,
   };
 }
@@ -63,7 +64,7 @@ export const siteNotFound: DocumentedAnswer = {
 };
 
 /** The errors of every route. */
-export const commonAnswers = {
+const commonAnswers = {
   401: {
     description: "The key is missing, malformed, unknown or revoked",
     schema: errorSchema(),

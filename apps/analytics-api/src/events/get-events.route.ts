@@ -10,7 +10,7 @@ import {
 } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
-import { commonAnswers, invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
+import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
 import type { ReadShares } from "../reads/read-shares.js";
 
@@ -48,7 +48,6 @@ export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): 
         headers: limitHeaders,
       },
       400: invalidQuery,
-      ...commonAnswers,
       404: siteNotFound,
     },
     async handle(input) {

@@ -2,7 +2,7 @@ import { route } from "@waymark/http";
 import { readRealtime, realtimeMinutes } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
-import { commonAnswers, limitHeaders, siteNotFound, unknownParameter } from "../api.js";
+import { limitHeaders, siteNotFound, unknownParameter } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
 import type { ReadShares } from "../reads/read-shares.js";
 
@@ -24,7 +24,6 @@ export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now()
         headers: limitHeaders,
       },
       400: unknownParameter,
-      ...commonAnswers,
       404: siteNotFound,
     },
     async handle(input) {

@@ -3,7 +3,7 @@ import { named, route } from "@waymark/http";
 import { listSites } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
-import { commonAnswers, limitHeaders } from "../api.js";
+import { limitHeaders } from "../api.js";
 
 const siteSchema = named("Site", z.object({ id: z.string(), domain: z.string(), name: z.string() }));
 
@@ -22,7 +22,6 @@ export function listSitesRoute({ pool }: { pool: pg.Pool }) {
         example: { sites: [{ id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", domain: "example.com", name: "Example" }] },
         headers: limitHeaders,
       },
-      ...commonAnswers,
     },
     async handle({ response }) {
       const sites = await listSites(pool, principalOf(response).accountId);

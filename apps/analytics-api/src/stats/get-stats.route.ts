@@ -5,7 +5,7 @@ import { csvType, readInTime, readList, readStatistics, resolveRange, writeCsv }
 import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
-import { commonAnswers, invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
+import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
 import type { ReadShares } from "../reads/read-shares.js";
 import { statsAnswer, statsQuery } from "./stats.schema.js";
@@ -47,7 +47,6 @@ export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): D
         headers: [...limitHeaders, "Vary"],
       },
       400: invalidQuery,
-      ...commonAnswers,
       404: siteNotFound,
     },
     async handle(input) {
@@ -80,7 +79,7 @@ const offeredTypes = [
   csvType,
 ];
 
-/** Whether the client prefers CSV. A client that accepts neither gets JSON, which the contract promises to all. */
+/** Whether the client prefers CSV. A client accepting neither gets JSON, as the contract promises. */
 function prefersCsv(request: Request): boolean {
   const type = request.accepts(offeredTypes);
   return type !== false && type.startsWith("text/csv");
