@@ -1,6 +1,7 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
+import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 
 /** A root span sets all fields of its trace. Until it arrives, another span sets name, agent and start. */
 export interface TraceUpdate {
@@ -20,24 +21,24 @@ interface RootUpdate {
   endedAt: string | null;
   /** A JSON object as text. */
   metadata: string;
-  /** The id of its alert; null where status or plan allow none. */
+  /** The id of its alert; null if status or plan allow none. */
   alertId: string | null;
 }
 
 /**
- * Updates traces from their spans, so that the result does not depend on the order of arrival: the root span with the
+ * Updates traces from their spans, so the result does not depend on the order of arrival: the root span with the
  * smallest start and id counts; before a root arrives, the span with the smallest start, name and agent. A repeated span
- * changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first:
- * `SKIP LOCKED` reports rows that another transaction has, without it the statement waits. Two probes of `trace_pkey` each.
+ * changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
+ * and `skip` reports rows in another transaction's hands. Two probes of `trace_pkey` each.
  */
-const updateTracesSql = (wait: "" | "SKIP LOCKED") => `
+const updateTracesSql = (onLock: OnLock) => `
   WITH changes AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[], $8::timestamptz[],
       $9::json[], $10::uuid[])
       AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
   ), locked AS MATERIALIZED (
     SELECT t.account_id, t.id FROM changes c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
-    FOR NO KEY UPDATE OF t ${wait}
+    FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
   ), updated AS (
     UPDATE trace t SET
       agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
@@ -59,8 +60,8 @@ const updateTracesSql = (wait: "" | "SKIP LOCKED") => `
   FROM changes c LEFT JOIN locked USING (account_id, id)
   LEFT JOIN new_alerts a ON a.account_id = c.account_id AND a.id = c.alert_id`;
 
-const updateUnlocked = { name: "update-otlp-traces", text: updateTracesSql("SKIP LOCKED") };
-const updateLocked = { name: "update-locked-otlp-traces", text: updateTracesSql("") };
+const updateUnlocked = { name: "update-otlp-traces", text: updateTracesSql("skip") };
+const updateLocked = { name: "update-locked-otlp-traces", text: updateTracesSql("wait") };
 
 /** Updates traces; each result is true where the alert with the given id is new. */
 export function createTraceUpdater({

@@ -1,9 +1,10 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
+import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { FinalTrace } from "./trace.schema.js";
 
-/** A change of a trace, and the alert that it may bring. */
+/** A change of a trace, with the id for its alert. */
 export interface TraceToFinalize {
   accountId: string;
   /** In lower case, as Postgres writes it. */
@@ -20,17 +21,17 @@ export interface FinalizeResult {
 }
 
 /**
- * Sets the fields that each body gave and inserts the alerts of the changed traces, all or nothing. Each trace comes once in a
- * statement and sees the change before. The statement locks the rows first: with `SKIP LOCKED` it reports rows that another
- * transaction has locked, without it waits for them. Two probes of `trace_pkey` for a trace.
+ * Sets the fields of each body and inserts the alerts of the changed traces, all or nothing. Each trace comes once in a
+ * statement and sees the change before. The statement locks the rows first, and `skip` reports rows in another transaction's
+ * hands. Two probes of `trace_pkey` for a trace.
  */
-const finalizeTracesSql = (wait: "" | "SKIP LOCKED") => `
+const finalizeTracesSql = (onLock: OnLock) => `
   WITH asked AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
       AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
   ), locked AS MATERIALIZED (
     SELECT t.account_id, t.id FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
-    FOR NO KEY UPDATE OF t ${wait}
+    FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
   ), finalized AS (
     UPDATE trace t SET
       status = COALESCE(c.status, t.status),
@@ -47,15 +48,15 @@ const finalizeTracesSql = (wait: "" | "SKIP LOCKED") => `
   FROM asked c LEFT JOIN finalized f USING (account_id, id)
   LEFT JOIN new_alerts a ON a.account_id = f.account_id AND a.id = f.alert_id`;
 
-const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("SKIP LOCKED") };
-const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("") };
+const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("skip") };
+const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("wait") };
 
 /** Changes traces of accounts. */
 export function createFinalizer({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   return createGroupCommit<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
     run: (changes) => finalizeTraces(pool, finalizeUnlocked, changes),
-    // A trace that was deleted while its lock was waited for is not there any more.
+    // A deletion may finish while the statement waits for its lock; the trace is then unknown.
     runLocked: async (changes) =>
       (await finalizeTraces(pool, finalizeLocked, changes)).map((result) =>
         result === rowIsLocked ? notFound : result,
@@ -71,7 +72,7 @@ async function finalizeTraces(
   statement: { name: string; text: string },
   changes: readonly TraceToFinalize[],
 ): Promise<(FinalizeResult | typeof rowIsLocked)[]> {
-  // In one order everywhere, so that statements of several instances lock the same rows one after the other.
+  // In one order everywhere, so statements of several instances lock the same rows one after the other.
   const sorted = changes.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
   const { rows } = await pool.query<[string, string, boolean | null, boolean | null]>({
     ...statement,
