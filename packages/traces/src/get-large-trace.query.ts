@@ -1,8 +1,8 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { createChunkBudget, maxSmallChunkBytes } from "./chunk-budget.js";
-import { idBeforeAll, ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
+import { ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
 
 const maxChunkSpans = 1_000;
 /** A single span may be larger and then makes a chunk alone. */
@@ -76,13 +76,13 @@ const readChunkSql = (withAttributes: boolean) => `
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last, COALESCE(sum(bytes), 0)::int AS bytes FROM fitting
   ), ended AS (
     SELECT chunk.last, chunk.bytes
-        + CASE WHEN $3 = '${idBeforeAll}' THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
+        + CASE WHEN $3 = '${smallestUuid}' THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
       chunk.last IS NULL OR NOT EXISTS (
         SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > chunk.last) AS is_last
     FROM chunk JOIN trace t ON t.account_id = $1 AND t.id = $2
   )
   SELECT ended.last, ended.bytes, ended.is_last, CASE WHEN ended.bytes <= $5 THEN concat(
-    CASE WHEN $3 = '${idBeforeAll}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
+    CASE WHEN $3 = '${smallestUuid}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
     spans.json, CASE WHEN ended.is_last THEN ']}' END) END AS json
   FROM ended JOIN trace t ON t.account_id = $1 AND t.id = $2,
   LATERAL (
@@ -121,7 +121,7 @@ export function createLargeTraceReader(deps: TraceReaderDeps) {
   });
 
   async function* readChunks(trace: TraceToRead): AsyncGenerator<string, void, void> {
-    let after = idBeforeAll;
+    let after = smallestUuid;
     for (let isLast = false; !isLast; ) {
       let held = 0;
       try {

@@ -20,4 +20,3 @@ export {
 } from "./list-traces.query.js";
 export { presentTracePage, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
-export { idBeforeAll } from "./trace-json.js";

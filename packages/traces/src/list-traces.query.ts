@@ -1,3 +1,4 @@
+import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
@@ -40,7 +41,7 @@ export interface TracePage {
 export const newestCursor: TraceCursor = { startedAt: "infinity", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
 
 export function cursorBefore(time: string): TraceCursor {
-  return { startedAt: time, id: "00000000-0000-0000-0000-000000000000" };
+  return { startedAt: time, id: smallestUuid };
 }
 
 /** A search then returns what it has, so a rare match costs others little. On the bench's machine: a million entries. */

@@ -7,9 +7,6 @@ export interface TraceToRead {
   withAttributes: boolean;
 }
 
-/** Sorts before the id of every span. */
-export const idBeforeAll = "00000000-0000-0000-0000-000000000000";
-
 function isoJson(column: string): string {
   return `'"' || ${isoText(column)} || '"'`;
 }

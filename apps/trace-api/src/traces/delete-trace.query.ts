@@ -1,6 +1,5 @@
 import { deletePendingAlertsSql } from "@waymark/alerts";
-import type { CreateGroupCommit } from "@waymark/database";
-import { idBeforeAll } from "@waymark/traces";
+import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { oneAtATime } from "../batching/one-at-a-time.js";
@@ -99,7 +98,7 @@ export function createTraceDeleter(
   return async (accountId: string, traceId: string): Promise<boolean> => {
     const isDeleted = await deleteTrace({ accountId, traceId });
     try {
-      for (let after: string | null = idBeforeAll; after !== null; )
+      for (let after: string | null = smallestUuid; after !== null; )
         after = await deleteSpans({ accountId, traceId, after });
     } catch (error) {
       if (!isDeleted) throw error;
