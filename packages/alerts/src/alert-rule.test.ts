@@ -42,8 +42,7 @@ describe("the alerts of status changes", () => {
   }
   type Trace = Awaited<ReturnType<typeof makeTrace>>;
 
-  /** Changes traces of a Pro account in one statement; how many alerts that added. */
-  async function change(traces: readonly Trace[], status: string | null): Promise<number> {
+  async function countNewAlerts(traces: readonly Trace[], status: string | null): Promise<number> {
     const { rows } = await pool.query(sql, [
       traces.map(({ accountId }) => accountId),
       traces.map(({ id }) => id),
@@ -61,27 +60,27 @@ describe("the alerts of status changes", () => {
     const trace = await makeTrace();
     const added: number[] = [];
     for (const status of ["error", "error", null, "timeout", "success", "error", "running", "error"]) {
-      added.push(await change([trace], status));
+      added.push(await countNewAlerts([trace], status));
     }
     expect(added).toEqual([1, 0, 0, 1, 0, 1, 0, 1]);
   });
 
   it("come for each trace of a statement", async () => {
     const traces = [await makeTrace(), await makeTrace(), await makeTrace()];
-    expect(await change(traces, "timeout")).toBe(3);
+    expect(await countNewAlerts(traces, "timeout")).toBe(3);
     for (const trace of traces) expect(await failuresOf(trace)).toEqual([1]);
   });
 
   it("are ten pending ones of a trace at most; the newest counts further failures", async () => {
     const [trace, other] = [await makeTrace(), await makeTrace()];
-    for (let i = 0; i < 9; i++) await change([trace], i % 2 ? "timeout" : "error");
-    expect(await change([trace, other], "timeout")).toBe(2);
-    expect(await change([trace, other], "error")).toBe(1);
+    for (let i = 0; i < 9; i++) await countNewAlerts([trace], i % 2 ? "timeout" : "error");
+    expect(await countNewAlerts([trace, other], "timeout")).toBe(2);
+    expect(await countNewAlerts([trace, other], "error")).toBe(1);
     expect(await failuresOf(trace)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
     await pool.query(
       "UPDATE alert SET sent_at = now() WHERE id = (SELECT min(id::text)::uuid FROM alert WHERE trace_id = $1)",
       [trace.id],
     );
-    expect(await change([trace], "timeout")).toBe(1);
+    expect(await countNewAlerts([trace], "timeout")).toBe(1);
   });
 });

@@ -1,23 +1,20 @@
 import { type Plan, planIds, planOf } from "@waymark/plan";
 
-/** Pending alerts of one trace at most. */
-const maxPendingAlerts = 10;
+const maxPendingAlertsPerTrace = 10;
 
 /** Statuses of a failed trace (trace contract, "Events"). */
 const failedStatuses: readonly (string | undefined)[] = ["error", "timeout"];
 
-/** The ids of the plans whose accounts get alerts. */
-export const plansWithAlerts = planIds.filter((id) => planOf(id).failureMails);
+export const plansWithAlerts = planIds.filter((id) => planOf(id).alerts);
 
 /** Whether a change to this status can bring an alert; undefined leaves the status as it is. */
-export function canAlert(plan: Pick<Plan, "failureMails">, status: string | undefined): boolean {
-  return plan.failureMails && failedStatuses.includes(status);
+export function canAlert(plan: Pick<Plan, "alerts">, status: string | undefined): boolean {
+  return plan.alerts && failedStatuses.includes(status);
 }
 
 /**
- * The column `alert_id` in an UPDATE of `trace t` by changes `c`: the alert of the trace's present status. The same status
- * keeps it, so a repeated change adds no alert. Another status replaces or clears it, so a later failure adds a new one.
- * `c.status` may be null to stay; `c.alert_id` is a new id if {@link canAlert}, otherwise null.
+ * Sets `alert_id` in an UPDATE of `trace t` by changes `c`. The same status keeps it, so a repeated change adds no alert; another
+ * one replaces or clears it. `c.status` may be null to stay; `c.alert_id` is a new id if {@link canAlert}, otherwise null.
  */
 export const setAlertIdSql = `alert_id = CASE
         WHEN c.status IS NULL OR (t.status = c.status AND t.alert_id IS NOT NULL) THEN t.alert_id
@@ -29,10 +26,9 @@ export const returnAlertIdSql =
   "t.account_id, t.id, t.status, t.alert_id, COALESCE(t.alert_id = c.alert_id, false) AS gets_alert";
 
 /**
- * Common table expressions to insert the alerts of changed traces; `new_alerts` returns the inserted ones. A trace has ten
- * pending alerts at most; then the newest counts one failure more, so toggling a status cannot fill the table. Waits for no
- * locked alert: the failure then gets its own row. Reads the last day's range of `alert_trace_idx` for each failed trace,
- * since the worker settles alerts within hours.
+ * Common table expressions to insert the alerts of changed traces; `new_alerts` returns them. Beyond ten pending alerts of a
+ * trace the newest counts the failure, so toggling a status cannot fill the table; if that one is locked, the failure gets its
+ * own row. Reads a day's range of `alert_trace_idx` per failed trace: the worker settles alerts within hours.
  * @param changed the name of a common table expression with the columns of {@link returnAlertIdSql}
  */
 export function insertAlertsSql(changed: string): string {
@@ -44,8 +40,8 @@ export function insertAlertsSql(changed: string): string {
         SELECT a.id FROM alert a
         WHERE a.account_id = t.account_id AND a.trace_id = t.id AND a.id >= uuid_floor(now() - interval '1 day')
           AND a.sent_at IS NULL AND a.failed_at IS NULL AND a.summary_id IS NULL
-        ORDER BY a.id DESC LIMIT ${maxPendingAlerts}
-      ) AS p HAVING count(*) = ${maxPendingAlerts}
+        ORDER BY a.id DESC LIMIT ${maxPendingAlertsPerTrace}
+      ) AS p HAVING count(*) = ${maxPendingAlertsPerTrace}
     ) AS pending
     WHERE t.gets_alert
   ), free_alerts AS (

@@ -8,10 +8,9 @@ export interface MailLimits {
   perAccount: number;
 }
 
-/** The next account's alert. A held one waits for the account's summary. */
+/** The next account's alert. A held one waits for the account's summary; `held` counts all that this claim held back. */
 export interface Claim extends AlertKey {
   verdict: "send" | "held";
-  /** Alerts of the account that this claim held back. */
   held: number;
 }
 
@@ -101,12 +100,11 @@ async function findTurn(client: pg.ClientBase, after: string): Promise<Turn | un
   return rows[0];
 }
 
-// How long until a pending alert with a mail of its own is due. One probe of `alert_pkey`.
 const findWaitSql = `
   SELECT GREATEST(extract(epoch FROM due_at - now()) * 1000, 0)::float8 FROM alert
   WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
 
-/** Milliseconds until the alert is due; undefined if it is settled, held back or gone. */
+/** Milliseconds until the alert is due; undefined if it is settled, held back or gone. One probe of `alert_pkey`. */
 export async function findWait(pool: pg.Pool, { accountId, alertId }: AlertKey): Promise<number | undefined> {
   const values = [accountId, alertId];
   const { rows } = await pool.query<[number]>({ text: findWaitSql, rowMode: "array", values });

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
 
 // Due alerts likely to miss a job: not queued by the service in their first five seconds, or queued so long ago that the
-// queue's server may have lost them. Oldest first along `alert_owed_idx`, which has no held ones.
+// queue's server may have lost them. Oldest first along `alert_owed_idx`, without held ones.
 const findUnqueuedAlertsSql = `
   SELECT account_id AS "accountId", id AS "alertId"
   FROM alert

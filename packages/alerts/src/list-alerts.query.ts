@@ -1,6 +1,5 @@
 import type pg from "pg";
 
-/** An alert as the command line shows it. */
 export interface ListedAlert {
   id: string;
   trace_id: string;
@@ -39,9 +38,8 @@ export async function listAlerts(
   return rows.map(present);
 }
 
-// Sets an alert back to its first day for the worker's next sweep, unless it was sent or a summary on its way lists it. The
-// caller does not know the account, the first column of `alert_pkey`: Postgres 18 skips from account to account, older ones
-// read the whole index; a person can wait.
+// Sets an alert back to its first day for the worker's next sweep. The caller does not know the account, the first column of
+// `alert_pkey`: Postgres 18 skips from account to account, older ones read the whole index; a person can wait.
 const retrySql = `
   UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
     summary_id = NULL
@@ -49,11 +47,7 @@ const retrySql = `
 
 const findSql = `SELECT ${columns} FROM alert WHERE id = $1`;
 
-/**
- * Makes a failed alert pending again, unless it was sent or a summary on its way lists it.
- * @param alertId a UUID
- * @returns the alert after the change; undefined if there is none
- */
+/** Makes an alert pending again unless it was sent or a summary on its way lists it. Returns it if the UUID is known. */
 export async function retryAlert(pool: pg.Pool, alertId: string): Promise<ListedAlert | undefined> {
   await pool.query(retrySql, [alertId]);
   const { rows } = await pool.query<Row>(findSql, [alertId]);

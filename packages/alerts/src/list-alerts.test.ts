@@ -7,7 +7,6 @@ import { measureAlerts } from "./measure-alerts.query.js";
 const uuid = createUuidV7();
 const { pool } = useDatabase();
 
-/** Inserts an alert; the columns are SQL. */
 async function makeAlert(accountId: string, columns: Record<string, string> = {}): Promise<string> {
   const id = uuid();
   const names = Object.keys(columns).map((name) => `, ${name}`);

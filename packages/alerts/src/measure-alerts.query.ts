@@ -1,11 +1,9 @@
 import type pg from "pg";
 
-/** Ages are 0 if there is no such alert. */
+/** Pending alerts have a mail of their own; held ones wait for a summary, or their summary is unsent. Ages are 0 if none is. */
 interface AlertFigures {
-  /** Alerts with a mail of their own to come. */
   pending: number;
   oldestSeconds: number;
-  /** Of alerts waiting for a summary and of unsent summaries. */
   oldestHeldSeconds: number;
 }
 
@@ -22,7 +20,6 @@ const measureSql = `
     WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
   ) AS own`;
 
-/** Counts pending alerts and measures how long the oldest ones have waited. */
 export async function measureAlerts(pool: pg.Pool): Promise<AlertFigures> {
   const { rows } = await pool.query<AlertFigures>(measureSql);
   return rows[0] ?? { pending: 0, oldestSeconds: 0, oldestHeldSeconds: 0 };

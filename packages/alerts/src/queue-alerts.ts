@@ -21,8 +21,7 @@ const noteQueuedSql = `
   WHERE alert.account_id = pending.account_id AND alert.id = pending.id`;
 
 /**
- * Queues pending alerts by one addition and notes it; the sweep then leaves them alone for a while.
- * @param alerts {@link maxAlertsTogether} at most
+ * Queues pending alerts, {@link maxAlertsTogether} at most, and notes it; the sweep then leaves them alone for a while.
  * @throws the error of the queue or the database; the sweep queues the alerts then
  */
 export async function queueAlerts({ pool, queue }: QueueAlertsDeps, alerts: readonly AlertKey[]): Promise<void> {

@@ -40,9 +40,8 @@ const maxSpans = 100_000;
 const maxFailing = 10_000;
 
 // A pending alert with the account's address, the trace and its innermost failing span: one without a failing child; of several,
-// or if parents form a circle, the first to end. A span without an end counts by its start. Clients' parent ids keep their
-// letter case, hence lower(). Cuts texts, since an error may be megabytes long. Probes of the primary keys of alert, account
-// and trace; one range of `span_pkey` up to the bounds above.
+// or in a circle of parents, the first to end, else to start. lower(), since clients' parent ids keep their case. Cuts texts:
+// an error may be megabytes long. Probes of `alert_pkey`, `account_pkey`, `trace_pkey`; a range of `span_pkey` up to the bounds.
 const readPendingAlertSql = `
   WITH pending AS (
     SELECT account_id, trace_id, status, attempts, failures FROM alert

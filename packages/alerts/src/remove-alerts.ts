@@ -1,7 +1,4 @@
-/**
- * Removes a batch of an account's ($1) settled rows with ids below $2, $3 rows at most; pending ones stay. Skips rows in other
- * workers' hands. A range of the table's primary key.
- */
+/** Remove at most $3 settled rows of account $1 below id $2; skip rows in other workers' hands. Ranges of primary keys. */
 export const purgeAlertsSql = {
   alert: `DELETE FROM alert WHERE account_id = $1 AND id IN (
     SELECT id FROM alert WHERE account_id = $1 AND id < $2 AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)

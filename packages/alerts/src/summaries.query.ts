@@ -7,10 +7,8 @@ export interface SummaryKey {
 }
 
 export interface SummaryContent {
-  /** Null where the account is gone. */
   email: string | null;
   attempts: number;
-  /** Deleted traces are left out. */
   traces: number;
   failures: number;
   first: Date;
@@ -43,9 +41,8 @@ export async function findReadyAccounts(pool: pg.Pool, limit: number): Promise<s
   return rows.map((row) => row.account_id);
 }
 
-// Makes a summary of the account's held alerts, the first held first, $3 at most. Of two workers one finds nothing left: it skips
-// the other's locked rows and makes no second summary within the hour. Later failures count in new alerts, so the summary's text
-// stays the same for each attempt. A range of `alert_held_idx` and one of `alert_summary_pkey`.
+// Makes a summary of an account's $3 first held alerts. Other workers skip locked rows, and an hour has one summary. Later
+// failures get new alerts, so its text stays. Ranges of `alert_held_idx` and `alert_summary_pkey`.
 const makeSummarySql = `
   WITH taken AS (
     UPDATE alert SET summary_id = $2 FROM (
@@ -64,7 +61,6 @@ export async function makeSummary(pool: pg.Pool, { accountId, summaryId }: Summa
   await pool.query(makeSummarySql, [accountId, summaryId, maxAlertsOfSummary]);
 }
 
-// Claims the longest due summary: other workers leave it alone for $1 ms. Along `alert_summary_owed_idx`.
 const claimSummarySql = `
   UPDATE alert_summary SET due_at = now() + $1 * interval '1 millisecond' FROM (
     SELECT account_id, id FROM alert_summary
@@ -74,7 +70,7 @@ const claimSummarySql = `
   WHERE alert_summary.account_id = due.account_id AND alert_summary.id = due.id
   RETURNING due.account_id AS "accountId", due.id AS "summaryId"`;
 
-/** Claims the longest due summary; other workers leave it alone for `leaseMs`. Undefined if none is due. */
+/** Claims the longest due summary, if any; other workers leave it alone for `leaseMs`. Along `alert_summary_owed_idx`. */
 export async function claimSummary(pool: pg.Pool, leaseMs: number): Promise<SummaryKey | undefined> {
   const { rows } = await pool.query<SummaryKey>(claimSummarySql, [leaseMs]);
   return rows[0];

@@ -1,11 +1,11 @@
-/** What a plan allows; a limit of `null` is none. */
+/** A plan's price, limits and features; a limit of `null` is none. */
 export interface Plan {
   readonly name: string;
   readonly priceUsdPerMonth: number;
   readonly tracesPerMonth: number;
   readonly agents: number | null;
   readonly retentionDays: number;
-  readonly failureMails: boolean;
+  readonly alerts: boolean;
   readonly statisticsApi: boolean;
 }
 
@@ -17,7 +17,7 @@ export const plans = {
     tracesPerMonth: 1_000,
     agents: 1,
     retentionDays: 30,
-    failureMails: false,
+    alerts: false,
     statisticsApi: false,
   },
   pro: {
@@ -26,7 +26,7 @@ export const plans = {
     tracesPerMonth: 50_000,
     agents: null,
     retentionDays: 90,
-    failureMails: true,
+    alerts: true,
     statisticsApi: true,
   },
 } as const satisfies Record<string, Plan>;
