@@ -188,7 +188,7 @@ describe("a trace that nobody finishes", () => {
     expect(mails).toHaveLength(1);
     const mail = await readFile(join(folder, "mails", mails[0] ?? ""), "utf8");
     expect(mail).toContain(`To: ${trace.email}`);
-    expect(mail).toMatch(/^Subject: .*a_silent_run/m);
+    expect(mail).toMatch(/^Subject: .*a_silent_trace/m);
     expect(await statusOf()).toBe("timeout");
   });
 });

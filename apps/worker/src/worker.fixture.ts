@@ -111,7 +111,7 @@ export async function makeRunningTrace(pool: pg.Pool, trace: RunningTrace) {
   ]);
   await pool.query(
     `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, written_at)
-     VALUES ($1, $2, 'support-bot', 'a silent run', $3, '2026-01-02T03:04:05Z', $4, now() - make_interval(secs => $5))`,
+     VALUES ($1, $2, 'support-bot', 'a silent trace', $3, '2026-01-02T03:04:05Z', $4, now() - make_interval(secs => $5))`,
     [accountId, traceId, trace.status ?? "running", trace.endedAt ?? null, trace.quietSeconds],
   );
   for (const seconds of trace.spansQuietSeconds ?? []) {

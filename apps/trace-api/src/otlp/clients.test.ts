@@ -41,7 +41,7 @@ interface Step {
   steps: Step[];
 }
 
-/** A trace as it is compared, and how many mails it owes. */
+/** A trace to compare, and its number of alerts. */
 interface Run {
   agent_id: string;
   name: string;
@@ -97,7 +97,7 @@ async function send(account: Account, program: string, options: Partial<ClientOp
   expect(await listenTo(account, program, options)).toBe("");
 }
 
-/** The account's traces, oldest first, and how many mails each owes. */
+/** The account's traces, oldest first, and the number of their alerts. */
 async function findTraces({ id }: Account): Promise<{ id: string; mails: number }[]> {
   const { rows } = await database.pool.query(
     `SELECT t.id, (SELECT count(*)::int FROM alert a WHERE a.account_id = t.account_id AND a.trace_id = t.id) AS mails

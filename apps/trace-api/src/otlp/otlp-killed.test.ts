@@ -45,7 +45,7 @@ async function deliver(url: string, key: string, body: string): Promise<void> {
   }
 }
 
-it("what exporters send again while the service is killed is stored, counted and owed once", async () => {
+it("stores and counts each span once, with one alert per trace, when exporters repeat requests to a killed service", async () => {
   const prisma = createPrisma(database.pool);
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
   const { key } = await issueKey(prisma, { accountId, service: "trace", name: "test" });
@@ -73,11 +73,11 @@ it("what exporters send again while the service is killed is stored, counted and
     `SELECT (SELECT traces FROM trace_usage WHERE account_id = $1) AS counted,
             (SELECT count(*)::int FROM trace WHERE account_id = $1 AND status = 'error' AND name = 'run') AS failed,
             (SELECT count(*)::int FROM span WHERE account_id = $1) AS spans,
-            (SELECT count(DISTINCT trace_id)::int FROM alert WHERE account_id = $1) AS owing,
+            (SELECT count(DISTINCT trace_id)::int FROM alert WHERE account_id = $1) AS alerting,
             (SELECT count(*)::int FROM alert WHERE account_id = $1) AS alerts`,
     [accountId],
   );
   expect(rows).toEqual([
-    { counted: traces, failed: traces, spans: traces * spansOfTrace, owing: traces, alerts: traces },
+    { counted: traces, failed: traces, spans: traces * spansOfTrace, alerting: traces, alerts: traces },
   ]);
 }, 60_000);

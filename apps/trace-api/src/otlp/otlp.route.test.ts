@@ -142,7 +142,7 @@ describe("POST /v1/traces", () => {
       expect(test.queued.slice(queuedBefore)).toHaveLength(1);
     });
 
-    it("owes one mail for a failed root of a Pro account, none on Free, and queues it", async () => {
+    it("adds and queues one alert for a failed root of a Pro account, none on Free", async () => {
       const [pro, free] = [await test.makeAccount("pro"), await test.makeAccount("free")];
       const trace = traceId(5);
       const failed = body([root(trace, { status: { code: 2 } })]);

@@ -39,7 +39,7 @@ async function makeAccount(plan: PlanId) {
 
 type Account = Awaited<ReturnType<typeof makeAccount>>;
 
-/** Sends a request; undefined where the connection broke before the answer. */
+/** Sends a request; undefined if the connection broke before the answer. */
 async function send(
   service: ServiceProcess,
   account: Account,
@@ -62,7 +62,7 @@ async function send(
 }
 
 /**
- * Creates traces with spans over 32 connections until the service no longer answers; gives what was acknowledged.
+ * Creates traces with spans over 32 connections until the service no longer answers; returns the acknowledged ones.
  * @param onAnswer told once, when the first trace is acknowledged
  */
 async function loadUntilGone(service: ServiceProcess, account: Account, onAnswer: () => void) {
@@ -169,7 +169,7 @@ describe("the trace service as a process", () => {
   });
 
   describeWithRedis("twice, on one Postgres and one Redis", (redisUrl) => {
-    it("holds limits exactly, and owes and queues each mail once", async () => {
+    it("holds limits exactly, and adds and queues each alert once", async () => {
       const redis = new Redis(redisUrl);
       await redis.flushall();
       const [one, two] = await Promise.all([start(redisUrl), start(redisUrl)]);

@@ -27,7 +27,7 @@ function intro({ summary, limits }: SummaryMailContent): string {
   const { traces, failures, first, last } = summary;
   const often = failures > traces ? `, ${countOf(failures, "time")} in all` : "";
   const when = `between ${formatMoment(first)} and ${formatMoment(last)}`;
-  const why = `An account gets ${countOf(limits.perAccount, "mail")} an hour, and a run ${limits.perTrace}; this one tells of the rest.`;
+  const why = `An account gets ${countOf(limits.perAccount, "mail")} an hour, and a run ${limits.perTrace}; this one reports the rest.`;
   return `${countOf(traces, "more run")} failed${often}, ${when}. ${why}`;
 }
 
