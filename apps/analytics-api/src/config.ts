@@ -5,7 +5,7 @@ export type Config = ReturnType<typeof loadConfig>;
 
 /**
  * Reads the configuration.
- * @throws ConfigError naming every variable that is missing or wrong
+ * @throws ConfigError naming each missing or wrong variable
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {

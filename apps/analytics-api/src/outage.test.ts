@@ -6,7 +6,7 @@ import request from "supertest";
 import { createApp } from "./app.js";
 import { createLimiter } from "./rate-limit/create-limiter.js";
 
-/** Port 1 is never listened on, so that connecting fails at once. */
+/** Port 1 is never listened on, so connecting fails at once. */
 const nobody = "127.0.0.1:1";
 
 describe("while no store can be reached", () => {

@@ -70,7 +70,7 @@ interface Template {
 const templates = new Map<Form, Template>();
 
 /**
- * The same traces with new ids, so that every request is new to the service. The body is encoded once; only the ids in it
+ * The same traces with new ids, so every request is new to the service. The body is encoded once; only the ids in it
  * change.
  */
 export function newestRuns(form: Form): Buffer {

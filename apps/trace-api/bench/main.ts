@@ -225,7 +225,7 @@ async function compareBuilds(
 
 type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };
 
-/** Measures in rounds, so that a disturbance hits all servers. */
+/** Measures in rounds, so a disturbance hits all servers. */
 async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[][]> {
   const runs: Measurement[][] = plans.map(() => []);
   for (let round = 0; round < rounds; round++) {

@@ -37,7 +37,7 @@ const warmUpSeconds = 1;
 const emptyMonth = -1_000_000_000;
 
 /**
- * Measures one operation on one server. The warm-up gives the rate, then a fixed number of requests follows, so that every
+ * Measures one operation on one server. The warm-up gives the rate, then a fixed number of requests follows, so every
  * request has its answer and rows can be compared with 201s exactly.
  */
 export async function measure(
@@ -74,7 +74,7 @@ export async function measure(
   };
 }
 
-/** The run with the median rate, so that a disturbed one does not count. */
+/** The run with the median rate, so a disturbed one does not count. */
 export function median(runs: readonly Measurement[]): Measurement {
   const sorted = runs.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];

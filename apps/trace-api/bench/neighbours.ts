@@ -35,7 +35,7 @@ export interface NeighboursOptions {
   seconds: number;
   /** A single attack; default all. */
   only?: string | undefined;
-  /** Starts the service anew, so that each attack's memory is its own. */
+  /** Starts the service anew, so each attack's memory is its own. */
   start(): Promise<ServiceProcess>;
 }
 
@@ -91,7 +91,7 @@ async function measureBeside(
   return { attack, ...seen, highestMemoryBytes: highest, attacker };
 }
 
-/** Sends requests at fixed times, so that a slow answer does not hide the delay of the next. */
+/** Sends requests at fixed times, so a slow answer does not hide the delay of the next. */
 async function drive(port: number, victim: BenchAccount, seconds: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const durations: Record<string, number[]> = Object.fromEntries(kinds.map((kind) => [kind, []]));

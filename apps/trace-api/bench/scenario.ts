@@ -22,7 +22,7 @@ export const bulkOperations = ["batch", "otlp-protobuf", "otlp-json"] as const;
 export type Operation = (typeof operations)[number] | (typeof bulkOperations)[number];
 
 const spansToRead = 50;
-/** More than connections, so that no two change one trace at a time. */
+/** More than connections, so no two change one trace at a time. */
 const tracesPerAccount = 300;
 
 const metadata = { model: "gpt-4o", session: "5f0c7f6e", tags: ["support", "billing"], temperature: 0.2 };

@@ -12,7 +12,7 @@ provider.register();
 const tracer = trace.getTracer("weather-agent", "1.0.0");
 const openai = new OpenAI({ maxRetries: 0 });
 
-/** Does something in a span; what it throws becomes the span's exception and status. */
+/** Does something in a span; an error becomes the span's exception and status. */
 async function inSpan(name, kind, attributes, act) {
   const span = tracer.startSpan(name, { kind, attributes });
   try {

@@ -1,5 +1,5 @@
 // An agent under OpenLLMetry: `@traceloop/node-server-sdk` with its instrumentation of `openai`. With `uncaught` it lets
-// failures through instead of telling them.
+// failures through instead of reporting them.
 import { SpanStatusCode, trace } from "@opentelemetry/api";
 import { forceFlush, initialize, withAgent, withTool, withWorkflow } from "@traceloop/node-server-sdk";
 import OpenAI from "openai";
@@ -14,7 +14,7 @@ initialize({
 const openai = new OpenAI({ maxRetries: 0 });
 const chat = (body) => openai.chat.completions.create(body);
 
-/** The SDK never ends the span of a function that rejects, so a program that wants its failures told catches them inside. */
+/** The SDK never ends the span of a rejecting function, so a program catches failures inside to report them. */
 async function told(promise) {
   try {
     return await promise;

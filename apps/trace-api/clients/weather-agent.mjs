@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { DiagConsoleLogger, DiagLogLevel, diag } from "@opentelemetry/api";
 
-// What an exporter could not deliver, it tells nobody but this.
+// Exporters report failed deliveries only to this.
 diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.WARN);
 
 /** The three runs of every client: all goes well, the tool fails, the model fails. */
@@ -11,13 +11,13 @@ export const runs = [
   { name: "weather without a model", model: "gpt-overloaded", question: "What is the weather in Paris?" },
 ];
 
-/** What the model is told about the tool. */
+/** The tool's description for the model. */
 export const weatherTool = {
   description: "Tells the weather of a city",
   parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 };
 
-/** The tool: knows Paris and fails elsewhere. It takes a while, since the SDKs' clocks tell milliseconds apart and no less. */
+/** The tool: knows Paris and fails elsewhere. It takes a while, since the SDKs' clocks count in milliseconds. */
 export async function getWeather({ city }) {
   await setTimeout(5);
   if (city !== "Paris") throw new Error(`No weather station in ${city}`);
@@ -25,8 +25,8 @@ export async function getWeather({ city }) {
 }
 
 /**
- * Asks the model, calls the tool that it wants and lets it word the answer.
- * @param chat takes the body of a chat completion and gives the model's answer
+ * Asks the model, calls the tool of its choice and lets it word the answer.
+ * @param chat takes the body of a chat completion and returns the model's answer
  * @param tool the tool, as the client under test wraps it
  */
 export async function answer({ chat, tool, model, question }) {
@@ -39,7 +39,7 @@ export async function answer({ chat, tool, model, question }) {
   return (await chat({ model, messages, tools })).choices[0].message.content;
 }
 
-/** Runs all three, each in what the client under test wraps around a run; failures are what two of them are for. */
+/** Runs all three, each inside the wrapper of the client under test; two of them are to fail. */
 export async function runAll(wrapped) {
   for (const run of runs) await wrapped(run).catch(() => undefined);
 }

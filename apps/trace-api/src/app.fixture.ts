@@ -56,12 +56,12 @@ export interface TestAccount {
   makeTrace(changes?: Record<string, unknown>): Promise<string>;
 }
 
-/** A body that creates a trace. */
+/** A body for a new trace. */
 export function traceBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return { agent_id: "agent", name: "A run", status: "running", started_at: "2026-06-01T12:00:00.000Z", ...changes };
 }
 
-/** A body that adds a span. */
+/** A body for a new span. */
 export function spanBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return { name: "a step", status: "ok", started_at: "2026-06-01T12:00:01.000Z", ...changes };
 }

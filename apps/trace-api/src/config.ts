@@ -1,11 +1,11 @@
 import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
 
-/** What the trace service is told by its environment; the README's table explains each variable. */
+/** The trace service's settings; the README's table explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /**
  * Reads the configuration.
- * @throws ConfigError naming every variable that is missing or wrong
+ * @throws ConfigError naming each missing or wrong variable
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {

@@ -53,7 +53,7 @@ describe("listenForAccessChanges", () => {
     await until(() => heard.length === 2);
     await database.pool.query("UPDATE api_key SET last_used_at = now() WHERE account_id = $1", [id]);
     await database.pool.query("DELETE FROM account WHERE id = $1", [id]);
-    // The account and its key go in one transaction, which notifies once.
+    // The account and its key go in one transaction and notify once.
     await until(() => heard.length === 3);
     expect(heard).toEqual([id, id, id]);
   });
@@ -77,7 +77,7 @@ describe("listenForAccessChanges", () => {
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark access listener'",
     );
     expect(rows).toHaveLength(1);
-    // A server process that is stopped keeps its socket open and answers nothing.
+    // A stopped server process keeps its socket open and answers nothing.
     process.kill(rows[0]?.pid ?? 0, "SIGSTOP");
     await until(() => states.includes(false));
     process.kill(rows[0]?.pid ?? 0, "SIGCONT");

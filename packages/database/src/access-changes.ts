@@ -5,7 +5,7 @@ import { breakConnection } from "./unanswered.js";
 /** Triggers on `account` and `api_key` notify this channel with an account id. */
 const channel = "waymark_access";
 const heartbeatPrefix = "heartbeat:";
-/** After this `stop` breaks the connection: a server that hangs never ends it. */
+/** After this `stop` breaks the connection: a hanging server never ends it. */
 const farewellMs = 1_000;
 
 export interface AccessListenerOptions {

@@ -87,7 +87,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
 
 async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  // Without a listener a connection that breaks between statements would end the process; the next statement fails anyway.
+  // Without a listener a connection breaking between statements would end the process; the next statement fails anyway.
   client.on("error", () => undefined);
   await client.connect();
   return client;
@@ -130,7 +130,7 @@ async function findPending(client: pg.Client, migrations: Migration[]): Promise<
   return migrations.filter((migration) => !applied.has(migration.name));
 }
 
-/** Applies a migration. Where it gets no lock in time it changes nothing and returns the sessions that hold the lock. */
+/** Applies a migration. If it gets no lock in time, it changes nothing and returns the sessions holding the lock. */
 async function applyWithin(
   client: pg.Client,
   migration: Migration,
@@ -170,7 +170,7 @@ async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: num
   });
 }
 
-/** Names the sessions that block a session: program, process and start. Reads `pg_stat_activity`, so it scans no table. */
+/** Names the sessions blocking a session: program, process and start. Reads `pg_stat_activity`, so it scans no table. */
 async function findHolders(client: pg.Client, waitingPid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string; pid: number; since: string }>(
     `SELECT COALESCE(NULLIF(application_name, ''), 'a program without a name') AS name, pid,

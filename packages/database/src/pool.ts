@@ -6,7 +6,7 @@ export interface PoolOptions {
   maxConnections: number;
   applicationName: string;
   /**
-   * The server cancels a longer statement; 0 for no limit. Where the server or the network hangs, the statement fails
+   * The server cancels a longer statement; 0 for no limit. If the server or the network hangs, the statement fails
    * {@link answerTimeoutMs} later and the pool closes its connection.
    */
   statementTimeoutMs: number;
@@ -15,7 +15,7 @@ export interface PoolOptions {
   /** The server ends a transaction that waits longer for its client's next statement; default no limit. */
   idleTransactionTimeoutMs?: number;
   /**
-   * Plans each prepared statement once and by indexes, for statements that probe indexes whatever their values. Otherwise a
+   * Plans each prepared statement once and by indexes, for statements probing indexes with any values. Otherwise a
    * plan made for an empty table scans the full table until the next ANALYZE.
    */
   plansOnce?: boolean;
@@ -86,7 +86,7 @@ class ImpatientPool extends pg.Pool {
 
 const connectionTimeoutMessage = "Connection terminated due to connection timeout";
 
-/** Makes a connection pool whose sessions are in UTC. */
+/** Makes a connection pool with sessions in UTC. */
 export function createPool(options: PoolOptions): pg.Pool {
   const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs } = options;
   const pool = new ImpatientPool({

@@ -29,7 +29,7 @@ const grant = () => grantRoles(database.url, passwords, prefix);
 const urlOf = (role: ServiceRole) => roleUrl(database.url, role, passwords[role], prefix);
 
 beforeAll(grant);
-// After the database is gone, and with it all that the roles hold.
+// After the database is gone, and with it all privileges of the roles.
 afterAll(async () => {
   const server = new URL(database.url);
   server.pathname = "/postgres";
@@ -50,7 +50,7 @@ async function as(role: ServiceRole, sql: string): Promise<pg.QueryResult> {
   }
 }
 
-/** Every privilege that a role of ours has on a table or on some of its columns, as `table role PRIVILEGE` or with `(column)`. */
+/** Every privilege of our roles on a table or on some of its columns, as `table role PRIVILEGE` or with `(column)`. */
 async function readPrivileges(): Promise<string[]> {
   const { rows } = await database.pool.query<{ line: string }>(
     `SELECT format('%s %s %s', relname, substr(rolname, length($1) + 2), privilege_type) AS line

@@ -14,7 +14,7 @@ type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>
  * removes the remains of deleted accounts and sites from every table.
  */
 export const tableGrants = {
-  // Agent claims lock FOR NO KEY UPDATE, which needs UPDATE on some column.
+  // Agent claims lock FOR NO KEY UPDATE and need UPDATE on some column.
   account: {
     trace_api: "SELECT (id, plan), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan)",
@@ -28,7 +28,7 @@ export const tableGrants = {
   daily_size: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
-  // Here and below the worker removes rows under FOR UPDATE, for which Postgres wants UPDATE.
+  // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
   // Retention deletes rows of months without a partition.
@@ -46,7 +46,7 @@ export const tableGrants = {
   _prisma_migrations: {},
 } as const satisfies TableGrants;
 
-/** Functions that create and drop tables with the owner's rights, and the services that may call them. */
+/** Functions creating and dropping tables with the owner's rights, and the services allowed to call them. */
 export const functionGrants = {
   "ensure_event_partition(date)": ["collector", "worker"],
   "drop_event_partition(text)": ["worker"],
@@ -70,8 +70,8 @@ export class RolePasswordError extends Error {
 
 /**
  * Reads the roles' passwords from an environment.
- * @returns undefined where it names none; the roles then stay as they are
- * @throws RolePasswordError naming the variables that lack a usable value
+ * @returns undefined if it names none; the roles then stay as they are
+ * @throws RolePasswordError naming the variables without a usable value
  */
 export function readRolePasswords(env: Readonly<Record<string, string | undefined>>): RolePasswords | undefined {
   if (!serviceRoles.some((role) => env[rolePasswordVariables[role]])) return undefined;
@@ -132,7 +132,7 @@ async function makeRole(client: pg.Client, name: string, password: string): Prom
   await client.query(`ALTER ROLE ${role} LOGIN PASSWORD ${client.escapeLiteral(scramVerifier(password))}`);
 }
 
-/** Revokes defaults that no service needs: creating tables, and calling the functions above. */
+/** Revokes defaults unneeded by services: creating tables, and calling the functions above. */
 async function closePublic(client: pg.Client): Promise<void> {
   await client.query("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
   await client.query(`REVOKE TEMPORARY ON DATABASE ${await databaseOf(client)} FROM PUBLIC`);
@@ -147,7 +147,7 @@ async function databaseOf(client: pg.Client): Promise<string> {
   return client.escapeIdentifier(rows[0]?.name ?? "");
 }
 
-/** Lists the tables of this database on which a role has any privilege, whichever version granted it. */
+/** Lists the tables of this database with any privilege of a role, also one of an older version. */
 const heldSql = `
   SELECT DISTINCT format('%I.%I', nspname, relname) AS name
   FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace

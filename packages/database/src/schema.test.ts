@@ -25,7 +25,7 @@ const sqlTypes: Record<string, string> = {
   "String[]": "ARRAY",
 };
 
-/** The tables without partitions, which are made as events come. */
+/** The tables except partitions; events create those. */
 const ownTables = `table_schema = 'public' AND table_name <> '_prisma_migrations'
   AND NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(table_name) AND relispartition)`;
 

@@ -9,7 +9,7 @@ export async function inTransaction<Result>(client: pg.ClientBase, work: () => P
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that hangs or broke cannot roll back; the server does so itself.
+    // A hanging or broken connection cannot roll back; the server does so itself.
     if (isUnanswered(error)) breakConnection(client);
     else await client.query("ROLLBACK").catch(() => undefined);
     throw error;
@@ -23,7 +23,7 @@ export async function withTransaction<Result>(
 ): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
-  // The driver also emits a broken connection as an event, which ends the process without a listener.
+  // The driver also emits a broken connection as an event; without a listener it ends the process.
   const onError = (error: Error) => {
     failure = error;
   };

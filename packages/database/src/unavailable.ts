@@ -10,12 +10,12 @@ const networkCodes = new Set([
   "EHOSTUNREACH",
 ]);
 
-/** Messages of `pg`, without a code, for a connection that ends or does not open in time. */
+/** Messages of `pg`, without a code, for connections ending early or not opening in time. */
 const driverMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout|Cannot use a pool after calling end)/;
 
 /**
- * Whether the database cannot be reached or takes no work now, so that a later attempt may succeed.
+ * Whether the database cannot be reached or takes no work now, so a later attempt may succeed.
  * SQLSTATE classes 08 (connection), 53 (resources), 57P (operator intervention), 25006 (read-only: a standby during
  * failover), 55P03 and 57014 (lock and statement timeouts); Postgres documentation, appendix A.
  */

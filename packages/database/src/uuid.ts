@@ -16,7 +16,7 @@ export function formatUuid(bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Below this a clock that went back is being adjusted: ids keep their time until it has caught up. */
+/** Below this a backward step of the clock is an adjustment: ids keep their time until it has caught up. */
 const maxAheadMs = 2_000;
 
 /**

@@ -1,7 +1,7 @@
 interface TableEntry {
-  /** The name that rows of `daily_stat` are stored under. It never changes. */
+  /** The name in rows of `daily_stat`. It never changes. */
   readonly dimension: string;
-  /** The column of `event` that is counted; null counts nowhere. */
+  /** The counted column of `event`; null counts nowhere. */
   readonly column: string;
   readonly key: string;
   readonly showsPageviews: boolean;

@@ -32,11 +32,11 @@ const limits = {
   points: statisticsRequestsPerMinute,
   duration: windowSeconds,
   keyPrefix: "waymark:rate:statistics",
-  // A client that goes on after its last request is refused from memory, without the store.
+  // Memory refuses a client going on after its last request, without the store.
   inMemoryBlockOnConsumed: statisticsRequestsPerMinute + 1,
 };
 
-/** Counts in Redis when it is configured, otherwise in Postgres. Nothing else knows which. */
+/** Counts in Redis when it is configured, otherwise in Postgres. Nothing else knows the store. */
 export function createLimiter({ redisUrl, pool, log, now = Date.now }: LimiterOptions): Limiter {
   return redisUrl === undefined ? createPostgresLimiter(pool) : createRedisLimiter(redisUrl, log, now);
 }

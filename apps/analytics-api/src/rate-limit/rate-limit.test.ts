@@ -16,7 +16,7 @@ describeWithRedis("the rate limit, counted in Redis", (redisUrl) => {
   expectLimit(useApp(redisUrl));
 });
 
-/** What holds wherever requests are counted. */
+/** Holds for each store of counts. */
 function expectLimit(test: TestApp): void {
   it("allows exactly 60 of 200 parallel requests of a key over two instances, and refuses the rest with 429", async () => {
     const account = await test.makeAccount();
@@ -124,7 +124,7 @@ describeWithRedis("the limiter, when Redis is frozen", () => {
       now += 5_000;
       await Promise.all(Array.from({ length: 10 }, () => limiter.spend("key")));
       server.kill("SIGCONT");
-      // One before the frost, one that met it, one that tried again.
+      // One before the frost, one during it, one repeated.
       expect(await counted()).toBe(3);
       now += 5_000;
       expect(await limiter.spend("key")).toMatchObject({ isAllowed: true, remaining: 56 });

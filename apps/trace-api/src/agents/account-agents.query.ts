@@ -15,7 +15,7 @@ type Standing = "known" | "refused" | "open";
 
 /**
  * The agents of an account with a limit of agents, as one request knows them: it reads all agents that it names in one
- * query. Agents that count are never deleted, so what is known stays true.
+ * query. Agents that count are never deleted, so known agents stay true.
  */
 export class AccountAgents {
   private readonly known = new Set<string>();
@@ -28,7 +28,7 @@ export class AccountAgents {
     private readonly knownAgents: KnownAgents,
   ) {}
 
-  /** Reads the agents that are not known yet. */
+  /** Reads the unknown agents. */
   async read(names: ReadonlySet<string>): Promise<void> {
     const { accountId, maxAgents } = this.account;
     const unknown = [...names].filter((name) => this.standingOf(name) !== "known");
@@ -49,12 +49,12 @@ export class AccountAgents {
     return this.isFull ? "refused" : "open";
   }
 
-  /** The agent of a trace without a root span: its own where the account has that, else another of the account. */
+  /** The agent of a trace without a root span: its own if the account has it, else another of the account. */
   standInFor(name: string): string | undefined {
     return this.standingOf(name) === "known" ? name : this.first;
   }
 
-  /** Notes an agent that the account has. */
+  /** Notes an agent of the account. */
   add(name: string): void {
     this.known.add(name);
     this.knownAgents.add(this.account.accountId, name);
@@ -62,7 +62,7 @@ export class AccountAgents {
     this.isFull ||= this.known.size >= this.account.maxAgents;
   }
 
-  /** Notes that the account may have no further agent. */
+  /** Notes the account's limit as reached. */
   close(): void {
     this.isFull = true;
   }

@@ -1,7 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 
-/** Serializes the claims of one account until commit, so that its agent limit is exact. One probe of `account_pkey`. */
+/** Serializes the claims of one account until commit, so its agent limit is exact. One probe of `account_pkey`. */
 const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 
 /**
@@ -54,7 +54,7 @@ export async function findAgent(
   return rows[0] ?? { isKnown: false, agents: 0, hasProvisional: false };
 }
 
-/** Runs work in a transaction that no claim of the account's agents can overlap. */
+/** Runs work in a transaction; no claim of the account's agents can overlap it. */
 export function withAgentLock<Result>(
   pool: pg.Pool,
   accountId: string,

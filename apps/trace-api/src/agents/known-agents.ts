@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 
-/** Nothing deletes a single agent, so that a remembered one stays true. At some 150 bytes each. */
+/** Nothing deletes a single agent, so a remembered one stays true. At some 150 bytes each. */
 const maxKnownAgents = 20_000;
 
-/** Remembers which agents are stored, so that requests need not ask for them again. */
+/** Remembers which agents are stored, so requests need not ask for them again. */
 export interface KnownAgents {
   has(accountId: string, agentId: string): boolean;
   add(accountId: string, agentId: string): void;

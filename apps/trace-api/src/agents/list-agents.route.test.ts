@@ -171,7 +171,7 @@ describe("GET /api/v1/agents", () => {
     it("names from where the range holds too many traces to count", async () => {
       const account = await test.makeAccount("pro");
       await account.makeTrace();
-      // In portions, so that a busy machine finishes each statement in time.
+      // In portions, so a busy machine finishes each statement in time.
       const insert = async (count: number, portion = 25_000) => {
         for (let left = count; left > 0; left -= portion) {
           await test.pool.query(

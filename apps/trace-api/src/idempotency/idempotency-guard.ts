@@ -14,8 +14,7 @@ export type IdempotencyGuard = <Result extends { outcome: string }>(
 
 /**
  * Guards the keys of requests in progress in this process. Between processes the key's state in the database decides.
- * @returns a guard that throws AppError 409 where the key's request is in progress and 422 where the key belongs to
- * another request
+ * @returns a guard; it throws AppError 409 while the key's request is in progress, and 422 for the key of another request
  */
 export function createIdempotencyGuard(): IdempotencyGuard {
   const inProgress = new Set<string>();

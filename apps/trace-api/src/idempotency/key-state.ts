@@ -6,7 +6,7 @@ export type KeyRefusal = { outcome: "key_reused" | "key_in_use" };
  * - `replayed`: the same request is stored with the key; `key_reused`: another request is.
  * - `key_in_use`: another transaction holds the key. `new`: this transaction holds it from now on.
  * The lookup is one probe of `idempotency_key_pkey`. A key stored after the statement's snapshot looks new; storing it
- * again violates `idempotency_key_pkey`, so that the statement does nothing.
+ * again violates `idempotency_key_pkey`, so the statement does nothing.
  */
 export const keyStateSql = `CASE
     WHEN k.request_hash = r.request_hash THEN 'replayed'

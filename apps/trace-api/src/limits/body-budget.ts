@@ -10,7 +10,7 @@ const accounts = 4;
 
 /**
  * Makes the budget of body bytes of requests in hand, arriving ones too: 64 MiB, a quarter of it for one account. It grows
- * with `bodyLimitBytes`, so that one largest body always fits.
+ * with `bodyLimitBytes`, so one largest body always fits.
  */
 export function createBodyBudget(bodyLimitBytes: number, refusals: Refusals): BodyBudget {
   const perAccount = Math.max(minBytesPerAccount, Math.ceil(bodyLimitBytes * costOfBody));

@@ -22,7 +22,7 @@ const maxKnownContexts = 20_000;
 /**
  * Stores the spans of each request with their new resources and scopes, if the account has the trace and the trace would
  * have at most $20 of these. A span that exists stays unchanged. Returns the numbers of the requests with a trace. Contexts
- * and spans go in by rising ids, so that statements of several instances wait for each other and do not deadlock. A probe
+ * and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
  * of `trace_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = `

@@ -37,7 +37,7 @@ export interface RequestState {
   readonly agents: AccountAgents | undefined;
   /** The month's traces, if the request has read their number. */
   used: number | undefined;
-  /** Whether the month's traces are used up, so that the request need not try to create more. */
+  /** Whether the month's traces are used up, so the request need not try to create more. */
   isMonthFull: boolean;
 }
 
@@ -62,7 +62,7 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
   const { findTraces } = deps;
   const claim = createAgentClaimer(deps);
   const creators = { ...deps, createProvisional: createProvisionalTraces(deps) };
-  /** Traces that this process is creating, so that its requests do not create the same trace twice. */
+  /** Traces in creation by this process, so its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
 
   /** Claims the agent of a root span whose trace exists; false where the plan does not allow it. */

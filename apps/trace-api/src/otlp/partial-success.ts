@@ -8,7 +8,7 @@ import type { StoreSpansResult } from "./store-spans.js";
 
 /**
  * Counts and explains a request's refused spans.
- * @returns undefined where no span was refused
+ * @returns undefined if no span was refused
  * @throws AppError where no span was stored: 400 if all are invalid, else the error of the limit that refused them
  */
 export function partialSuccessOf(

@@ -36,7 +36,7 @@ export interface StoreSpansResult {
   used: number | undefined;
 }
 
-/** Stored at a time of one request, so that the largest leaves room for others and stays within its account's share. */
+/** Stored at a time of one request, so the largest leaves room for others and stays within its account's share. */
 const portion = { spans: 2_000, bytes: 4 * 1_048_576 };
 const maxTracesAtOnce = 200;
 /** Of one trace in one batch; a statement takes several batches. */

@@ -31,7 +31,7 @@ interface PortionSize {
 }
 
 /**
- * Cuts items into portions, so that a large request does not fill the queues of statements that all requests share. An
+ * Cuts items into portions, so a large request does not fill the queues of statements that all requests share. An
  * item above the limits is a portion of its own.
  */
 export function* inPortions<Item>(

@@ -8,7 +8,7 @@ import { describeWithChromium } from "@waymark/testing";
 import { type Browser, chromium } from "playwright-core";
 import { type TestAccount, useApp } from "../app.fixture.js";
 
-/** What browsers load: the compiled files as they are, without a bundler. */
+/** Browsers load the compiled files as they are, without a bundler. */
 const clientFolder = join(dirname(createRequire(import.meta.url).resolve("@waymark/client")), "../dist");
 
 const test = useApp();

@@ -50,7 +50,7 @@ async function writeByHandles(waymark: Waymark, held: Held): Promise<void> {
   held.set((await trace.id) ?? "", (await Promise.all(ids)).map(String));
 }
 
-/** A client of an account of its own, and what it holds. */
+/** A client with its own account, and its contents. */
 async function openClient(url: string) {
   const prisma = createPrisma(database.pool);
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });

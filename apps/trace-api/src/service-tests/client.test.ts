@@ -44,7 +44,7 @@ function portOf(listening: Server): number {
   return (listening.address() as AddressInfo).port;
 }
 
-/** A client, and the losses that it reports. */
+/** A client, and its reported losses. */
 function connect(options: WaymarkOptions = {}): { waymark: Waymark; losses: WaymarkLossError[] } {
   const losses: WaymarkLossError[] = [];
   const retry = { baseMs: 5, ...options.retry };

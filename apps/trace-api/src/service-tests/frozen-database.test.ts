@@ -16,7 +16,7 @@ function processesOf(postmaster: number): number[] {
   return [postmaster, ...children.split(" ").filter(Boolean).map(Number)];
 }
 
-// Skipped elsewhere: the children of a process are found in /proc, which Linux alone has.
+// Skipped elsewhere: /proc lists the children of a process, on Linux only.
 const describeOnLinux = process.platform === "linux" ? describe : describe.skip;
 
 describeOnLinux("while Postgres is frozen", () => {
@@ -55,7 +55,7 @@ describeOnLinux("while Postgres is frozen", () => {
       method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      // Far above what is allowed, so that a request that hangs fails the test by itself.
+      // Far above the allowed time, so a hanging request fails the test by itself.
       signal: AbortSignal.timeout(40_000),
     });
     return { status: answer.status, body: (await answer.json()) as Record<string, string> };

@@ -9,7 +9,7 @@ import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { createSpanChanger } from "./change-span.query.js";
 import { spanChangeSchema } from "./span.schema.js";
 
-/** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so that a step is visible while it runs. */
+/** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */
 export function changeSpanRoute(deps: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   const changeSpan = createSpanChanger(deps);
   return route({

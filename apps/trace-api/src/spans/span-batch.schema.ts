@@ -75,7 +75,7 @@ function findCycles(parents: readonly (number | undefined)[]): number[] {
 
 /**
  * Assigns ids to the spans of a batch and resolves references to parents.
- * @param uuid makes rising ids, so that reads return the spans in the batch's order
+ * @param uuid makes rising ids, so reads return the spans in the batch's order
  */
 export function resolveReferences(batch: readonly BatchSpan[], uuid: () => string): { id: string; span: NewSpan }[] {
   const idOf = new Map<string, string>();

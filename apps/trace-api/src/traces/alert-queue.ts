@@ -4,9 +4,9 @@ import { QueueUnavailableError } from "@waymark/queue";
 import type { Logger } from "pino";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Queues new alerts for the worker. Their rows are committed before, so its sweep finds whatever is lost here. */
+/** Queues new alerts for the worker. Their rows are committed before, so its sweep finds alerts lost here. */
 export interface AlertQueue {
-  /** Never waits and never fails, so no client waits for a queue that is down. */
+  /** Never waits and never fails, so no client waits for a dead queue. */
   add(alert: AlertKey): void;
 }
 

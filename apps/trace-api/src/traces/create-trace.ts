@@ -46,7 +46,7 @@ export function createTraceCreator({ pool, createGroupCommit, capacity, knownAge
     ...oneAtATime,
   });
 
-  /** Where the month takes some but not all traces of a batch, each of them is decided alone. */
+  /** If the month takes some but not all traces of a batch, each of them is decided alone. */
   async function insert(row: TraceRow): Promise<CreateTraceResult> {
     const result = (await insertBatched(row)) ?? (await insertAlone(row));
     return result ?? { outcome: "trace_limit", used: await readUsedTraces(pool, row) };

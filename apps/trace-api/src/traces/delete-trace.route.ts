@@ -5,7 +5,7 @@ import { z } from "zod";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { createTraceDeleter, type DeleteTraceDeps } from "./delete-trace.query.js";
 
-/** `DELETE /traces/:trace_id`: removes a trace and what belongs to it. */
+/** `DELETE /traces/:trace_id`: removes a trace and its spans. */
 export function deleteTraceRoute(deps: DeleteTraceDeps) {
   const deleteTrace = createTraceDeleter(deps);
   return route({

@@ -31,7 +31,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
       largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
     });
   };
-  /** Adds spans whose values Postgres stores in a ninetieth of what they are. */
+  /** Adds spans with values that Postgres compresses to a ninetieth. */
   const addLetters = (account: TestAccount, traceId: string, spans: number, bytes: number) =>
     test.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input)
@@ -73,7 +73,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
     it("reads 10,000 spans, of all sizes, in order and each once", async () => {
       const account = await test.makeAccount("pro");
       const id = await account.makeTrace({ metadata: { large: true } });
-      // Incompressible values of up to 20 kB, so that pages are cut by size as well as by number.
+      // Incompressible values of up to 20 kB, so pages are cut by size as well as by number.
       await test.pool.query(
         `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input, error)
          SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 'step ' || n, 'ok', now(),
@@ -218,7 +218,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
   });
 });
 
-/** Sends a run as an agent would, and compares what is read with what was sent. */
+/** Sends a trace as an agent does, and compares the answer with it. */
 async function expectRoundTrip(account: TestAccount, run: Run): Promise<void> {
   const id = await account.makeTrace(run.trace);
   const spanIds: string[] = [];

@@ -33,7 +33,7 @@ export const ids = (traces: readonly { id: string }[]) => traces.map(({ id }) =>
 /** A time, so many minutes after another. */
 export const minute = (n: number) => `2026-06-01T12:${String(n).padStart(2, "0")}:00.000Z`;
 
-/** Traces `run 1`, `run 2` and so on, with starts that several of them share. */
+/** Traces `run 1`, `run 2` and so on, several with one start. */
 export async function insertTraces(pool: pg.Pool, account: TestAccount, count: number): Promise<void> {
   await pool.query(
     `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)

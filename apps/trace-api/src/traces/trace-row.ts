@@ -32,7 +32,7 @@ export type CreateTraceResult =
   | { outcome: "trace_limit"; used: number }
   | KeyRefusal;
 
-/** The result of one trace of a statement; undefined where its month has capacity for some of the account's traces only. */
+/** The result of one trace of a statement; undefined if its month has capacity for some of the account's traces only. */
 export type InsertResult = CreateTraceResult | typeof rowIsLocked | undefined;
 
 /** A trace within the limit of agents. */

@@ -22,7 +22,7 @@ const usageSchema = named(
   }),
 );
 
-/** `GET /usage`: what an account's plan allows, and what is used of it. */
+/** `GET /usage`: the limits of an account's plan, and their use. */
 export function getUsageRoute({
   pool,
   createGroupCommit,

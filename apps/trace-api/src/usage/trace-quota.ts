@@ -9,7 +9,7 @@ export interface TraceQuota {
   used: number;
 }
 
-/** The headers of an answer that counts a trace, or refuses one. */
+/** The headers of answers counting or refusing a trace. */
 export const quotaHeaderNames = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 /** Those headers; `RateLimit-Reset` is in seconds. */

@@ -29,11 +29,11 @@ export interface Owner<Row, Result> {
 interface Statement<Row, Result> {
   readonly taken: WaitingRow<Row, Result>[];
   readonly blocked: Blocked;
-  /** Targets of the rows taken, where no other row may join them. */
+  /** Targets of the rows taken, if no other row may join them. */
   readonly targets: Set<string>;
   count: number;
   bytes: number;
-  /** Count of the small rows that joined beyond the limits. */
+  /** Number of small rows taken beyond the limits. */
   extra: number;
 }
 
@@ -123,7 +123,7 @@ export class FairQueue<Row, Result> {
 
   /**
    * Takes the rows of the next statement: all of one kind, with distinct targets, none of them in `blocked`.
-   * @returns nothing where every row is blocked or its owner has enough rows in flight
+   * @returns nothing if every row is blocked or its owner has enough rows in flight
    */
   take(blocked: Blocked): WaitingRow<Row, Result>[] {
     const turn = this.startTurn();
@@ -143,7 +143,7 @@ export class FairQueue<Row, Result> {
     return statement.taken;
   }
 
-  /** The owners with rows that may go out, the least served first. */
+  /** The owners with rows ready to go out, the least served first. */
   private startTurn(): Owner<Row, Result>[] {
     const turn: Owner<Row, Result>[] = [];
     for (const owner of this.owners.values()) {
@@ -203,7 +203,7 @@ export class FairQueue<Row, Result> {
   }
 }
 
-/** Finds the owner's next row that may join the statement. Skipped rows keep their order. */
+/** Finds the owner's next row to join the statement. Skipped rows keep their order. */
 function nextOf<Row, Result>(
   owner: Owner<Row, Result>,
   { taken: [first], targets, blocked }: Statement<Row, Result>,

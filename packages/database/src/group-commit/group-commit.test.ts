@@ -9,7 +9,7 @@ interface OwnedRow {
 
 const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 
-/** Adds rows that accounts own; a refusal is an error that names the limit. */
+/** Adds rows of accounts; the error of a refusal names the limit. */
 function adder<Row extends OwnedRow, Result>(options: Omit<BatchOptions<Row, Result>, "name">) {
   const queue = createGroupCommit<Row, Result>({
     name: "tested",
@@ -21,7 +21,7 @@ function adder<Row extends OwnedRow, Result>(options: Omit<BatchOptions<Row, Res
 }
 
 describe("rows of several accounts", () => {
-  /** A queue whose first statement stays in flight until `letGo`; `statements` lists the rows of each statement. */
+  /** A queue with its first statement in flight until `letGo`; `statements` lists the rows of each statement. */
   const held = <Row extends OwnedRow & { count?: number }>(options: Partial<BatchOptions<Row, void>> = {}) => {
     const statements: Row[][] = [];
     let letGo: () => void = () => undefined;

@@ -7,21 +7,21 @@ import { findRefusal, type WaitingLimits, waitingLimitsOf } from "./waiting-limi
 const maxRowsPerStatement = 256;
 /** A row with more opaque JSON goes out alone. */
 const maxBytesPerStatement = 1_048_576;
-/** Statements that may wait for locks where `maxLockWaits` is not given: each occupies a connection. */
+/** Default of `maxLockWaits`: each statement waiting for locks occupies a connection. */
 const defaultMaxLockWaits = 2;
 
 export interface GroupCommit<Row, Result> {
   /**
    * Adds a row to the next batch.
    * @returns the row's own result, once its statement is committed
-   * @throws the error of `refuse` where the queue has no capacity, or the error of the row's statement
+   * @throws the error of `refuse` if the queue has no capacity, or the error of the row's statement
    */
   add(row: Row): Promise<Result>;
   readonly waitingRows: number;
 }
 
 /**
- * Commits rows in groups: rows that arrive while a statement is in flight go out together in the next one, in turns
+ * Commits rows in groups: rows arriving while a statement is in flight go out together in the next one, in turns
  * between owners ({@link FairQueue}). No timer: a single row is sent immediately. After a failure the rows are tried
  * again in smaller batches, down to single rows.
  */
@@ -31,9 +31,9 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
 
 class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
   private readonly waiting: FairQueue<Row, Result>;
-  /** Rows that wait for locks, apart from all others. */
+  /** Rows waiting for locks, apart from all others. */
   private readonly locked: BatchQueue<Row, Result> | undefined;
-  /** Targets of the rows that wait for locks, and how many rows: their later changes stay in `waiting`. */
+  /** Targets of the rows waiting for locks, and how many rows: their later changes stay in `waiting`. */
   private readonly lockedTargets = new Map<string, number>();
   private readonly limits: WaitingLimits;
   private inFlight = 0;
@@ -69,7 +69,7 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
 
   private start(): void {
     this.inFlight++;
-    // At the end of this turn of the event loop, so that rows read from the sockets together go out together.
+    // At the end of this turn of the event loop, so rows read from the sockets together go out together.
     setImmediate(() => void this.run());
   }
 

@@ -1,6 +1,6 @@
 import type { Refusal } from "./waiting-limits.js";
 
-/** The result of a row that `run` left alone because another transaction has locked it. */
+/** The result of a row left alone by `run`: another transaction has locked it. */
 export const rowIsLocked = Symbol("the row is locked");
 
 export interface BatchOptions<Row, Result> {
@@ -12,7 +12,7 @@ export interface BatchOptions<Row, Result> {
   runLocked?(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
   /** Statements of `runLocked` in flight at most, each on a connection; default 2. */
   maxLockWaits?: number;
-  /** Returns the error of a locked row that has waited long enough. Required where `runLocked` returns `rowIsLocked`. */
+  /** Returns the error of a locked row that has waited long enough. Required if `runLocked` returns `rowIsLocked`. */
   giveUp?(row: Row): Error | undefined;
   /**
    * Retries a failed statement `by-owner`, then row by row, in parallel (default); or `in-halves`, one after the other, for
@@ -25,7 +25,7 @@ export interface BatchOptions<Row, Result> {
   maxInFlightPerOwner?: number;
   /** Rows per statement at most, except a row that counts as more by itself; default 256. */
   maxRows?: number;
-  /** Rows that may wait, a quarter of them of one owner; default 2,000. */
+  /** Waiting rows at most, a quarter of them of one owner; default 2,000. */
   maxWaitingRows?: number;
   /** How many rows a row counts as, for requests that bring several; default 1. */
   countOf?(row: Row): number;
@@ -33,7 +33,7 @@ export interface BatchOptions<Row, Result> {
   bytesOf?(row: Row): number;
   /** A statement takes rows of one kind only. */
   kindOf?(row: Row): string;
-  /** The thing that a row changes. Two changes of one thing go into separate statements, in the order of arrival. */
+  /** The thing changed by a row. Two changes of one thing go into separate statements, in the order of arrival. */
   targetOf?(row: Row): string;
   /** Whether changes of one thing may share a statement after all; they keep their order. */
   sharesTargets?: boolean;
@@ -42,7 +42,7 @@ export interface BatchOptions<Row, Result> {
 export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Result> {
   /** The tenant with a share of the queue and of each statement, such as an account. */
   ownerOf(row: Row): string;
-  /** Makes the error of a row that the queue has no capacity for. */
+  /** Makes the error of a row beyond the queue's capacity. */
   refuse(refusal: Refusal): Error;
   /** Receives the number of rows of each statement before it runs. */
   observe?(rows: number): void;
@@ -51,7 +51,7 @@ export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Resul
 /** Adds a row to the next batch and resolves with the row's own result. */
 export type Batched<Row, Result> = (row: Row) => Promise<Result>;
 
-/** A service's `createGroupCommit` for rows that accounts own, with its refusals and metrics filled in. */
+/** A service's `createGroupCommit` for rows of accounts, with its refusals and metrics filled in. */
 export type CreateGroupCommit = <Row extends { readonly accountId: string }, Result>(
   options: BatchOptions<Row, Result>,
 ) => Batched<Row, Result>;

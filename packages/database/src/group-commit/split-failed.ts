@@ -2,9 +2,9 @@ import { isDatabaseUnavailable } from "../unavailable.js";
 import type { Owner, WaitingRow } from "./fair-queue.js";
 
 /**
- * Splits a failed batch by owner, then row by row, so that a bad row fails alone. Rows of one owner whose lock timed out
+ * Splits a failed batch by owner, then row by row, so a bad row fails alone. Rows of one owner whose lock timed out
  * stay together, because each of them would wait for that lock again.
- * @returns the batch itself where another attempt is useless, such as with a database that is down
+ * @returns the batch itself if another attempt is useless, such as while the database is down
  */
 export function splitByOwner<Row, Result>(
   batch: readonly WaitingRow<Row, Result>[],
@@ -22,7 +22,7 @@ export function splitByOwner<Row, Result>(
   return isLocked ? [batch] : batch.map((entry) => [entry]);
 }
 
-/** Splits a failed batch into two halves; a single row, or any batch of a database that is down, stays whole. */
+/** Splits a failed batch into two halves; a single row, or any batch while the database is down, stays whole. */
 export function splitInHalves<Row, Result>(
   batch: readonly WaitingRow<Row, Result>[],
   error: unknown,

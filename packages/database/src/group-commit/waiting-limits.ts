@@ -1,4 +1,4 @@
-/** Limits of the rows that wait for one kind of statement. Beyond them, failing fast beats waiting. */
+/** Limits of the rows waiting for one kind of statement. Beyond them, failing fast beats waiting. */
 const waitingLimits = {
   /** A few tenths of a second of work. */
   rows: 2_000,
@@ -8,7 +8,7 @@ const waitingLimits = {
   bytes: 32 * 1_048_576,
 } as const;
 
-/** The part of each limit that one owner may use. */
+/** One owner's part of each limit. */
 const ownerShare = 1 / 4;
 
 type Limit = keyof typeof waitingLimits;

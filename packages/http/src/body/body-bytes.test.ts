@@ -15,9 +15,9 @@ const mebibyte = 1_048_576;
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Bytes of buffers that something still refers to. */
+/** Bytes of buffers still in use. */
 async function heldBuffers(): Promise<number> {
-  // What a turn of the event loop has ended is garbage after it.
+  // Objects of a turn of the event loop become garbage after it.
   await new Promise((resolve) => setTimeout(resolve, 50));
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
@@ -26,7 +26,7 @@ async function heldBuffers(): Promise<number> {
 describe("a reader of bodies", () => {
   let server: Server;
   let read: ReadBytes;
-  /** What became of the latest body. */
+  /** The outcome of the latest body. */
   let outcome: Promise<number>;
   let onRequest: (request: Request, response: Response) => void;
   const sockets: Socket[] = [];

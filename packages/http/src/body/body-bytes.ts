@@ -6,7 +6,7 @@ import type { Shares } from "../limits/shares.js";
 import type { Turn } from "../limits/turns.js";
 import { discards } from "./discards.js";
 
-/** Memory of a chunk beside its bytes, and most of the memory of a body that arrives byte by byte. */
+/** Memory of a chunk beside its bytes, and most of the memory of a body arriving byte by byte. */
 const bytesPerChunk = 256;
 
 /** Decoders by `Content-Encoding`, with the memory of their windows beside the inflated bytes. */
@@ -30,14 +30,14 @@ export interface BodyBudget {
 }
 
 /**
- * Makes a reader of bodies that inflates gzip, deflate and Brotli. A budget counts a body unless it arrives in one chunk.
+ * Makes a reader of bodies; it inflates gzip, deflate and Brotli. A budget counts a body unless it arrives in one chunk.
  * The reader returns a large body when its owner has a turn; the caller should parse it at once.
  * @param limitBytes of the inflated body
  * @returns a function that throws AppError 413, 415 for another encoding, 400 with `fields.body`, or the budget's refusal
  */
 export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
   const read: ReadBytes = (request, response) => {
-    // A client that left while its key was looked up causes no further event.
+    // A client leaving during the look-up of its key causes no further event.
     if (response.closed) return Promise.reject(cutOff());
     const held = budget ? new HeldBytes(budget, response) : undefined;
     const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
@@ -55,7 +55,7 @@ export function createBytesReader(limitBytes: number, budget?: BodyBudget): Read
   };
 }
 
-/** Drops the body of a client that leaves meanwhile: the budget no longer counts it, and nobody reads the answer. */
+/** Drops the body of a client leaving meanwhile: the budget no longer counts it, and nobody reads the answer. */
 async function waitForTurn({ turn, ownerOf }: BodyBudget, response: Response): Promise<void> {
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   if (!response.closed) await Promise.race([turn(ownerOf(response)), closed]);

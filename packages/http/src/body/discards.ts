@@ -4,7 +4,7 @@ import type { Request } from "express";
 const discardMs = 100;
 
 /**
- * Reads refused bodies to their end and throws them away, so that a client that is still sending gets the answer. It reads
+ * Reads refused bodies to their end and throws them away, so a client still sending gets the answer. It reads
  * one at a time: reading many would keep the event loop from other requests. The server's request timeout ends slow ones.
  */
 class Discards {
@@ -22,7 +22,7 @@ class Discards {
     const request = this.waiting.shift();
     if (!request) return;
     this.isReading = true;
-    // A request that is answered emits nothing when its connection ends, so the socket is watched as well.
+    // An answered request emits nothing when its connection ends, so the socket is watched as well.
     const { socket } = request;
     const goOn = () => {
       clearTimeout(timer);

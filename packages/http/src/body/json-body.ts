@@ -12,10 +12,10 @@ const maxOpaqueElements = 10_000;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A parsed body whose opaque members are {@link JsonText}. */
+/** A parsed body with opaque members as {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
 
-/** The members of a body that stay JSON text; see {@link JsonText}. */
+/** The members of a body kept as JSON text; see {@link JsonText}. */
 export interface OpaqueMembers {
   opaqueKeys?: readonly string[];
   /** By the key of a list, with at most 10,000 elements: keys of each element. */
@@ -57,7 +57,7 @@ export function createBodyReader(
 }
 
 /**
- * Parses a JSON body, for routes that decode their body.
+ * Parses a JSON body, for routes decoding their body.
  * @param maxDepth of arrays and objects in each other
  * @throws AppError 400 with `fields.body`
  */

@@ -1,7 +1,7 @@
 import { AppError } from "@waymark/errors";
 import type { Request } from "express";
 
-/** The request's media type in lower case, without parameters; empty where it has none. */
+/** The request's media type in lower case, without parameters; empty if it has none. */
 export function mediaTypeOf(request: Request): string {
   return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }

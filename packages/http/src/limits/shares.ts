@@ -10,14 +10,14 @@ export interface ShareLimits {
   reason(most: number): string;
 }
 
-/** Counts what accounts hold, and refuses more than an account's or all accounts' limit. */
+/** Counts the holdings of accounts, and refuses more than an account's or all accounts' limit. */
 export interface Shares {
   /** Takes an amount, or takes nothing and returns the refusal. */
   take(accountId: string, amount: number): AppError | undefined;
   give(accountId: string, amount: number): void;
 }
 
-/** Makes shares. Memory grows only with accounts that hold something. */
+/** Makes shares. Memory grows only with accounts holding something. */
 export function createShares({ name, total, perAccount, reason }: ShareLimits, refusals: Refusals): Shares {
   const held = new Map<string, number>();
   let heldByAll = 0;

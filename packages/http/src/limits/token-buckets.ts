@@ -9,7 +9,7 @@ interface Bucket {
 interface TokenBucketsOptions {
   /** Tokens of a key a second; 0 for no limit. */
   perSecond: number;
-  /** Seconds of unused tokens that a bucket holds. */
+  /** Seconds of unused tokens in a bucket at most. */
   burstSeconds: number;
   /** Keys in memory, at some 200 bytes each. Beyond, the key used longest ago starts anew with a full bucket. */
   maxKeys: number;

@@ -8,12 +8,12 @@ export interface ApiDescription {
   title: string;
   version: string;
   description: string;
-  /** Where the routes are mounted, such as `/api/v1`. */
+  /** The path of the mounted routes, such as `/api/v1`. */
   basePath: string;
-  /** The shape of the service's keys, such as `wmk_trace_…`; absent where it needs none. */
+  /** The shape of the service's keys, such as `wmk_trace_…`; absent if it needs none. */
   keyForm?: string;
   routes: readonly Route[];
-  /** Answers that a route need not list, by status, such as the 401 of all routes. */
+  /** Answers common to routes, by status, such as 401; a route's own answers take precedence. */
   commonAnswers?(route: Route): Readonly<Record<number, DocumentedAnswer>>;
 }
 
@@ -26,7 +26,7 @@ export interface OpenApiOperation {
   operationId: string;
   summary: string;
   description?: string;
-  /** Empty where this operation needs no key, unlike the service's others. */
+  /** Empty if this operation needs no key, unlike the service's others. */
   security?: [];
   parameters: OpenApiParameter[];
   requestBody?: { required: true; content: Record<string, OpenApiMedia> };
@@ -44,7 +44,7 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
-/** Makes a service's OpenAPI 3.1 document from the schemas that check its requests. */
+/** Makes a service's OpenAPI 3.1 document from the schemas of its requests. */
 export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
   const schemas: NamedSchemas = {};

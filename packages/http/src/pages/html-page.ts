@@ -35,7 +35,7 @@ export function sendHtml(response: Response, page: string): void {
   response.type("html").send(page);
 }
 
-/** Sends JSON with a line end, which keeps a terminal's next prompt on a line of its own. */
+/** Sends JSON with a line end: a terminal's next prompt then has its own line. */
 export function sendJson(response: Response, body: object): void {
   response.type("json").send(`${JSON.stringify(body)}\n`);
 }

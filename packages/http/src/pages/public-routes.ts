@@ -42,7 +42,7 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     sendJson(response, document);
   });
   get("/docs", (request, response) => {
-    // The header only changes the text of examples, and only for the client that sent it.
+    // The header only changes the text of examples, and only for its sender.
     const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
     const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
     sendHtml(response, docsPage(document, { origin }));

@@ -6,7 +6,7 @@ import type { OpenApiParameter } from "../openapi/openapi-parameter.js";
 const headerName = "Idempotency-Key";
 const maxLength = 255;
 
-/** The name that a client gave a request, so that it can send it again. */
+/** A client's name for a request, so it can send it again. */
 export interface IdempotencyKey {
   readonly key: string;
   /** SHA-256 of method, path and body: distinguishes a repeated request from another one. */

@@ -17,9 +17,9 @@ export interface MountOptions {
   guards?: readonly RequestHandler[];
   /** Reads JSON bodies, for routes with a schema of the body. */
   readBody?: ReadJson;
-  /** Reads bodies for routes that decode them. */
+  /** Reads bodies for routes decoding them. */
   readBytes?: ReadBytes;
-  /** Counts answers to GET above 64 KiB until the client has read them: a client that never reads holds its answer. */
+  /** Counts answers to GET above 64 KiB until the client has read them: a client not reading holds its answer. */
   answers?: AnswerBudget;
 }
 
@@ -48,7 +48,7 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   }
 }
 
-/** Answers 405 and names the methods that the path has; `label` is the route's name in metrics. */
+/** Answers 405 and names the methods of the path; `label` is the route's name in metrics. */
 export function refuseMethod(allowed: readonly string[], label: string): RequestHandler {
   return (_request, response) => {
     markRoute(response, label);

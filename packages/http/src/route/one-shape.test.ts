@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Listening, listen } from "@waymark/service";
 import express, { Router } from "express";
 
-/** The prototypes that a request and its response had when Node handed them over, and when a route ran. */
+/** The prototypes of a request and its response when Node handed them over, and when a route ran. */
 const seen: { before: unknown[]; within: unknown[] } = { before: [], within: [] };
 const prototypesOf = (request: unknown, response: unknown) => [
   Object.getPrototypeOf(request),

@@ -11,7 +11,7 @@ const query = z.object({
   limit: z.string().regex(/^\d+$/, "Must be a number").optional(),
 });
 
-/** What a query is read as, or the messages with which it is refused. */
+/** The parsed query, or the messages of its refusal. */
 function read(rules: QueryRules<z.ZodObject>, given: Record<string, unknown>): unknown {
   try {
     return createQueryReader(rules)({ query: given } as unknown as Request);

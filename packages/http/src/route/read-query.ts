@@ -21,7 +21,7 @@ export interface QueryRules<Query extends z.ZodType> {
 export function createQueryReader<Query extends z.ZodType>({ query: schema, lenientQuery }: QueryRules<Query>) {
   if (schema && !(schema instanceof z.ZodObject)) throw new Error("A query is an object of parameters");
   const known: readonly string[] = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  // The route has no parameter that makes it strict, so its query need not be parsed.
+  // The route has no strict parameter, so its query need not be parsed.
   const ignoresAll = !schema && lenientQuery !== undefined;
   const isStrict = (given: readonly string[]) =>
     lenientQuery === undefined || given.some((name) => known.includes(name) && !lenientQuery.includes(name));

@@ -5,9 +5,9 @@ import type { Logger } from "pino";
 import { Counter, Histogram, type Registry } from "prom-client";
 
 class RequestLocals {
-  /** The path pattern of the matched route, for metrics: labels must not grow with paths that clients send. */
+  /** The path pattern of the matched route, for metrics: labels must not grow with clients' paths. */
   route?: string;
-  /** Sends the request's errors, where its route has its own way. */
+  /** Sends the request's errors, if its route has its own way. */
   sendError?: SendError;
   private ownLog?: Logger;
 

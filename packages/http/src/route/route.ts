@@ -18,7 +18,7 @@ export interface RouteInput<Query, Body> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
-  /** Present where the route takes idempotency keys and the request has one. */
+  /** Present if the route takes idempotency keys and the request has one. */
   idempotency?: IdempotencyKey | undefined;
   request: Request;
   response: Response;
@@ -34,14 +34,14 @@ export interface DocumentedAnswer extends DocumentedMedia {
   headers?: readonly string[];
   /** The media type of `schema` and `example`; JSON if omitted. */
   contentType?: string;
-  /** Further media types that a client may ask for. */
+  /** Further media types for clients to ask for. */
   otherMedia?: Readonly<Record<string, DocumentedMedia>>;
 }
 
-/** The media types of a body that the handler decodes itself. */
+/** The media types of a body decoded by the handler. */
 export type MediaTypes = Readonly<Record<string, DocumentedMedia>>;
 
-/** A body that the handler decodes itself: inflated, within the size limit. */
+/** A body decoded by the handler: inflated, within the size limit. */
 export interface EncodedBody<MediaType extends string> {
   mediaType: MediaType;
   bytes: Buffer;
@@ -78,7 +78,7 @@ export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> exten
   /** By status, beside the API's `commonAnswers`. */
   answers: Readonly<Record<number, DocumentedAnswer>>;
   handle(input: RouteInput<z.output<Query>, BodyOf<Body>>): Promise<Answer>;
-  /** Sends errors that are not Waymark's JSON, also those that guards throw. */
+  /** Sends errors other than Waymark's JSON, also errors of guards. */
   sendError?(response: Response, error: AppError): void;
 }
 

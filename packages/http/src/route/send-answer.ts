@@ -3,7 +3,7 @@ import type { Response } from "express";
 import type { Shares } from "../limits/shares.js";
 import type { Answer } from "./route.js";
 
-/** Bounds the bytes of answers that clients have not read yet. */
+/** Bounds the bytes of answers not read by clients yet. */
 export interface AnswerBudget {
   shares: Shares;
   ownerOf(response: Response): string;
@@ -14,7 +14,7 @@ const maxUncountedBytes = 65_536;
 
 /**
  * Sends a handler's answer. Uses Node's own methods: Express's `json` and `send` do the same at several times the cost.
- * @returns a promise only where the body comes in chunks
+ * @returns a promise only if the body comes in chunks
  * @throws AppError the budget's refusal
  */
 export function sendAnswer(
@@ -71,7 +71,7 @@ async function* endLine(chunks: AsyncIterable<string>): AsyncGenerator<string, v
 
 /**
  * Sends each chunk once the client has taken the one before, and stops when the client leaves. An error before the first
- * chunk becomes an error answer. A later error cuts the connection, so that no client takes a part for the whole; it is
+ * chunk becomes an error answer. A later error cuts the connection, so no client takes a part for the whole; it is
  * logged unless it is a refusal.
  */
 async function sendChunks(response: Response, chunks: AsyncIterable<string>): Promise<void> {

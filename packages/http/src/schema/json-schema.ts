@@ -20,13 +20,13 @@ export type NamedSchemas = Record<string, JsonSchema>;
 
 const refPrefix = "#/components/schemas/";
 
-/** Names a schema, so that descriptions refer to it and generated clients have a type of that name. */
+/** Names a schema, so descriptions refer to it and generated clients have a type of that name. */
 export function named<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
   return schema.meta({ "x-name": name });
 }
 
 /**
- * Converts a Zod schema to JSON Schema. The metadata `x-json` and `x-form` describe fields that a function checks.
+ * Converts a Zod schema to JSON Schema. The metadata `x-json` and `x-form` describe fields checked by a function.
  * @param schemas receives the named schemas, which become references
  */
 export function toJsonSchema(schema: z.ZodType, io: "input" | "output", schemas: NamedSchemas): JsonSchema {
