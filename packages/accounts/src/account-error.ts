@@ -9,7 +9,7 @@ export type AccountErrorCode =
   | "domain_taken"
   | "domain_full";
 
-/** A refused request about an account, its keys or its sites. The message is a sentence for the person who asked. */
+/** A refused request about an account, its keys or its sites. The message is a sentence for the operator. */
 export class AccountError extends Error {
   override name = "AccountError";
 

@@ -9,7 +9,7 @@ export interface Account {
   plan: PlanId;
 }
 
-/** One @, something on both sides, no white space. Only a mail proves an address. RFC 5321 sets 254. */
+/** One @, text on both sides, no white space. Only a mail proves an address. RFC 5321 sets the limit of 254. */
 const emailPattern = /^[^\s@\p{Cc}<>(),;:"[\]\\]+@[^\s@\p{Cc}<>(),;:"[\]\\]+$/u;
 const maxEmailLength = 254;
 
@@ -21,7 +21,7 @@ export async function createAccount(prisma: PrismaClient, input: { email: string
   return withUniqueEmail(email, () => prisma.account.create({ data: { id: uuid(), email, plan: input.plan } }));
 }
 
-/** Changes the address, which also gets the alerts. @throws AccountError `unknown_account`, `invalid_email`, `email_taken` */
+/** Changes the address; the alerts go there too. @throws AccountError `unknown_account`, `invalid_email`, `email_taken` */
 export async function changeEmail(prisma: PrismaClient, id: string, newEmail: string): Promise<Account> {
   const email = readEmail(newEmail);
   await findAccount(prisma, id);
@@ -38,7 +38,7 @@ async function withUniqueEmail(email: string, write: () => Promise<StoredAccount
   try {
     return present(await write());
   } catch (error) {
-    // Prisma's code for a unique index. Its error class would bring the whole client into services that never use it.
+    // Prisma's code for a unique index. Importing its error class would load the whole client into services without Prisma.
     if ((error as { code?: unknown } | null)?.code === "P2002") {
       throw new AccountError("email_taken", `There is an account with the address ${email} already.`, { cause: error });
     }

@@ -2,7 +2,6 @@ import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Prisma, PrismaClient } from "@waymark/database/prisma";
 
 export interface DomainClaim {
-  /** The account that the domain belongs to. */
   holder: string;
   /** Sites of all accounts with the domain, besides the given one. */
   sites: number;
@@ -10,9 +9,9 @@ export interface DomainClaim {
 
 /**
  * Claims a domain for an account, unless another account has it. The claim stays locked until the transaction ends, so two
- * writers of one domain wait for each other and both rules of `createSite` hold exactly. A proof of ownership, where one is
- * asked for, belongs before this call.
- * @param input `siteId` is the site that gets the domain; it may have it already, such as with `www.`
+ * writers of one domain wait for each other and both rules of `createSite` hold exactly. No caller asks for a proof of
+ * ownership yet; it would belong before this call.
+ * @param input `siteId` is the site to get the domain; it may have it already, such as with `www.`
  */
 export async function claimDomain(
   transaction: Prisma.TransactionClient,
@@ -24,14 +23,14 @@ export async function claimDomain(
     INSERT INTO site_domain AS claim (domain, account_id) VALUES (${bare}, ${accountId}::uuid)
     ON CONFLICT (domain) DO UPDATE SET account_id = claim.account_id RETURNING account_id`;
   if (!claim) throw new Error(`The domain ${domain} was not claimed`);
-  // A second statement, since it sees the rows that were committed while the first one waited. By site_domain_idx.
+  // A second statement, since it sees the rows committed while the first one waited. By site_domain_idx.
   const sites = await transaction.site.count({
     where: { domain: { in: [bare, `www.${bare}`] }, ...(siteId && { id: { not: siteId } }) },
   });
   return { holder: claim.account_id, sites };
 }
 
-/** A site whose domain has more sites than allowed: made by an older version, by hand, or as shared. */
+/** A site of a domain with too many sites or several accounts: made by an older version, by hand, or as shared. */
 export interface DomainConflict {
   id: string;
   domain: string;
@@ -41,9 +40,9 @@ export interface DomainConflict {
   isShared: boolean;
 }
 
-/** The account's sites that share their domain with another account, or come after the ten that get its events. */
+/** The account's sites on another account's domain, and those beyond the ten sites of a domain that get its events. */
 export async function findDomainConflicts(prisma: PrismaClient, accountId: string): Promise<DomainConflict[]> {
-  // The account's sites by site_account_id_idx, and for each those of its domain by site_domain_idx.
+  // The account's sites by site_account_id_idx, and for each one the sites of its domain by site_domain_idx.
   return prisma.$queryRaw<DomainConflict[]>`
     SELECT id, domain, older, "isShared"
     FROM (SELECT id, domain, account_id, regexp_replace(domain, '^(www[.])+', '') AS bare FROM site) AS mine

@@ -16,7 +16,7 @@ interface Column {
   isRequired: boolean;
 }
 
-/** Values that a check of the table asks for; a table that is added later may need a line here. */
+/** Values for columns with a check; a new table may need a line here. */
 const special: Record<string, string> = {
   "account.plan": "'pro'",
   "agent.is_provisional": "false",
@@ -44,7 +44,7 @@ const byType: Record<string, string> = {
   ARRAY: "'{}'",
 };
 
-/** The columns of all tables that name an owner, straight from the database: what is added later is among them. */
+/** The columns of all tables with an owner, read from the database, so new tables are included. */
 async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, Column[]>> {
   const { rows } = await pool.query<Column>(
     `SELECT table_name AS table, column_name AS column, data_type AS type,
@@ -60,7 +60,7 @@ async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, C
   return columns;
 }
 
-/** Puts a row into each table that names the owner. */
+/** Inserts a row into each table with the owner's column. */
 async function fill(owner: "account_id" | "site_id", id: string): Promise<void> {
   for (const [table, columns] of await columnsOf(owner)) {
     if (table === "site") continue;
@@ -71,7 +71,6 @@ async function fill(owner: "account_id" | "site_id", id: string): Promise<void> 
   }
 }
 
-/** How many rows each table has of the owner. */
 async function countRows(owner: "account_id" | "site_id", id: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of (await columnsOf(owner)).keys()) {
@@ -83,7 +82,7 @@ async function countRows(owner: "account_id" | "site_id", id: string): Promise<R
 
 const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, n) => sum + n, 0);
 
-/** An account with a site, and rows in every table that knows accounts or sites. */
+/** An account with a site, and a row in every table with accounts or sites. */
 async function makeFullAccount() {
   const [accountId, siteId] = [randomUUID(), randomUUID()];
   await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
@@ -219,20 +218,22 @@ describe("eraseOrphans", () => {
   });
 });
 
-describe("eraseOrphans as the worker's role", () => {
-  /** Roles belong to the whole server: these are this file's own. */
-  const prefix = `test_${randomBytes(6).toString("hex")}`;
-  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w" };
+/** Roles belong to the whole server, so this file makes its own. */
+const prefix = `test_${randomBytes(6).toString("hex")}`;
 
-  // After the database is gone, and with it all that the roles hold.
-  afterAll(async () => {
-    const server = new URL(database.url);
-    server.pathname = "/postgres";
-    const client = new pg.Client({ connectionString: server.href });
-    await client.connect();
-    for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
-    await client.end();
-  });
+// Outside of any block and after `useDatabase`, so it runs once the database is gone: until then the roles have rights, and
+// with KEEP_DB=1 they stay.
+afterAll(async () => {
+  const server = new URL(database.url);
+  server.pathname = "/postgres";
+  const client = new pg.Client({ connectionString: server.href });
+  await client.connect();
+  for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
+  await client.end();
+});
+
+describe("eraseOrphans as the worker's role", () => {
+  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w" };
 
   it("removes what accounts and sites left", async () => {
     await grantRoles(database.url, passwords, prefix);

@@ -1,7 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 
-/** Rows per statement: few enough that no lock is held for long. */
+/** Rows per statement, so each statement holds its locks only briefly. */
 const batchRows = 2_000;
 
 const owners = {
@@ -12,7 +12,7 @@ const owners = {
 type OwnerColumn = keyof typeof owners;
 
 interface OwnedTable {
-  /** Quoted where SQL wants it. */
+  /** Quoted for SQL. */
   name: string;
   /** Whether an index starts with the owner. */
   isIndexed: boolean;
@@ -21,8 +21,8 @@ interface OwnedTable {
 }
 
 /**
- * Finds the tables with the owner's column in the catalog, so a table that is added later is erased too. `trace` comes first:
- * readers then miss a half-erased trace instead of seeing a part of it.
+ * Finds the tables with the owner's column in the catalog, so erasing covers new tables too. `trace` comes first: readers
+ * then miss a half-erased trace instead of seeing a part of it.
  */
 const findTablesSql = `
   SELECT c.oid::regclass::text AS name,
@@ -52,9 +52,9 @@ function queryByIndex<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Removes at most $2 rows of an owner, by the index that starts with the owner. One statement finds and removes them, so that
- * each `ctid` is still valid; the next batch takes rows that another session changed meanwhile. In a partitioned table a
- * `ctid` names no partition, so the batch is a range of the primary key.
+ * Removes at most $2 rows of an owner, by the index beginning with the owner. One statement finds and removes them, so each
+ * `ctid` is still valid; the next batch takes rows changed by other sessions meanwhile. In a partitioned table a `ctid` names
+ * no partition, so the batch is a range of the primary key.
  */
 function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
   if (isPartitioned) {
@@ -68,11 +68,11 @@ function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn)
 export interface EraseControl {
   /** Called between batches. After a stop, removed rows stay removed, and another call goes on. */
   isStopping(): boolean;
-  /** Called after each batch that removed rows, with the rows that this call has removed from the table. */
+  /** Called after each batch with removed rows. @param rows removed from the table by this call so far */
   onProgress?(table: string, rows: number): void;
 }
 
-/** Rows removed, by table. */
+/** Removed rows by table. */
 export type Erased = Record<string, number>;
 
 async function eraseRows(
@@ -94,8 +94,8 @@ async function eraseRows(
 }
 
 /**
- * Removes a site with its events and figures. The site's own row goes after its other rows, so that a stopped erasure can be
- * called again. A second pass removes events that arrived before the collector knew.
+ * Removes a site with its events and figures. The site's own row goes after its other rows, so a stopped erasure can run
+ * again. A second pass removes events recorded before the collector noticed.
  */
 export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
@@ -113,9 +113,9 @@ async function eraseSiteInto(pool: pg.Pool, siteId: string, erased: Erased, cont
 }
 
 /**
- * Removes an account with everything it has. Revoking its keys comes first, so that no new data arrives. The account's row goes
- * last, so that a stopped erasure can be called again. A second pass removes rows of requests that were under way;
- * {@link eraseOrphans} removes later ones.
+ * Removes an account with everything it has. Revoking its keys comes first, so no new data arrives. The account's row goes
+ * last, so a stopped erasure can run again. A second pass removes rows of requests under way; {@link eraseOrphans} removes
+ * later ones.
  */
 export async function eraseAccount(pool: pg.Pool, accountId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
@@ -133,8 +133,8 @@ export async function eraseAccount(pool: pg.Pool, accountId: string, control: Er
 }
 
 /**
- * Finds at most $1 owners in a table that no longer exist. It jumps from one owner to the next along the index that starts
- * with the owner: a few probes for each, however many rows it has. A table without such an index is small and is read whole.
+ * Finds at most $1 deleted owners with rows in a table. It jumps from one owner to the next along the index beginning with the
+ * owner: a few probes for each, however many rows it has. A table without such an index is small; the statement reads all of it.
  */
 function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): string {
   const { table } = owners[column];
@@ -155,9 +155,9 @@ function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): s
 const maxOrphansPerTable = 100;
 
 /**
- * Removes rows whose account or site is gone. Requests that were under way during an erasure leave them, and so do stopped
- * erasures and accounts that were deleted by SQL. While there is no account (no site) at all it removes nothing: a restore
- * of a dump may not have loaded them yet.
+ * Removes rows of deleted accounts and sites. Requests under way during an erasure leave them, and so do stopped erasures and
+ * accounts deleted by SQL. While there is no account (no site) at all it removes nothing: a restore of a dump may not have
+ * loaded them yet.
  */
 export async function eraseOrphans(pool: pg.Pool, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};

@@ -5,7 +5,7 @@ import { AccountError } from "./account-error.js";
 import { findAccount } from "./accounts.js";
 import { readName } from "./name.js";
 
-/** A new key; nothing else has `key`. */
+/** A new key. Only this answer has `key`: the database stores its hash. */
 export interface IssuedKey {
   id: string;
   service: KeyService;
@@ -23,7 +23,7 @@ export interface ListedKey {
   revoked_at: string | null;
 }
 
-/** A key, and the account that it must belong to; an operator names no account. */
+/** A key of the account; an operator names no account. */
 export interface KeyReference {
   keyId: string;
   accountId?: string;

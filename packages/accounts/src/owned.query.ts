@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Enough for an idea of the size; counting millions would take a minute. */
+/** Enough for a warning; counting millions would take a minute. */
 const maxCountedTraces = 10_000;
 
 /** Ranges of `site_account_id_idx`, `api_key_account_id_idx` and, up to a bound, `trace_pkey`. */
@@ -17,7 +17,7 @@ export interface Owned {
   hasMoreTraces: boolean;
 }
 
-/** Counts what an account has, to warn before an erasure. */
+/** Counts an account's sites, keys and traces, to warn before an erasure. */
 export async function countOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
   const { rows } = await pool.query<Record<"sites" | "keys" | "traces", number>>(countOwnedSql, [
     accountId,

@@ -7,8 +7,8 @@ const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const maxDomainLength = 253;
 
 /**
- * A site's domain as it is stored: the bare host in lower case and ASCII, without scheme, port and path. An address like
- * `https://Example.com/` stands for its host; names in other scripts become punycode.
+ * A site's domain as the database stores it: the bare host in lower case and ASCII, without scheme, port and path. An address
+ * like `https://Example.com/` stands for its host; names in other scripts become punycode.
  * @throws AccountError `invalid_domain`
  */
 export function normaliseDomain(text: string): string {

@@ -14,7 +14,7 @@ export interface Site {
   name: string;
 }
 
-/** A site, and the account that it must belong to; an operator names no account. */
+/** A site of the account; an operator names no account. */
 export interface SiteReference {
   siteId: string;
   accountId?: string;
@@ -25,7 +25,7 @@ const uuid = createUuidV7();
 /**
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
  * @param input `isShared` lets another account have the domain too: the operator's word that both may read its events
- * @returns the site, and how many sites the domain had before
+ * @returns the site, and the number of sites the domain had before
  * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`
  */
 export async function createSite(
@@ -67,7 +67,7 @@ export async function renameSite(
   });
 }
 
-/** Claims the domain for a site of the account. @returns how many other sites have it */
+/** Claims the domain for a site of the account. @returns the number of other sites with it */
 async function takeDomain(
   transaction: Prisma.TransactionClient,
   { isShared, ...claim }: { accountId: string; domain: string; isShared: boolean; siteId?: string },
@@ -91,7 +91,7 @@ export async function listSites(prisma: PrismaClient, accountId: string): Promis
   return sites.map(present);
 }
 
-/** A site, of an account where one is given: a probe of `site_pkey`. Prisma's compiler would be a tenth of an import's memory. */
+/** A probe of `site_pkey`, in SQL because Prisma's compiler would take a tenth of an import's memory. */
 const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 
 /** @throws AccountError `unknown_site` (also for another account's site) */
@@ -102,7 +102,7 @@ export async function findSite(pool: pg.Pool, { siteId, accountId }: SiteReferen
   return site;
 }
 
-/** A range of `site_domain_idx`, of at most some ten rows. */
+/** A range of `site_domain_idx`, of about ten rows at most. */
 const findSitesOfDomainSql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
 
 /** The sites of all accounts with a domain, oldest first. @throws AccountError `invalid_domain` */

@@ -9,7 +9,7 @@ export interface Usage {
   /** `YYYY-MM`, UTC. */
   month: string;
   traces: { current: number; limit: number };
-  /** `limit` is null for no limit. */
+  /** `limit` is null on a plan without a limit. */
   agents: { current: number; limit: number | null };
   resets_at: string;
   resets_in_seconds: number;
