@@ -1,6 +1,6 @@
 import type { DemoAccounts } from "./demo/demo-accounts.js";
 
-/** What runs, for the person who started it. */
+/** The running system, for the person at the terminal. */
 export interface RunningSystem {
   traceUrl: string;
   analyticsUrl: string;
@@ -9,12 +9,12 @@ export interface RunningSystem {
   database: string;
   queue: string;
   dataFolder: string;
-  /** Where mails go. */
+  /** The folder or service for mails. */
   mails: string;
   accounts: DemoAccounts | undefined;
 }
 
-/** What runs where, the demo's keys, and lines that work when pasted, in this order. */
+/** The text of a started system: addresses, the demo's keys and lines to paste, in this order. */
 export function describeSystem(system: RunningSystem): string {
   const { traceUrl, analyticsUrl, collectorUrl, accounts } = system;
   const parts = [
@@ -24,7 +24,7 @@ export function describeSystem(system: RunningSystem): string {
       `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
       `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
       `  collector      ${collectorUrl}   documentation: ${collectorUrl}/docs`,
-      `  worker         mails failed runs: ${system.mails}`,
+      `  worker         mails alerts: ${system.mails}`,
       `  database       ${system.database}`,
       `  queue          ${system.queue}`,
       `  data, logs     ${system.dataFolder}`,
@@ -47,7 +47,7 @@ function describeKeys({ free, pro }: DemoAccounts): string[] {
 
 function describeExporter({ traceUrl }: RunningSystem, { pro }: DemoAccounts): string[] {
   return [
-    "An OpenTelemetry exporter sends its runs here with these in its environment, and the last line follows them:",
+    "With these variables an OpenTelemetry exporter sends its traces here, and the last line follows them:",
     "",
     `  OTEL_EXPORTER_OTLP_ENDPOINT=${traceUrl}`,
     `  OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${pro.keys.trace}`,
@@ -57,14 +57,14 @@ function describeExporter({ traceUrl }: RunningSystem, { pro }: DemoAccounts): s
 
 function describeTag(collectorUrl: string, domain: string): string[] {
   const tag = `<script defer src="${collectorUrl}/js/script.js" data-domain="${domain}"></script>`;
-  return ["Any page with this line in it reports its visits, and they are in the statistics at once:", "", `  ${tag}`];
+  return ["A page with this line reports its visits, and the statistics show them at once:", "", `  ${tag}`];
 }
 
 function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoAccounts): string[] {
   const stats = `-H 'Authorization: Bearer ${pro.keys.analytics}'`;
   const trace = `-H 'Authorization: Bearer ${pro.keys.trace}'`;
   const json = "-H 'Content-Type: application/json'";
-  const run = describeRun(new Date());
+  const failing = describeTrace(new Date());
   return [
     "Paste these:",
     "",
@@ -72,16 +72,16 @@ function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoA
     `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/stats?range=30d'`,
     `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/events?range=30d'`,
     "",
-    "  # a run that fails: the worker writes a mail",
-    `  TRACE=$(curl -s ${trace} ${json} -d '${run.trace}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
-    `  curl -s ${trace} ${json} -d '${run.span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
-    `  curl -s ${trace} ${json} -X PATCH -d '${run.end}' ${traceUrl}/api/v1/traces/$TRACE`,
+    "  # a trace that fails: the worker writes a mail",
+    `  TRACE=$(curl -s ${trace} ${json} -d '${failing.trace}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
+    `  curl -s ${trace} ${json} -d '${failing.span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
+    `  curl -s ${trace} ${json} -X PATCH -d '${failing.end}' ${traceUrl}/api/v1/traces/$TRACE`,
     `  curl -s ${trace} ${traceUrl}/api/v1/traces/$TRACE`,
   ];
 }
 
-/** The bodies of a run that fails at a given time, half a minute after it began. */
-function describeRun(end: Date) {
+/** The bodies of a trace of half a minute that fails at `end`. */
+function describeTrace(end: Date) {
   const before = (ms: number) => new Date(end.getTime() - ms).toISOString();
   const trace = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: before(32_000) };
   const span = {

@@ -68,7 +68,7 @@ async function start(env: NodeJS.ProcessEnv = {}, file = bin) {
 const keyIn = (output: string, plan: string, service: string) =>
   new RegExp(`${plan} +account[\\s\\S]*?${service} +(wmk_\\S+)`).exec(output)?.[1] ?? "";
 
-/** Reports a visit to the site of the script tag that was shown, as a browser would. */
+/** Sends a visit to the site of the printed script tag, as a browser would. */
 async function visit(output: string) {
   const [, script = "", domain = ""] = /<script defer src="(\S+)" data-domain="(\S+)">/.exec(output) ?? [];
   expect((await fetch(script)).headers.get("content-type")).toMatch(/javascript/);
@@ -87,7 +87,7 @@ async function stop({ child, exit }: Started, signal: NodeJS.Signals) {
 
 const mails = () => readdir(join(dataFolder, "mails")).catch(() => []);
 
-/** Everything that the services do, by their own interfaces. */
+/** Uses everything of the services through their own interfaces. */
 async function useAll(output: string, urls: readonly string[]) {
   const [traceUrl = "", analyticsUrl = ""] = urls;
   const ask = async (
@@ -133,7 +133,7 @@ async function useAll(output: string, urls: readonly string[]) {
   const paths = [path, `${path}?include=attributes`, "/api/v1/traces", "/api/v1/traces?name=run&status=error"];
   for (const it of [...paths, "/api/v1/agents", "/api/v1/usage"]) await trace("GET", it);
   await trace("DELETE", path);
-  // Nobody ends this one: the worker does.
+  // No agent ends this trace; the worker does.
   const silent = await trace("POST", "/api/v1/traces", run);
   const stats = (it: string) => ask(keyIn(output, "pro", "analytics"), "GET", `${analyticsUrl}/api/v1/sites${it}`);
   const { sites } = await stats("");
@@ -183,7 +183,7 @@ describe("start", () => {
     await rm(join(dataFolder, ".."), { recursive: true });
   });
 
-  it("runs everything, mails a failed run, keeps its data, and stops on Ctrl-C with nothing left", async () => {
+  it("runs everything, mails a failed trace, keeps its data, and stops on Ctrl-C with nothing left", async () => {
     const first = await start();
     const { system } = first;
     const output = first.output();
@@ -193,7 +193,7 @@ describe("start", () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
     expect(output).not.toMatch(/warn/i);
 
-    // The lines to paste, pasted.
+    // Runs the lines to paste.
     const lines = output.split("\n").filter((line) => /^ {2}(TRACE=\$\()?curl /.test(line));
     expect(lines.length).toBeGreaterThanOrEqual(6);
     const shell = spawn("sh", ["-c", lines.join(" && echo && ")], { stdio: "pipe" });
@@ -212,7 +212,7 @@ describe("start", () => {
       spans: [{ error: "connection refused", ended_at: expect.any(String) }],
     });
     await visit(output);
-    // The demo's own failed run, and the one that was pasted.
+    // One for the demo's own failed trace, one for the pasted trace.
     await until(async () => (await mails()).length === 2, first.output);
     await until(() => /mail to demo-pro@localhost/.test(first.output()), first.output);
 

@@ -15,7 +15,7 @@ import { type AppName, apps, loadConfigs, readSettings, type StartSettings } fro
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The role by which an app enters the database. */
+/** The database role of each app. */
 const roleOf = {
   "trace-api": "trace_api",
   "analytics-api": "analytics_api",
@@ -26,7 +26,6 @@ const roleOf = {
 /** Node's flags for TypeScript, with workspace packages from their sources. */
 const sourceFlags = () => ["--import", import.meta.resolve("tsx"), "--conditions=source"];
 
-/** A debugger attaches here. */
 const inspectFlag = "--inspect=127.0.0.1:9229";
 
 export interface StartDeps {
@@ -34,19 +33,19 @@ export interface StartDeps {
   env: NodeJS.ProcessEnv;
   /** Writes a line for the person at the terminal. */
   say(text: string): void;
-  /** Aborted when all of it is to stop. */
+  /** Aborting it stops the system. */
   signal: AbortSignal;
 }
 
 /**
- * Runs all of Waymark until the signal is aborted, and leaves nothing running.
- * @throws Error with a sentence, when something does not start or one of the apps ends
+ * Runs all of Waymark until the signal aborts, and leaves nothing running.
+ * @throws Error with a sentence when a part does not start or an app ends
  */
 export async function runLocalSystem(deps: StartDeps): Promise<void> {
   const { env, signal } = deps;
   const dataFolder = dataFolderOf(env);
   const claim = await claimDataFolder(dataFolder);
-  // Undone in reverse order, however far the start came.
+  // The steps run in reverse order, also after a start that failed halfway.
   const undo: (() => unknown)[] = [() => claim.release()];
   try {
     const settings = await readSettings(env, loadConfigs(root, deps.options.isWatchWanted));
@@ -54,7 +53,7 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
     const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
     if (failure) throw new Error(failure);
   } catch (error) {
-    // What fails because it was stopped is no failure.
+    // After a stop, errors are its effect.
     if (!signal.aborted) throw error;
   } finally {
     for (const step of undo.reverse()) await step();
@@ -68,27 +67,27 @@ interface Context {
   undo: (() => unknown)[];
 }
 
-/** Starts everything, says what runs where, and returns the apps. */
+/** Starts everything, prints the addresses, and returns the apps. */
 async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]> {
   const { options, say, signal, env } = deps;
   const { settings, dataFolder, claim, undo } = context;
   const databaseUrl = settings.databaseUrl ?? (await openDatabase(context, say));
   signal.throwIfAborted();
-  // In a database of somebody's own, who gets in is for its owner to say.
+  // Your own database gets no roles or passwords from us: its owner decides about access.
   const passwords = settings.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
   await prepare(databaseUrl, passwords, context);
   await claim.publish({ databaseUrl });
   const running = await openApps(deps, { ...context, databaseUrl, passwords });
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
-  // Nor do accounts whose keys are shown belong into it, unless they are asked for.
+  // Nor does it get the demo's accounts, whose keys are printed, without --demo.
   const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
   const demo = isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
   const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   for (const url of [traceUrl, analyticsUrl, collectorUrl]) await requireReady(url);
-  await demo?.sendRuns(traceUrl);
+  await demo?.sendTraces(traceUrl);
   await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl], collectorUrl });
   signal.throwIfAborted();
   say(
@@ -106,7 +105,7 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   return running;
 }
 
-/** Migrates; a failure at a database of somebody's own names it. */
+/** Migrates; for your own database, the error names it. */
 async function prepare(url: string, passwords: RolePasswords | undefined, { settings, dataFolder }: Context) {
   try {
     await prepareDatabase(url, passwords);
@@ -164,7 +163,7 @@ async function requireReady(url: string): Promise<void> {
   if (!answer.ok) throw new Error(`${url}/ready was answered ${answer.status}: ${await answer.text()}`);
 }
 
-/** A URL without user and password. */
+/** The URL for the terminal, without user and password. */
 function describeUrl(text: string): string {
   const url = new URL(text);
   return `${url.protocol}//${url.host}${url.pathname}`;

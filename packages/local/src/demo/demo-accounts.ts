@@ -4,7 +4,7 @@ import { type KeyService, keyServices } from "@waymark/auth";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 
-/** A demo account: its keys, and its site with visits. */
+/** A demo account with its keys and its site. */
 export interface DemoAccount {
   id: string;
   email: string;
@@ -15,12 +15,12 @@ export interface DemoAccount {
 /** The demo's accounts by plan. */
 export type DemoAccounts = Record<PlanId, DemoAccount>;
 
-/** What is kept between runs, in a file that only its user can read: keys are stored nowhere else in the clear. */
+/** The demo's state between starts, in a file for its user alone: no other place has the keys in the clear. */
 export interface DemoState {
   keys: Record<string, { id: string; key: string }>;
-  /** When the demo was made: its visits end then. */
+  /** The time of the demo's last visit: the first start. */
   end: string;
-  /** Sites whose visits are loaded, by id, and accounts whose runs were sent. */
+  /** Ids of sites with loaded visits and of accounts with sent traces. */
   loaded: string[];
 }
 
@@ -31,7 +31,7 @@ const demos = {
 
 const keyName = "demo";
 
-/** The accounts, keys and sites of the demo: found again, or made where something is missing. */
+/** Finds the accounts, keys and sites of the demo, and makes missing ones. */
 export async function prepareAccounts(prisma: PrismaClient, state: DemoState): Promise<DemoAccounts> {
   const accounts: Partial<DemoAccounts> = {};
   for (const plan of planIds) accounts[plan] = await prepareAccount(prisma, state, plan);
@@ -50,7 +50,7 @@ async function prepareAccount(prisma: PrismaClient, state: DemoState, plan: Plan
   return { id, email, keys: keys as DemoAccount["keys"], site: { id: site.id, domain } };
 }
 
-/** The key that was shown before, as long as the database knows it; otherwise a new one in place of older demo keys. */
+/** The earlier key while it is valid in the database; otherwise a new one, and older demo keys are revoked. */
 async function prepareKey(prisma: PrismaClient, state: DemoState, accountId: string, service: KeyService) {
   const slot = `${accountId} ${service}`;
   const kept = state.keys[slot];
@@ -62,7 +62,7 @@ async function prepareKey(prisma: PrismaClient, state: DemoState, accountId: str
   return key;
 }
 
-/** Reads what an earlier run kept; a state of nothing, where there is none or it cannot be understood. */
+/** Reads the state of an earlier start; an empty one if the file is missing or malformed. */
 export async function readDemoState(file: string, now: Date): Promise<DemoState> {
   const fresh: DemoState = { keys: {}, end: now.toISOString(), loaded: [] };
   try {
@@ -73,7 +73,7 @@ export async function readDemoState(file: string, now: Date): Promise<DemoState>
   }
 }
 
-/** Keeps the state, whole or not at all. */
+/** Writes the state through a second file and a rename, so a kill leaves no half of one. */
 export async function writeDemoState(file: string, state: DemoState): Promise<void> {
   await writeFile(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);

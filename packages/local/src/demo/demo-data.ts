@@ -7,28 +7,29 @@ import type pg from "pg";
 
 const dayMs = 24 * 3_600_000;
 
-/** Visits are spread over this many days, so that each of the 30 days of the longest range has some. */
+/** Spreading visits over so many days puts some on each of the last 30 days. */
 const spreadDays = 29;
 
 const assetsFolder = new URL("../../assets/demo/", import.meta.url);
 
-/** The files of visits, by site. */
+/** The files of visits, by domain. */
 export const visitFiles = {
   "semicomplete.com": "semicomplete.visits.ndjson",
   "adver.tools": "advertools.visits.ndjson",
 } as const;
 
-/** The last one failed; all of the recorded runs succeeded. */
-const runFiles = [
-  "mini-swe-agent.runs.ndjson",
-  "openhands.runs.ndjson",
-  "openai-agents.runs.ndjson",
-  "made-up.runs.ndjson",
+/** Only the made-up trace failed; it comes last. */
+const traceFiles = [
+  "mini-swe-agent.traces.ndjson",
+  "openhands.traces.ndjson",
+  "openai-agents.traces.ndjson",
+  "made-up.traces.ndjson",
 ] as const;
 
 /**
- * Records a site's visits as if the last of them had come at a given time. With the same time again, nothing is recorded
- * twice, so that an interrupted load can be repeated.
+ * Imports a site's visits, the last one at `end`. A repeated call with the same `end` counts no visit twice, so an interrupted
+ * load can run again.
+ * @returns the number of visits in the file
  */
 export async function loadVisits(
   pool: pg.Pool,
@@ -40,7 +41,7 @@ export async function loadVisits(
   return imported + duplicates;
 }
 
-/** The lines of a file, oldest first, with their times stretched over the days before `end`. */
+/** The lines of a file, oldest first, with times stretched over the 29 days before `end`. */
 async function* moveLines(file: string, end: Date): AsyncGenerator<Buffer> {
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   const timeOf = (line: string | undefined) => Date.parse((JSON.parse(line ?? "{}") as { ts: string }).ts);
@@ -52,34 +53,34 @@ async function* moveLines(file: string, end: Date): AsyncGenerator<Buffer> {
   }
 }
 
-interface Run {
+interface DemoTrace {
   trace: { started_at: string; ended_at: string | null; [field: string]: unknown };
   spans: { started_at: string; ended_at: string | null; parent: number | null; [field: string]: unknown }[];
   final: { status: string; ended_at: string };
 }
 
 /**
- * Sends the recorded runs to the trace service as an agent would: the trace, its spans, the end. The last of them ends at
- * `end`, the others an hour apart before it.
- * @returns how many
- * @throws Error with the answer, when the service refuses one
+ * Sends the demo's traces to the trace service as an agent would: the trace, its spans, the end. The last trace ends at `end`,
+ * the others an hour apart before it.
+ * @returns the number of traces
+ * @throws Error with the service's answer after a refusal
  */
-export async function sendRuns(options: { baseUrl: string; key: string; end: Date }): Promise<number> {
-  const runs: Run[] = [];
-  for (const file of runFiles) {
+export async function sendTraces(options: { baseUrl: string; key: string; end: Date }): Promise<number> {
+  const traces: DemoTrace[] = [];
+  for (const file of traceFiles) {
     for await (const line of createInterface(createReadStream(new URL(file, assetsFolder))))
-      runs.push(JSON.parse(line));
+      traces.push(JSON.parse(line));
   }
-  for (const [index, run] of runs.entries()) {
-    const end = options.end.getTime() - (runs.length - 1 - index) * 3_600_000;
-    await sendRun(options, moveRun(run, end - Date.parse(run.final.ended_at)));
+  for (const [index, trace] of traces.entries()) {
+    const end = options.end.getTime() - (traces.length - 1 - index) * 3_600_000;
+    await sendTrace(options, moveTrace(trace, end - Date.parse(trace.final.ended_at)));
   }
-  return runs.length;
+  return traces.length;
 }
 
-async function sendRun(
+async function sendTrace(
   { baseUrl, key }: { baseUrl: string; key: string },
-  { trace, spans, final }: Run,
+  { trace, spans, final }: DemoTrace,
 ): Promise<void> {
   const send = async (method: string, path: string, body: unknown) => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
@@ -97,7 +98,7 @@ async function sendRun(
   await send("PATCH", `/api/v1/traces/${trace_id}`, final);
 }
 
-function moveRun({ trace, spans, final }: Run, shiftMs: number): Run {
+function moveTrace({ trace, spans, final }: DemoTrace, shiftMs: number): DemoTrace {
   const move = <T extends { started_at?: string; ended_at: string | null }>(part: T): T => ({
     ...part,
     ...(part.started_at && { started_at: moveTime(part.started_at, shiftMs) }),
@@ -106,7 +107,7 @@ function moveRun({ trace, spans, final }: Run, shiftMs: number): Run {
   return { trace: move(trace), spans: spans.map(move), final: move(final) };
 }
 
-/** A time moved by whole milliseconds, its microseconds kept. */
+/** Moves a time by whole milliseconds and keeps its microseconds. */
 function moveTime(time: string, shiftMs: number): string {
   const micros = /\.\d{3}(\d{3})/.exec(time)?.[1] ?? "";
   return new Date(Date.parse(time) + Math.round(shiftMs)).toISOString().replace("Z", `${micros}Z`);

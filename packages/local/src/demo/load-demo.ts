@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState, writeDemoState } from "./demo-accounts.js";
-import { loadVisits, sendRuns, type visitFiles } from "./demo-data.js";
+import { loadVisits, sendTraces, type visitFiles } from "./demo-data.js";
 
 /** The demo of a local system. */
 export interface Demo {
   readonly accounts: DemoAccounts;
-  /** Sends the recorded runs to the trace service, once. */
-  sendRuns(baseUrl: string): Promise<void>;
+  /** Sends the demo's traces to the trace service unless an earlier start did. */
+  sendTraces(baseUrl: string): Promise<void>;
 }
 
-/** Makes the demo's accounts, keys, sites and visits, as far as an earlier run has not. */
+/** Makes the demo's accounts, keys, sites and visits, except those of an earlier start. */
 export async function loadDemo(options: { databaseUrl: string; dataFolder: string; now: Date }): Promise<Demo> {
   const file = join(options.dataFolder, "demo.json");
   const state = await readDemoState(file, options.now);
@@ -24,7 +24,7 @@ export async function loadDemo(options: { databaseUrl: string; dataFolder: strin
   const prisma = createPrisma(pool);
   try {
     const accounts = await prepareAccounts(prisma, state);
-    // Before the visits: an interrupted load must be repeated with the same time and the same keys.
+    // Written before the visits: an interrupted load must run again with the same time and the same keys.
     await writeDemoState(file, state);
     for (const { site } of Object.values(accounts)) {
       await once(file, state, site.id, () =>
@@ -36,9 +36,9 @@ export async function loadDemo(options: { databaseUrl: string; dataFolder: strin
     }
     return {
       accounts,
-      sendRuns: (baseUrl) =>
+      sendTraces: (baseUrl) =>
         once(file, state, accounts.pro.id, () =>
-          sendRuns({ baseUrl, key: accounts.pro.keys.trace, end: new Date(state.end) }),
+          sendTraces({ baseUrl, key: accounts.pro.keys.trace, end: new Date(state.end) }),
         ),
     };
   } finally {
@@ -47,7 +47,7 @@ export async function loadDemo(options: { databaseUrl: string; dataFolder: strin
   }
 }
 
-/** Does a part of the demo unless it was done for this site or account before. */
+/** Loads a part of the demo unless the state lists this site or account. */
 async function once(file: string, state: DemoState, id: string, load: () => Promise<unknown>): Promise<void> {
   if (state.loaded.includes(id)) return;
   await load();
