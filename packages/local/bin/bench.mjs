@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `pnpm bench NAME`: builds what changed and runs a benchmark, which has a package's folder `bench` to itself.
+// `pnpm bench NAME`: builds changed packages and runs the benchmark in a package's folder `bench`.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `pnpm dev`: as `pnpm start`, but from the sources, and an app restarts when they change.
+// `pnpm dev`: `pnpm start` from the sources; an app restarts when its sources change.
 import { spawn, spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const path = (fromRoot) => fileURLToPath(new URL(`../../../${fromRoot}`, import.meta.url));
 const writtenAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-// The Prisma client is the only source that is not in git.
+// The Prisma client is the only source outside git.
 const schema = path("prisma/schema.prisma");
 if (writtenAt(path("packages/database/src/generated/prisma/client.ts")) < writtenAt(schema)) {
   const args = ["run", "generate", "--output-logs=errors-only", "--log-prefix=none"];
@@ -17,10 +17,10 @@ if (writtenAt(path("packages/database/src/generated/prisma/client.ts")) < writte
 }
 const flags = ["--import", import.meta.resolve("tsx"), "--conditions=source"];
 const args = [...flags, path("packages/local/src/main.ts"), ...process.argv.slice(2), "--watch"];
-// In a process group of its own: a second signal ends the system at once, and the terminal would send one to both of us.
+// In its own process group: a second signal ends the system at once, and the terminal would send one to both processes.
 const child = spawn(process.execPath, args, { stdio: "inherit", detached: true });
 process.on("SIGINT", () => child.kill("SIGINT"));
-// pnpm hands these on although its group gets them too.
+// pnpm passes these on although its group gets them too.
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.once(signal, () => {
     child.kill(signal);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `pnpm start`: builds what changed, quietly, and runs all of Waymark on this machine.
+// `pnpm start`: builds changed packages quietly and runs all of Waymark on this machine.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const main = new URL("../dist/main.js", import.meta.url);
 
-// Before the build, which takes longer. Apart from this process, since the build may replace what answers.
+// Runs before the build, since the build takes longer, and in its own process, since the build may replace the program.
 const dataFolder = resolve(root, process.env.WAYMARK_DATA_DIR || ".waymark");
 if (existsSync(main) && existsSync(join(dataFolder, "local.json"))) {
   const check = spawnSync(process.execPath, [fileURLToPath(main), "--running"], { encoding: "utf8" });

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Makes one of the demo's files of visits out of an access log in NDJSON ({ts, ip, user_agent, path, referrer} a line):
-// visitors become numbers, bots, and queries and bare addresses in referrers are left out, downloads (by programs too, but not by
-// crawlers) become custom events. Countries are those of the addresses in the database that comes with Waymark.
+// Makes one of the demo's files of visits from an access log in NDJSON ({ts, ip, user_agent, path, referrer} a line). Visitors
+// become numbers; bots, and queries and bare addresses in referrers, are left out. Downloads, by programs too but not by
+// crawlers, become custom events. Waymark's own database gives the countries of the addresses.
 //   node make-demo-data.mjs PAGEVIEWS.ndjson [ALL-REQUESTS.ndjson] > VISITS.ndjson
 import { readFileSync } from "node:fs";
 import { openCountryDirectory } from "@waymark/analytics";

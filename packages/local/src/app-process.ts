@@ -5,31 +5,30 @@ import { type ProcessIdentity, processStartOf } from "./processes.js";
 
 export interface AppOptions {
   name: string;
-  /** The main file. */
   entry: string;
-  /** Flags of Node beside those that all apps get. */
+  /** Flags of Node in addition to `deployedFlags`. */
   nodeFlags: readonly string[];
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Takes everything that the app says. */
+  /** Gets all output of the app. */
   logFile: string;
-  /** Told of what a person at the terminal should see. */
+  /** Gets the lines for the person at the terminal. */
   say(line: string): void;
 }
 
-/** One of the apps, as a process of its own. */
+/** An app in its own process. */
 export interface AppProcess {
   readonly name: string;
   readonly identity: ProcessIdentity;
-  /** The port that it listens on, once it does; rejects with a sentence when it ends before. */
+  /** Resolves with the port once the app listens; rejects with a sentence when it ends before. */
   readonly ready: Promise<number>;
-  /** Resolves with a sentence when it ends by itself. */
+  /** Resolves with a sentence when the app ends by itself. */
   readonly ended: Promise<string>;
-  /** Asks it to stop in order, and ends it by force when that takes longer than 28 s or the given time. */
+  /** Sends SIGTERM, and SIGKILL after 28 s or the given time; resolves at the app's end. */
   stop(timeoutMs?: number): Promise<void>;
 }
 
-/** An app's line in its log, as its logger writes it. */
+/** A line of an app's logger. */
 interface LogLine {
   level?: string;
   msg?: string;
@@ -42,15 +41,15 @@ interface LogLine {
   err?: { message?: string };
 }
 
-/** As in the images: stacks name lines of the sources, and young objects get 8 MB instead of 16. */
+/** As in the images: stack traces name lines of the sources, and young objects get 8 MB instead of 16. */
 const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=8"];
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
 const stopTimeoutMs = 28_000;
 
 /**
- * Starts an app in a process group of its own, so that Ctrl-C reaches only us and the order of stopping is ours. It holds an
- * IPC channel, by whose end it knows that we are gone, however that came about.
+ * Starts an app in its own process group, so Ctrl-C reaches only this process, and this process decides the order of stopping.
+ * The app holds an IPC channel and stops when the channel closes, also after a kill of this process.
  */
 export function startApp(options: AppOptions): AppProcess {
   const { name, entry, nodeFlags, env, cwd, logFile, say } = options;
@@ -126,7 +125,7 @@ function parse(line: string): LogLine | undefined {
   }
 }
 
-/** Mails, and what went wrong; everything else is in the log. */
+/** The terminal shows mails, warnings and errors; the log has everything. */
 function describeLine({ level, msg, path, to, subject, reason, err }: LogLine): string | undefined {
   if (msg === "mail written") return `mail to ${to}: ${subject}\n  ${path}`;
   if (level !== "warn" && level !== "error" && level !== "fatal") return undefined;

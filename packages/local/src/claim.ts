@@ -4,22 +4,22 @@ import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { type LocalSystem, localSystemFile, readLocalSystem } from "@waymark/cli";
 import { isRunning, processStartOf } from "./processes.js";
 
-/** This process's claim on a data folder, which other runs and the command line see. */
+/** This process's claim on a data folder. Other processes and the command line see it. */
 export interface Claim {
-  /** Tells the command line more about the running system. */
+  /** Adds facts about the running system for the command line. */
   publish(more: Partial<LocalSystem>): Promise<void>;
-  /** Gives the folder free; works while the process ends. */
+  /** Frees the folder, also while the process ends. */
   release(): void;
 }
 
-/** The data folder belongs to a system that runs. */
+/** The data folder belongs to a running system. */
 export class AlreadyRunningError extends Error {
   override name = "AlreadyRunningError";
 }
 
 /**
- * Claims a data folder for this process. What a killed run left is cleared: its file, and apps that outlived it.
- * @throws AlreadyRunningError when another run holds it
+ * Claims a data folder for this process. After a kill of an earlier process it removes the file and ends the apps left behind.
+ * @throws AlreadyRunningError when a running process holds it
  */
 export async function claimDataFolder(dataFolder: string): Promise<Claim> {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
@@ -43,13 +43,13 @@ export async function claimDataFolder(dataFolder: string): Promise<Claim> {
   };
 }
 
-/** Says which system runs on a data folder; undefined where none does. */
+/** A sentence about the system on a data folder; undefined if none runs. */
 export async function findRunning(dataFolder: string): Promise<string | undefined> {
   const system = await readLocalSystem(dataFolder);
   return system && isRunning(system) ? describe(dataFolder, system) : undefined;
 }
 
-/** Gives the file its name, whole, unless there is one of that name: of several runs that try, one succeeds. */
+/** Links the whole file to its name unless the name exists, so one of several processes succeeds. */
 async function isMade(mine: string, file: string): Promise<boolean> {
   try {
     await link(mine, file);
@@ -61,14 +61,14 @@ async function isMade(mine: string, file: string): Promise<boolean> {
 }
 
 /**
- * Clears what a killed run left.
- * @throws AlreadyRunningError when that run goes on
+ * Clears the file and the apps of a killed process.
+ * @throws AlreadyRunningError if that process still runs
  */
 async function clearStale(dataFolder: string): Promise<void> {
   const earlier = await readLocalSystem(dataFolder);
   if (earlier && isRunning(earlier)) throw new AlreadyRunningError(describe(dataFolder, earlier));
   for (const app of earlier?.apps ?? []) if (isRunning(app)) process.kill(app.pid, "SIGTERM");
-  // Another run may have cleared it, and made its own, since we read it: that one stays.
+  // Another process may have replaced the file since we read it; its file stays.
   const now = await readLocalSystem(dataFolder);
   if (JSON.stringify(now) === JSON.stringify(earlier)) await rm(localSystemFile(dataFolder), { force: true });
 }

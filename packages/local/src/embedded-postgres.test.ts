@@ -8,7 +8,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgre
 let folder: string;
 let running: EmbeddedPostgres | undefined;
 beforeAll(async () => {
-  // `mkdtemp` makes a folder that only we may enter, and Postgres does not run as root.
+  // `mkdtemp` makes a folder for this user alone, and Postgres does not run as root.
   folder = join(await mkdtemp(join(tmpdir(), "waymark pg-")), "postgres");
 });
 afterAll(async () => {

@@ -7,7 +7,7 @@ import { commandLineOf, launchAs, type ServerUser, serverUser } from "./platform
 import { anyFreePort, isPortFree } from "./ports.js";
 
 export interface EmbeddedPostgresOptions {
-  /** Holds everything of the server: its files, its log, its password. Made where missing. */
+  /** Holds the server's files, log and password. Made if missing. */
   folder: string;
   /** Settings as on the command line of `postgres`, such as `fsync: "off"`. */
   settings?: Readonly<Record<string, string>>;
@@ -17,9 +17,9 @@ export interface EmbeddedPostgres {
   /** The database `waymark`, on the loopback, with its password. */
   readonly connectionString: string;
   readonly port: number;
-  /** Whether a server that an earlier run left behind was taken over. */
+  /** Whether the server was already running, left behind by a killed process. */
   readonly adopted: boolean;
-  /** Ends the server's sessions and stops it, with all data on disk. */
+  /** Ends the sessions, writes all data to disk and stops the server. */
   stop(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ const databaseName = "waymark";
 const userName = "waymark";
 
 /**
- * Starts the Postgres that came from npm, on the loopback only, behind a random password. The server is run by Postgres's
- * own `pg_ctl`, apart from this process, so that it outlives a killed run; the next run takes it over.
- * @throws Error with a sentence for the user, when the platform has no server or it does not start
+ * Starts the Postgres from npm, on the loopback only, behind a random password. Postgres's own `pg_ctl` runs it apart from this
+ * process, so the server outlives a kill, and the next start takes it over.
+ * @throws Error with a sentence for the user when npm has no server for the platform or it does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const binaries = await loadBinaries();
@@ -87,7 +87,7 @@ class Server {
     };
   }
 
-  /** Makes the data folder beside its place and moves it there whole, so that a killed run leaves no half of one. */
+  /** Makes the data folder under another name and renames it, so a kill leaves no half of one. */
   private async initialise(): Promise<void> {
     const fresh = `${this.data}.new`;
     await rm(fresh, { recursive: true, force: true });
@@ -105,7 +105,7 @@ class Server {
     await rename(fresh, this.data);
   }
 
-  /** The port of a server that already runs on this data folder; clears the pid file of one that no longer does. */
+  /** The port of a server running on this data folder. Without one it removes a stale pid file. */
   private async findRunning(password: string): Promise<number | undefined> {
     const pidFile = join(this.data, "postmaster.pid");
     const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
@@ -144,7 +144,7 @@ class Server {
     return this.run(this.binaries.pg_ctl, [...args, "-D", this.data]);
   }
 
-  /** Runs one of Postgres's programs to its end, as the server's user and away from the terminal's signals. */
+  /** Runs one of Postgres's programs to its end, as the server's user and out of reach of the terminal's signals. */
   private run(program: string, args: string[]): Promise<void> {
     const { command, args: launchArgs, ...ids } = launchAs(this.user, program, args, [program, this.data]);
     return new Promise((resolve, reject) => {

@@ -1,17 +1,16 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
-/** A log and the one before it keep the last 10 to 20 MiB of an app. */
+/** Two files of this size keep the last 10 to 20 MiB of an app. */
 const maxLogBytes = 10 * 1_048_576;
 
-/** The log of an app. */
 export interface LogFile {
   write(line: string): void;
   close(): void;
 }
 
 /**
- * Opens a log that is appended to. Once it is full it becomes `FILE.1`, in place of the one before, and starts anew.
- * @param onFailure told once when lines are lost, such as on a full disk; nothing else ends by that
+ * Opens a log for appending. A full log replaces `FILE.1`, and an empty one begins.
+ * @param onFailure called for the first lost line, such as on a full disk; no later failure calls it or throws
  */
 export function openLogFile(file: string, onFailure: (error: Error) => void, maxBytes = maxLogBytes): LogFile {
   let hasFailed = false;

@@ -1,4 +1,4 @@
-/** What was told cannot be done; the message is for the person who said it, with a line for each mistake. */
+/** Wrong arguments or variables. The message has a line for each mistake, for the person at the terminal. */
 export class OptionsError extends Error {
   override name = "OptionsError";
 

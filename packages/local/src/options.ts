@@ -2,16 +2,16 @@ import { parseArgs } from "node:util";
 import { OptionsError } from "./options-error.js";
 import { type AppName, apps } from "./settings.js";
 
-/** What `pnpm start` was told by its arguments. */
+/** The arguments of `pnpm start`. */
 export interface StartOptions {
   isHelpWanted: boolean;
-  /** Only to tell whether a system runs on the data folder. */
+  /** Only reports whether a system runs on the data folder. */
   isCheckWanted: boolean;
-  /** Undefined where nothing was said. */
+  /** Undefined without `--demo` and `--no-demo`. */
   isDemoWanted: boolean | undefined;
   /** Runs the apps from their sources, and restarts them when these change. */
   isWatchWanted: boolean;
-  /** The app that a debugger can attach to. */
+  /** The app with an open port for a debugger. */
   inspected: AppName | undefined;
 }
 
@@ -20,12 +20,12 @@ the worker, with demo accounts and data. Ctrl-C stops all of it; the data is kep
 
 usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--inspect APP]
 
-\`dev\` runs the apps from their sources, and restarts an app when a file changes that it depends on.
+\`dev\` runs the apps from their sources, and restarts an app when its files or its packages change.
 
   --no-demo   make no demo accounts and data
-  --demo      make them also in the database of DATABASE_URL, where they are not made otherwise
+  --demo      make them also in the database of DATABASE_URL (default: not there)
   --inspect   let a debugger attach to an app, such as trace-api, at 127.0.0.1:9229
-  --running   only tell whether it runs already, with the exit code 3 if so
+  --running   only check whether it runs already: exit code 3 if so, else 0
   --help      show this
 
 environment:
@@ -34,7 +34,7 @@ environment:
   DATABASE_URL                         a Postgres of your own in place of the one from npm
   REDIS_URL                            a Redis for the queue and the rate limits
   RESEND_API_KEY, ALERT_FROM           send mails through Resend in place of writing files
-  WAYMARK_DATA_DIR                     where data, logs and mails are kept (.waymark)
+  WAYMARK_DATA_DIR                     folder for data, logs and mails (.waymark)
   LOG_LEVEL                            how much the apps write to their logs (info)
 
 README.md has all variables.
@@ -42,7 +42,7 @@ README.md has all variables.
 
 /**
  * Reads the arguments.
- * @throws OptionsError naming what is wrong
+ * @throws OptionsError naming the mistake
  */
 export function readOptions(args: string[]): StartOptions {
   const values = readArguments(args);
@@ -63,7 +63,7 @@ function readAppName(name: string | undefined): AppName | undefined {
 }
 
 function readArguments(args: string[]) {
-  // pnpm hands the `--` of `pnpm start -- --no-demo` on.
+  // pnpm passes on the `--` of `pnpm start -- --no-demo`.
   const given = args[0] === "--" ? args.slice(1) : args;
   try {
     const flag = { type: "boolean" } as const;

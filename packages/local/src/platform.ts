@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** The user that a server may run as, when we are root ourselves: Postgres refuses to run as root. */
+/** An unprivileged user for servers: Postgres refuses to run as root. */
 export interface ServerUser {
   name: string;
   uid: number;
   gid: number;
 }
 
-/** How to start a program: the command and, where the user is switched by Node, the ids. */
+/** A command to start; with ids if Node switches the user. */
 export interface Launch {
   command: string;
   args: string[];
@@ -17,7 +17,7 @@ export interface Launch {
   gid?: number;
 }
 
-/** The unprivileged user for Postgres where this process is root; undefined where it is not, and none is needed. */
+/** The user for Postgres if this process is root; undefined otherwise: Postgres then runs as the same user. */
 export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
@@ -25,7 +25,7 @@ export function serverUser(): ServerUser | undefined {
       const id = (flag: string) => Number(execFileSync("id", [flag, name], { stdio: ["ignore", "pipe", "ignore"] }));
       return { name, uid: id("-u"), gid: id("-g") };
     } catch {
-      // No such user: the next one.
+      // No such user; try the next one.
     }
   }
   throw new Error(
@@ -34,9 +34,10 @@ export function serverUser(): ServerUser | undefined {
 }
 
 /**
- * How to run a program as another user. Where that user cannot reach a path (a clone below a folder that only root may
- * enter), the program keeps the one capability that lets it pass through folders.
- * @param paths what the program must reach
+ * The command to run a program as another user. If that user cannot reach a path (such as a clone below root's home), the program
+ * keeps one capability, to pass through folders.
+ * @param paths files and folders for the program to reach
+ * @throws Error with a sentence for the user if this process cannot grant the capability
  */
 export function launchAs(user: ServerUser | undefined, command: string, args: string[], paths: string[]): Launch {
   if (!user) return { command, args };
@@ -48,7 +49,7 @@ export function launchAs(user: ServerUser | undefined, command: string, args: st
     );
   }
   const drop = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
-  // Without the last, access(2), by which Postgres looks for its own programs, does not count the capability.
+  // Postgres finds its own programs by access(2), and access(2) ignores the capability without the last flag.
   const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, "--securebits=+no_setuid_fixup"];
   return { command: "setpriv", args: [...drop, ...keep, command, ...args] };
 }
@@ -63,7 +64,7 @@ function canReach(user: ServerUser, path: string): boolean {
   }
 }
 
-/** `dac_read_search` where this process has it, else `dac_override` (all that Docker grants), else undefined. */
+/** `dac_read_search` if this process has it, else `dac_override` (Docker grants only this), else undefined. */
 function passThroughCapability(): string | undefined {
   try {
     const permitted = /^CapPrm:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
@@ -71,12 +72,12 @@ function passThroughCapability(): string | undefined {
     if (BigInt(`0x${permitted}`) & 4n) return "dac_read_search";
     if (BigInt(`0x${permitted}`) & 2n) return "dac_override";
   } catch {
-    // No /proc or no setpriv: not a Linux that can do this.
+    // A system without /proc or setpriv has no capabilities for us.
   }
   return undefined;
 }
 
-/** The command line of a running process, or undefined where there is none with that id. */
+/** The command line of a running process; undefined if no process has the id. */
 export function commandLineOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0);

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** Whether a TCP port of this machine's loopback can be listened on. */
+/** Whether a server can listen on a TCP port of the loopback. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -9,7 +9,7 @@ export function isPortFree(port: number): Promise<boolean> {
   });
 }
 
-/** A TCP port that nothing listens on at this moment. */
+/** A TCP port of the loopback without a listener at this moment. */
 export function anyFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { commandLineOf } from "./platform.js";
 
-/** A process, told apart from a later one with the same id by when it started. */
+/** A process. Its start tells it apart from a later process with the same id. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly processStart: string;
 }
 
-/** When a process started, as the operating system tells it; undefined where there is none with that id. */
+/** The start of a process in the operating system's own format; undefined if no process has the id. */
 export function processStartOf(pid: number): string | undefined {
   return fieldOf(pid, { stat: 22, ps: "lstart=" });
 }
@@ -19,8 +19,8 @@ export function isRunning({ pid, processStart }: ProcessIdentity): boolean {
 }
 
 /**
- * The commands that this process was started through, such as pnpm, npx and their shells, nearest first. When one of them is
- * gone, nobody is left to stop this process.
+ * The commands above a process, such as pnpm, npx and their shells, nearest first. After the end of one of them nobody is left
+ * to stop the process.
  */
 export function launchersOf(pid: number): ProcessIdentity[] {
   const launchers: ProcessIdentity[] = [];
@@ -36,11 +36,11 @@ function parentOf(pid: number): number {
   return Number(fieldOf(pid, { stat: 4, ps: "ppid=" }) ?? 0);
 }
 
-/** A field of a process: from /proc where there is one (proc(5), `/proc/pid/stat`), else from `ps`. */
+/** A field of a process, from /proc (proc(5), `/proc/pid/stat`) or, without /proc, from `ps`. */
 function fieldOf(pid: number, field: { stat: number; ps: string }): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+    // The second field is the program's name in parentheses; the name may hold spaces and parentheses too.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[field.stat - 3];
   } catch (error) {
     if (process.platform === "linux" && isGone(error)) return undefined;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { type RolePasswords, serviceRoles } from "@waymark/database";
 
-/** The passwords of the services' roles: those of an earlier run, or new ones, kept in a file for its owner alone. */
+/** Reads the passwords of the services' roles, and adds missing ones, in a file for its owner alone. */
 export async function readRolePasswordFile(file: string): Promise<RolePasswords> {
   const kept = await readKept(file);
   const passwords = Object.fromEntries(
@@ -13,7 +13,7 @@ export async function readRolePasswordFile(file: string): Promise<RolePasswords>
   return passwords;
 }
 
-/** Nothing where there is no file or it cannot be understood: the roles then get new passwords. */
+/** Empty if the file is missing or malformed; the roles then get new passwords. */
 async function readKept(file: string): Promise<Partial<RolePasswords>> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as Partial<RolePasswords>;

@@ -7,18 +7,17 @@ import { OptionsError } from "./options-error.js";
 import { isRunning, launchersOf } from "./processes.js";
 import { runLocalSystem } from "./start.js";
 
-/** How often we look whether the command that started us is still there. */
 const launcherCheckMs = 1_000;
 
 /**
- * `pnpm start`: runs until Ctrl-C, SIGTERM, SIGHUP, or until the command that started it is gone; a second Ctrl-C ends it at
- * once. Exit codes: 0 after a stop, 1 when something failed, 2 when it was told something that cannot be, 3 where `--running`
- * finds that it runs.
+ * `pnpm start`: runs until Ctrl-C, SIGTERM, SIGHUP or the end of the command above it; a second Ctrl-C ends it at once.
+ * Exit codes: 0 after a stop, 1 after a failure, 2 for wrong arguments or variables or a second start on the same data, 3 if
+ * `--running` finds a running system.
  */
 export async function runStart(node: NodeJS.Process): Promise<void> {
   const stopping = new AbortController();
   const say = (text: string) => void node.stdout.write(`${text}\n`);
-  // A terminal that is gone must not keep us from stopping.
+  // A closed terminal must not prevent an orderly stop.
   for (const stream of [node.stdout, node.stderr]) stream.on("error", () => undefined);
   const stop = (reason: string) => {
     if (stopping.signal.aborted) return node.exit(1);
@@ -36,7 +35,7 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
   try {
     const options = readOptions(node.argv.slice(2));
     if (options.isHelpWanted) node.stdout.write(help);
-    else if (options.isCheckWanted) node.exitCode = await tellRunning(node);
+    else if (options.isCheckWanted) node.exitCode = await reportRunning(node);
     else await runLocalSystem({ options, env: node.env, say, signal: stopping.signal });
     if (stopping.signal.aborted) say("Stopped.");
   } catch (error) {
@@ -49,7 +48,7 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
   node.exit();
 }
 
-async function tellRunning(node: NodeJS.Process): Promise<number> {
+async function reportRunning(node: NodeJS.Process): Promise<number> {
   const running = await findRunning(dataFolderOf(node.env));
   if (running) node.stderr.write(`${running}\n`);
   return running ? 3 : 0;

@@ -3,20 +3,20 @@ import { pathToFileURL } from "node:url";
 import { OptionsError } from "./options-error.js";
 import { isPortFree } from "./ports.js";
 
-/** The apps that run, in the order of their start. */
+/** The apps, in the order of their start. */
 export const apps = ["trace-api", "analytics-api", "collector", "worker"] as const;
 export type AppName = (typeof apps)[number];
 
 /** Stands for the embedded database while the configuration is checked. */
 const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 
-/** What we use of an app's configuration. */
+/** The part of an app's configuration used here. */
 interface AppConfig {
   http?: { port: number };
   metrics: { port: number; isPortChosen: boolean };
 }
 
-/** What `start` was told by its environment. */
+/** The settings of `start` from its environment. */
 export interface StartSettings {
   ports: { trace: number; analytics: number; collector: number };
   databaseUrl: string | undefined;
@@ -26,7 +26,7 @@ export interface StartSettings {
 /** Reads one app's configuration, as the app itself does. */
 export type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
 
-/** The apps' own `loadConfig`, from what was built or from the sources. */
+/** The apps' own `loadConfig`, from built files or from the sources. */
 export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
   return async (app, env) => {
     const file = pathToFileURL(join(root, "apps", app, isFromSources ? "src/config.ts" : "dist/config.js"));
@@ -36,8 +36,8 @@ export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
 }
 
 /**
- * Reads what the apps will read, before any of them starts, and looks whether their ports are free.
- * @throws OptionsError with a line for every variable that is wrong and every port that is taken
+ * Reads the configuration of all apps before the first one starts, and checks their ports.
+ * @throws OptionsError with a line for every wrong variable and every taken port
  */
 export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Promise<StartSettings> {
   const problems = new Set<string>();
@@ -47,7 +47,7 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
     try {
       configs[app] = await load(app, own);
     } catch (error) {
-      // Every app reads some of the same variables. What is right beside them is still looked at.
+      // Apps share variables, so the same problem may come twice. The app's other settings are still checked.
       const lines = problemsOf(error);
       for (const line of lines) problems.add(line);
       configs[app] = await loadWithout(lines, own, (rest) => load(app, rest));
@@ -63,7 +63,7 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   };
 }
 
-/** An app's configuration without the variables that were refused; a port among them counts as none. */
+/** An app's configuration without its refused variables; a refused port counts as any free port. */
 async function loadWithout(
   problems: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -75,14 +75,14 @@ async function loadWithout(
   return load(Object.fromEntries([["DATABASE_URL", anyDatabaseUrl], ...rest, ...noPorts])).catch(() => undefined);
 }
 
-/** The lines of the apps' own ConfigError, which is another class for each of their packages. */
+/** The lines of the apps' ConfigError, known by its name: this package does not import the class. */
 function problemsOf(error: unknown): readonly string[] {
   const { problems } = error as { problems?: readonly string[] };
   if (error instanceof Error && error.name === "ConfigError" && problems) return problems;
   throw error;
 }
 
-/** A sentence for each port that somebody else listens on, or that two of ours were given. */
+/** A sentence for each port taken by another process or given to two of our apps. */
 async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undefined>>): Promise<string[]> {
   const problems: string[] = [];
   const seen = new Map<number, string>();
@@ -92,7 +92,7 @@ async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undef
     const name = app.toUpperCase().replace("-", "_");
     const wanted = [
       ...(http ? [{ port: http.port, variable: `${name}_PORT` }] : []),
-      // A metrics port that nobody chose may be any free one.
+      // Without a chosen metrics port, the app takes a free one.
       ...(metrics.isPortChosen ? [{ port: metrics.port, variable: `${name}_METRICS_PORT` }] : []),
     ];
     for (const { port, variable } of wanted.filter((it) => it.port !== 0)) {

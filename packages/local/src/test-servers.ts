@@ -7,8 +7,8 @@ import { anyFreePort } from "./ports.js";
 import { copyTestServer, testSettings } from "./test-template.js";
 
 /**
- * Runs a command with `TEST_DATABASE_URL` and, where `redis-server` is on the PATH, `TEST_REDIS_URL` set to real
- * servers made for it, and removes them afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error.
+ * Runs a command beside a new Postgres (`TEST_DATABASE_URL`) and, if `redis-server` is on the PATH, a new Redis
+ * (`TEST_REDIS_URL`), and removes both afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error.
  * @returns the command's exit code
  */
 export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -45,7 +45,7 @@ function startRedis(port: number, folder: string): ChildProcess | undefined {
   return spawn("redis-server", args, { stdio: "ignore" });
 }
 
-/** Runs the command in the foreground; a signal to us reaches it too, and we go on to clean up. */
+/** Runs the command in the foreground. A signal to this process goes on to the command; cleaning up follows. */
 function run([command = "", ...args]: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { env, stdio: "inherit" });

@@ -8,12 +8,12 @@ import { createPool, migrate, migrationsFolder } from "@waymark/database";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { serverUser } from "./platform.js";
 
-/** The migrated database that test files clone; `@waymark/testing` knows the same name. */
+/** Test files clone this migrated database; `@waymark/testing` has the same name. */
 const templateDatabase = "waymark_template";
 
 const cacheFolder = fileURLToPath(new URL("../../../node_modules/.cache/waymark-test-postgres", import.meta.url));
 
-/** Nothing in a test outlives it, so nothing needs to reach the disk. */
+/** Test data does not outlive the test, so Postgres need not write it to disk. */
 export const testSettings = {
   fsync: "off",
   synchronous_commit: "off",
@@ -22,8 +22,8 @@ export const testSettings = {
 };
 
 /**
- * Copies the files of a stopped, migrated Postgres into a new folder. They are made once and kept in `node_modules/.cache`
- * until the migrations, the code that applies them or the server change.
+ * Copies the files of a stopped, migrated Postgres into a new folder. `node_modules/.cache` keeps the files until the
+ * migrations, their code or the server change.
  */
 export async function copyTestServer(folder: string): Promise<void> {
   const kept = join(cacheFolder, readKey());
@@ -36,7 +36,7 @@ export async function copyTestServer(folder: string): Promise<void> {
   }
 }
 
-/** Everything that a migrated server depends on, as one hash. */
+/** A hash of the files that make a migrated server. */
 function readKey(): string {
   const database = dirname(fileURLToPath(import.meta.resolve("@waymark/database")));
   const local = dirname(fileURLToPath(import.meta.url));
@@ -54,7 +54,7 @@ function readKey(): string {
   }
 }
 
-/** Several runs may make it at once: each moves a whole one to its place, and the first stays. */
+/** Several processes may make it at once: each renames a whole folder, and the first one stays. */
 async function make(kept: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "waymark-test-"));
   const folder = join(work, "postgres");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The folder of an app and those of the packages that it depends on, directly or through others, from the root. */
+/** The folders of an app and of its packages, direct and indirect, relative to the root. */
 export function sourceFoldersOf(root: string, app: string): string[] {
   const found = new Set<string>();
   const visit = (folder: string) => {
@@ -18,7 +18,7 @@ function dependenciesIn(manifest: string): string[] {
   return Object.keys(dependencies).flatMap((name) => (name.startsWith("@waymark/") ? [name.split("/")[1] ?? ""] : []));
 }
 
-/** Whether the running app may depend on a file of its folders. */
+/** Whether a change of the file may change the running app. */
 export function isAppSource(path: string): boolean {
   return /\.(ts|js|json)$/.test(path) && !/\.(test|fixture)\.ts$/.test(path);
 }

@@ -10,7 +10,7 @@ let root: string;
 let apps: AppProcess[];
 let said: string[];
 
-/** A workspace in which `one` depends on `inner` through `outer`, and `two` on nothing. */
+/** In this workspace `one` depends on `inner` through `outer`, and `two` on nothing. */
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "waymark-dev-"));
   await addPackage("packages/inner", []);

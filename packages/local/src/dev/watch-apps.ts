@@ -14,12 +14,12 @@ export interface WatchAppsOptions<Name extends string> {
 /** An editor writes a file in several steps, and a change of branch writes many files. */
 const settleMs = 100;
 
-/** Long enough for an app without clients to stop in order; nothing is lost by a kill either. */
+/** Long enough for an app without clients to stop in order; a kill loses nothing either. */
 const stopTimeoutMs = 1_000;
 
 /**
- * Starts apps, and restarts one when a file of it or of a package that it depends on changes. An app that ends, such as by a
- * syntax error, starts again after the next change.
+ * Starts apps, and restarts an app when its files or those of its packages change. An app that ends, such as by a syntax error,
+ * starts again after the next change.
  */
 export function watchApps<Name extends string>(options: WatchAppsOptions<Name>): AppProcess[] {
   const { root, names, say } = options;
@@ -55,7 +55,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
   }));
 }
 
-/** An app that can be restarted; it counts as running until it is stopped. */
+/** A restartable app; it counts as running until `stop`. */
 function keepApp(start: () => AppProcess, say: (line: string) => void) {
   let current: AppProcess;
   let change: string | undefined;

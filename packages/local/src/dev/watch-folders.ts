@@ -2,10 +2,10 @@ import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Watches folders and all folders below them. Each gets a watcher of its own: Node's recursive one loses a file that an
- * editor replaces instead of writing.
- * @param onChange takes the path of what was written, made, moved or deleted
- * @returns a function that ends it
+ * Watches folders and all folders below them. Each gets its own watcher: Node's recursive watcher loses a file when an editor
+ * replaces it instead of writing to it.
+ * @param onChange gets the path of each file or folder written, made, moved or deleted
+ * @returns a function to stop watching
  */
 export function watchFolders(folders: readonly string[], onChange: (path: string) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
@@ -28,7 +28,7 @@ export function watchFolders(folders: readonly string[], onChange: (path: string
   };
 }
 
-/** The folders in a folder; undefined for anything that is no folder. */
+/** The folders in a folder; undefined if the path is no folder. */
 function foldersIn(path: string): string[] | undefined {
   try {
     const entries = readdirSync(path, { withFileTypes: true });
