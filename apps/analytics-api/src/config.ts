@@ -1,8 +1,5 @@
 import { commonVariables, portVariable, readEnv } from "@waymark/service";
 
-/** The settings of the statistics service; the root README explains each variable. */
-export type Config = ReturnType<typeof loadConfig>;
-
 /**
  * Reads the configuration.
  * @throws ConfigError naming each missing or wrong variable

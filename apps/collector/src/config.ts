@@ -2,9 +2,6 @@ import { commonVariables, integerVariable, portVariable, readEnv } from "@waymar
 import proxyAddr from "proxy-addr";
 import { z } from "zod";
 
-/** The settings; the root README explains each variable. */
-export type Config = ReturnType<typeof loadConfig>;
-
 const addresses = z
   .string()
   .transform((text) =>

@@ -4,7 +4,7 @@ import { loadOtlpMessages } from "@waymark/otlp";
 /** Spans of a request: near what OpenTelemetry's batch processor sends at once (512). */
 export const spansPerRequest = 500;
 /** Per OTLP request. */
-export const tracesPerRequest = 10;
+const tracesPerRequest = 10;
 
 const startNanos = 1_795_251_600_000_000_000n;
 

@@ -5,7 +5,7 @@ import { DiagConsoleLogger, DiagLogLevel, diag } from "@opentelemetry/api";
 diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.WARN);
 
 /** The three runs of every client: all goes well, the tool fails, the model fails. */
-export const runs = [
+const runs = [
   { name: "weather in Paris", model: "gpt-4o-mini", question: "What is the weather in Paris?" },
   { name: "weather in Atlantis", model: "gpt-4o-mini", question: "What is the weather in Atlantis?" },
   { name: "weather without a model", model: "gpt-overloaded", question: "What is the weather in Paris?" },

@@ -38,7 +38,7 @@ export interface TestApp {
 }
 
 /** An open transaction with its locks. */
-export interface HeldTransaction {
+interface HeldTransaction {
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }

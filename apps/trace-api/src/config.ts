@@ -1,8 +1,5 @@
 import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
 
-/** The trace service's settings; the README's table explains each variable. */
-export type Config = ReturnType<typeof loadConfig>;
-
 /**
  * Reads the configuration.
  * @throws ConfigError naming each missing or wrong variable

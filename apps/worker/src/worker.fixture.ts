@@ -168,12 +168,12 @@ export function createTestLog(): { log: Logger; lines: { level: number; msg: str
 }
 
 /** A mail at the stub of Resend. */
-export interface SentMail {
+interface SentMail {
   headers: IncomingHttpHeaders;
   body: { from: string; to: string; subject: string; text: string; html: string };
 }
 
-export interface StubAnswer {
+interface StubAnswer {
   status: number;
   body?: unknown;
   headers?: Record<string, string>;

@@ -11,10 +11,7 @@ export {
 export { type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 export {
-  type IssuedKey,
   issueKey,
-  type KeyReference,
-  type ListedKey,
   listKeys,
   renameKey,
   revokeKey,
@@ -27,6 +24,5 @@ export {
   listSites,
   renameSite,
   type Site,
-  type SiteReference,
 } from "./sites.js";
 export { readUsage, type Usage } from "./usage.query.js";

@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** The services with keys, and the prefix of each one's keys. */
-export const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
+const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
 
 export type KeyService = keyof typeof keyPrefixes;
 

@@ -1,4 +1,4 @@
-export { type AccessListener, type AccessListenerOptions, listenForAccessChanges } from "./access-changes.js";
+export { listenForAccessChanges } from "./access-changes.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
 export {

@@ -1,2 +1,1 @@
-export { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from "./embedded-postgres.js";
-export { anyFreePort, isPortFree } from "./ports.js";
+export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.js";

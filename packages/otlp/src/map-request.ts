@@ -49,10 +49,10 @@ const unknownName = "unknown";
 const statusError = 2;
 
 /** Bytes of a span's attributes, events and links as JSON. */
-export const maxExtraBytes = 1_048_576;
+const maxExtraBytes = 1_048_576;
 
 /** Bounds the memory of a request. 4 MiB hold as many spans of 140 bytes; real spans are larger. */
-export const maxSpans = 30_000;
+const maxSpans = 30_000;
 
 const problems = {
   spans: `a request must not have more than ${maxSpans} spans`,

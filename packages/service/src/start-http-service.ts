@@ -27,7 +27,7 @@ export interface ServiceParts<Config> {
   checkDatabase(): Promise<unknown>;
 }
 
-export interface HttpApp {
+interface HttpApp {
   /** The Express app. */
   handler: RequestListener;
   /** What `/ready` of the operations port checks. */

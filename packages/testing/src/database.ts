@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from "@jest/globals";
 import pg from "pg";
 
 /** The database that `pnpm test` migrates once and that every test file clones. */
-export const templateDatabase = "waymark_template";
+const templateDatabase = "waymark_template";
 
 export interface TestDatabase {
   /** A database of this test file alone, migrated and empty. */

@@ -1,3 +1,3 @@
 export { describeWithChromium } from "./chromium.js";
-export { type TestDatabase, templateDatabase, useDatabase, useEmptyDatabase } from "./database.js";
-export { describeWithRedis, testRedisUrl } from "./redis.js";
+export { useDatabase, useEmptyDatabase } from "./database.js";
+export { describeWithRedis } from "./redis.js";

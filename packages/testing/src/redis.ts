@@ -1,7 +1,7 @@
 import { describe } from "@jest/globals";
 
 /** The Redis that `pnpm test` started, or undefined where the machine has no `redis-server`. */
-export function testRedisUrl(): string | undefined {
+function testRedisUrl(): string | undefined {
   return process.env["TEST_REDIS_URL"];
 }
 

@@ -25,7 +25,7 @@ export const largeAnswerLimits = {
 } as const;
 
 /** A counter within {@link largeAnswerLimits}, such as `createShares` of `@waymark/http`. */
-export interface LargeAnswers {
+interface LargeAnswers {
   /** Beyond a limit it counts nothing and returns the refusal. */
   take(accountId: string, count: number): Error | undefined;
   give(accountId: string, count: number): void;

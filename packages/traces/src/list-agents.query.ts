@@ -13,7 +13,7 @@ export interface AgentsToList {
   limit: number;
 }
 
-export interface ListedAgent {
+interface ListedAgent {
   id: string;
   created_at: string;
   traces: Record<TraceStatus, number>;

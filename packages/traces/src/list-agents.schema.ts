@@ -35,7 +35,9 @@ export function agentsToList(accountId: string, query: z.output<typeof agentQuer
   };
 }
 
-export function presentAgentPage({ agents, from, to, isLast }: AgentPage) {
+type AgentPageBody = Omit<AgentPage, "isLast"> & { next_cursor: string | null };
+
+export function presentAgentPage({ agents, from, to, isLast }: AgentPage): AgentPageBody {
   return { agents, from, to, next_cursor: isLast ? null : encodeCursor(agents.at(-1)?.id ?? "") };
 }
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { eventBounds, readProperties } from "@waymark/analytics";
+import { eventBounds, type PropertyValue, readProperties } from "@waymark/analytics";
 import { textProblem } from "@waymark/fields";
 import { z } from "zod";
 
@@ -65,7 +65,7 @@ const referrer = z
 const props = z
   .unknown()
   .optional()
-  .transform((value, context) => {
+  .transform((value, context): Record<string, PropertyValue> | null => {
     const result = readProperties(repairText(typeof value === "string" ? parseProps(value) : value));
     if (!("problem" in result)) return result.props;
     context.addIssue({ code: "custom", message: result.problem, path: result.path });

@@ -5,7 +5,7 @@ import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 
 /** The sender of a request. */
-export interface Client {
+interface Client {
   readonly ip: string;
   readonly userAgent: string;
   /** ISO 3166-1 alpha-2 in upper case; null if unknown. */

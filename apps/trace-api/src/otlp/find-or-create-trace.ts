@@ -42,7 +42,7 @@ export interface RequestState {
 }
 
 /** The trace of a group, the limit that refused it, or its deletion: spans of a deleted trace are dropped. */
-export type TraceOutcome = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
+type TraceOutcome = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
 
 /** Attempts to find a trace while another request or instance is creating it. */
 const maxAttempts = 5;

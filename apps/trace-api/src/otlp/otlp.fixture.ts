@@ -18,7 +18,7 @@ export interface RecordedRun {
   final: { status: string; ended_at: string };
 }
 
-export interface RecordedSpan {
+interface RecordedSpan {
   name: string;
   status: string;
   started_at: string;

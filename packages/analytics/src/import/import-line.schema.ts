@@ -34,7 +34,7 @@ const givenColumns: ReadonlySet<string> = new Set(["path", "country", "referrer"
 export const derivedColumns = listColumns.filter((column): column is DerivedColumn => !givenColumns.has(column));
 
 /** Where a line has a `channel`, it gives all derived columns, so an exported site imports as the same figures. */
-export interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
+interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
   readonly channel: Channel;
 }
 

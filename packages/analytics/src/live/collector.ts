@@ -34,7 +34,7 @@ export interface Beacon {
 }
 
 /** Why a beacon was not recorded; `site-refused` if only some of its sites have it. */
-export type DropReason = "unknown-domain" | "bot" | "site-refused";
+type DropReason = "unknown-domain" | "bot" | "site-refused";
 
 export interface Collector {
   /**

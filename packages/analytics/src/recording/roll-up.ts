@@ -12,7 +12,7 @@ export interface KnownVisitor {
 }
 
 /** The page of a visitor's first view of a day, by time and then by id. */
-export interface Entry {
+interface Entry {
   /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   readonly at: string;
   readonly id: string;
@@ -21,13 +21,13 @@ export interface Entry {
 }
 
 /** A batch's additions to a row of `daily_stat`. */
-export interface StatChange {
+interface StatChange {
   visitors: number;
   pageviews: number;
 }
 
 /** A batch's changes in a row of `daily_visitor`. */
-export interface VisitorChange {
+interface VisitorChange {
   readonly isNew: boolean;
   readonly newlySeen: readonly string[];
   readonly entry: Entry;

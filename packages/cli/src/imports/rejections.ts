@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 import { CommandError } from "../context/command-error.js";
 
 /** A rejected line of an import, with the reason. */
-export interface Rejection {
+interface Rejection {
   line: number;
   problem: string;
 }

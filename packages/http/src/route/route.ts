@@ -14,7 +14,7 @@ export interface Answer {
   contentType?: string;
 }
 
-export interface RouteInput<Query, Body> {
+interface RouteInput<Query, Body> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
@@ -24,7 +24,7 @@ export interface RouteInput<Query, Body> {
   response: Response;
 }
 
-export interface DocumentedMedia {
+interface DocumentedMedia {
   schema: z.ZodType;
   example?: unknown;
 }

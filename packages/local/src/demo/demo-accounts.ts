@@ -5,7 +5,7 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 
 /** A demo account with its keys and its site. */
-export interface DemoAccount {
+interface DemoAccount {
   id: string;
   email: string;
   keys: Record<KeyService, string>;
