@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks without Docker that the images would build and start; --help says how.
+# Checks without Docker whether the images would build and start; --help says how.
 set -eu
 
 usage() {
@@ -31,7 +31,7 @@ fail() {
 
 # Building, in the order of the Dockerfile's stages.
 
-# The versions that the Dockerfile installs must be those that the repository works with.
+# The Dockerfile must install the versions of the repository.
 check_versions() {
   for tool in pnpm turbo; do
     variable=$(printf '%s_VERSION' "$tool" | tr '[:lower:]' '[:upper:]')
@@ -43,12 +43,12 @@ check_versions() {
   there=$(sed -n 's/^ARG NODE_IMAGE=node:\([0-9.]*\)-.*@sha256:[0-9a-f]\{64\}$/\1/p' "$root/docker/Dockerfile")
   [ -n "$there" ] || fail "docker/Dockerfile does not name Node's image by version and digest."
   [ "v$there" = "$(node --version)" ] || say "Node $(node --version) here, v$there in the images."
-  # The same default as in the Dockerfile, so that Compose and docker build make the same images.
+  # The same default as in the Dockerfile, so Compose and docker build make the same images.
   image=$(sed -n 's/^ARG NODE_IMAGE=//p' "$root/docker/Dockerfile")
   grep -q "NODE_IMAGE:-$image}" "$root/docker/compose.yaml" || fail "docker/compose.yaml builds on another image than docker/Dockerfile."
 }
 
-# Puts the two tools on the PATH that the Dockerfile installs, in its versions.
+# Puts the Dockerfile's two tools on the PATH, in its versions.
 provide_tools() {
   mkdir "$work/bin"
   pnpm_version=$(sed -n 's/^ARG PNPM_VERSION=//p' "$root/docker/Dockerfile")
@@ -60,7 +60,7 @@ provide_tools() {
   export PATH="$work/bin:$PATH"
 }
 
-# What `docker build` would be sent. An empty repository makes git apply .dockerignore, and nothing else, to every file.
+# The files for `docker build`. An empty repository makes git apply .dockerignore, and nothing else, to every file.
 copy_context() {
   git init --quiet --bare "$work/empty.git"
   mkdir "$work/context"
@@ -79,7 +79,7 @@ step() {
   }
 }
 
-# A change of sources must install nothing anew: the build goes on where dependencies cannot be had at all.
+# A change of sources must install nothing anew: the build goes on without access to dependencies.
 rebuild() {
   printf '\nexport const changed = true;\n' >>"$work/context/packages/errors/src/index.ts"
   rm -rf "$work/pruned"
@@ -114,7 +114,7 @@ build() {
   done
   mkdir "$work/images/cli/prisma"
   cp -R "$work/context/prisma/migrations" "$work/images/cli/prisma/"
-  # Nothing of the build may be found by an app that lacks it.
+  # An app with a missing file must not find it in the build.
   rm -rf "$work/context" "$work/pruned" "$work/built" "$work/collected"
   say "Sizes, which come on top of Node's own image"
   for image in $apps cli; do
@@ -122,10 +122,10 @@ build() {
   done
 }
 
-# Starting: the second half, run by with-test-servers.mjs, which sets TEST_DATABASE_URL and TEST_REDIS_URL.
+# Starting: the second half, run by with-test-servers.mjs with TEST_DATABASE_URL and TEST_REDIS_URL set.
 
-# bare FOLDER VARIABLE=VALUE... COMMAND...: runs a command in an image's folder and with an image's environment: nothing of
-# ours but what is given.
+# bare FOLDER VARIABLE=VALUE... COMMAND...: runs a command in an image's folder and with an image's environment: of ours
+# it gets only the given variables.
 bare() {
   folder=$1
   shift
@@ -149,8 +149,8 @@ free_port() {
     console.log(server.address().port); server.close(); })'
 }
 
-# ask STATUS URL [METHOD KEY BODY]: makes a request as a browser would and shows its answer; fails where the status is another
-# one, or where the collector left an event out.
+# ask STATUS URL [METHOD KEY BODY]: makes a request as a browser would and shows its answer; fails if the status is another
+# one, or if the collector left an event out.
 ask() {
   # shellcheck disable=SC2016 # The dollar signs are JavaScript's.
   node --input-type=module -e '
@@ -185,7 +185,7 @@ check_app() {
   prefix=$(printf '%s' "$app" | tr '[:lower:]-' '[:upper:]_')
   port=$(free_port)
   metrics_port=$(free_port)
-  # The worker is given a key, so that it loads what sends mails, and an address where nothing listens.
+  # With a key the worker loads the code for mails; nothing listens at the address.
   (bare "$app" "${prefix}_PORT=$port" "${prefix}_METRICS_PORT=$metrics_port" REDIS_URL="$2" \
     RESEND_API_KEY=check RESEND_BASE_URL=http://127.0.0.1:9 ALERT_FROM=check@example.com \
     node "apps/$app/dist/main.js") >"$work/$app.log" 2>&1 &
@@ -280,7 +280,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-# The apps run as another user, who has to get at their files.
+# The apps run as another user; it must be able to read their files.
 chmod 755 "$work"
 check_versions
 provide_tools

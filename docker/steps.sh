@@ -1,16 +1,16 @@
 #!/bin/sh
 # The steps that make the files of the images: docker/Dockerfile runs them in its stages, docker/check.sh in bare
-# folders, so that what is checked is what is built. They need node, pnpm and turbo on the PATH.
+# folders, so both build the same. They need node, pnpm and turbo on the PATH.
 set -eu
 
-# What runs in a container; `cli` is the command line, which shares its image with the migrations.
+# The programs of the containers; `cli` is the command line and shares its image with the migrations.
 apps="trace-api analytics-api collector worker cli"
 
 export CI=true
 export TURBO_TELEMETRY_DISABLED=1
 
-# prune OUT: splits the repository in the working directory into OUT/all, which can be built, and OUT/<app>, which lists
-# the packages and locked dependencies that the app runs on.
+# prune OUT: splits the repository in the working directory into OUT/all, ready to build, and OUT/<app>, a list of
+# the packages and locked dependencies of the running app.
 prune() {
   out=$1
   set --
@@ -19,7 +19,7 @@ prune() {
     set -- "$@" "@waymark/$app"
   done
   turbo prune "$@" --docker --out-dir "$out/all"
-  # The build also reads these two, which belong to no package.
+  # The build also reads these two; no package contains them.
   cp tsconfig.base.json "$out/all/full/"
   mkdir -p "$out/all/full/prisma"
   cp prisma/schema.prisma "$out/all/full/prisma/"
@@ -28,12 +28,12 @@ prune() {
   find "$out" -name pnpm-workspace.yaml -exec sed -i 's/^verifyDepsBeforeRun:.*/verifyDepsBeforeRun: false/' {} +
 }
 
-# install: everything that building needs, into the working directory, from the manifests and lockfile there.
+# install: all dependencies of the build, into the working directory, from the manifests and lockfile there.
 install() {
   pnpm install --frozen-lockfile --ignore-scripts
 }
 
-# build: the apps and what they are made of, in the working directory; not the packages that only development needs.
+# build: the apps and their packages, in the working directory; not the packages for development only.
 build() {
   set --
   for app in $apps; do
@@ -42,7 +42,7 @@ build() {
   turbo run build "$@" --output-logs=errors-only
 }
 
-# collect PRUNED OUT: puts what each app runs, out of the built working directory, into OUT/<app>.
+# collect PRUNED OUT: copies the files of each running app from the built working directory into OUT/<app>.
 collect() {
   pruned=$1
   out=$2
@@ -55,14 +55,14 @@ collect() {
         [ ! -d "$package/$part" ] || cp -R "$package/$part" "$out/$app/$package/"
       done
     done
-    # Our source maps stay, so that stacks name lines of the sources.
+    # Our source maps stay, so stacks name lines of the sources.
     find "$out/$app" -type f -name '*.d.ts' -delete
   done
 }
 
 # modules: the production dependencies, into the working directory, from one app's manifests and lockfile there.
 # Optional dependencies stay out: to pnpm the Prisma command line and TypeScript are optional peers of the Prisma client,
-# 250 MB that run nothing; the real ones only speed up what has a fallback in JavaScript.
+# 250 MB without use at run time; the real ones only speed up code with a fallback in JavaScript.
 modules() {
   pnpm install --prod --no-optional --frozen-lockfile --ignore-scripts
   # Nothing reads types and source maps here.
@@ -70,9 +70,9 @@ modules() {
   # The Prisma client brings a query compiler per database and module system; ours imports one of the twenty.
   find node_modules/.pnpm/@prisma+client@*/node_modules/@prisma/client/runtime -type f \
     -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*mjs' -delete
-  # The country database comes as one file for all addresses, which ours is, and as one for each kind.
+  # The country database has one file for all addresses, the one in use, and one for each kind.
   find node_modules/.pnpm/@ip-location-db+*/ -type f -name '*-ipv[46].mmdb' -delete 2>/dev/null || true
-  # What pnpm keeps for its next run: there is none, and a scanner would take the lockfile for what is installed.
+  # pnpm's files for its next run: there is none, and a scanner would take the lockfile for the installed packages.
   rm -f pnpm-lock.yaml pnpm-workspace.yaml .npmrc node_modules/.modules.yaml node_modules/.pnpm-workspace-state-v1.json \
     node_modules/.pnpm/lock.yaml
 }
