@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../schema/json-schema.js";
+import type { JsonSchema } from "./json-schema.js";
 
 export interface OpenApiParameter {
   name: string;
