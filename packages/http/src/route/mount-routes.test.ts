@@ -37,6 +37,22 @@ const routes = [
     answers: {},
     handle: async () => ({ status: 200, body: { things: [] } }),
   }),
+  route({
+    method: "post",
+    path: "/things/batch",
+    operationId: "addThings",
+    summary: "Add things",
+    answers: {},
+    handle: async () => ({ status: 201, body: {} }),
+  }),
+  route({
+    method: "patch",
+    path: "/things/:thing_id",
+    operationId: "changeThing",
+    summary: "Change a thing",
+    answers: {},
+    handle: async () => ({ status: 200, body: {} }),
+  }),
 ];
 
 const app = express();
@@ -69,6 +85,12 @@ describe("a route with its own errors and base path", () => {
 });
 
 describe("below the base path", () => {
+  it("an earlier path refuses the methods of a later path that has it as an id", async () => {
+    await request(app).patch("/api/things/batch").expect(401);
+    await request(app).patch("/api/things/batch").set("Authorization", "key").expect(405).expect("Allow", "POST");
+    await request(app).patch("/api/things/1").set("Authorization", "key").expect(200);
+  });
+
   it("unknown paths and methods need a key, too", async () => {
     await request(app).get("/api/nothing").expect(401);
     await request(app).post("/api/things").expect(401);

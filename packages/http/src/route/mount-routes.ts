@@ -34,18 +34,17 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   const routesAt = (label: string) => routes.filter((each) => labelOf(each) === label);
   for (const label of labels) {
     const mounted = router.route(label);
-    for (const each of routesAt(label)) {
+    const atLabel = routesAt(label);
+    for (const each of atLabel) {
       if (each.sendError) mounted.all(useErrorSender(label, each.sendError));
       mounted[each.method](...guards, createHandler(each, label, options));
     }
+    const allowed = atLabel.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+    // Here, not after all routes: `/spans/batch` must not become the id of a later `/spans/:span_id`.
+    const keyed = label.startsWith(`${basePath}/`) ? guards : [];
+    mounted.all(...keyed, refuseMethod(allowed, label));
   }
   if (guards.length > 0) router.use(basePath, ...guards);
-  for (const label of labels) {
-    const allowed = routesAt(label).flatMap(({ method }) =>
-      method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()],
-    );
-    router.all(label, refuseMethod(allowed, label));
-  }
 }
 
 /** Answers 405 and names the methods of the path; `label` is the route's name in metrics. */
