@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { chownSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPool, migrate, migrationsFolder } from "@waymark/database";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
@@ -54,7 +54,7 @@ function readKey(): string {
   }
 }
 
-/** Several processes may make it at once: each renames a whole folder, and the first one stays. */
+/** Several processes may make it at once: each renames a whole folder, and the first one stays. Others may be copying it. */
 async function make(kept: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "waymark-test-"));
   const folder = join(work, "postgres");
@@ -64,8 +64,9 @@ async function make(kept: string): Promise<void> {
   } finally {
     await postgres.stop();
   }
-  await rm(cacheFolder, { recursive: true, force: true });
   await mkdir(cacheFolder, { recursive: true });
+  const stale = readdirSync(cacheFolder).filter((name) => !name.startsWith(basename(kept)));
+  for (const name of stale) await rm(join(cacheFolder, name), { recursive: true, force: true });
   const whole = `${kept}.${randomUUID()}`;
   cpSync(folder, whole, { recursive: true });
   await rename(whole, kept).catch(() => rm(whole, { recursive: true, force: true }));
