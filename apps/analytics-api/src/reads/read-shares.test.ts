@@ -46,7 +46,7 @@ describe("one account's slow reads", () => {
 describe("reads", () => {
   const open = (maxReading: number) => createReadShares({ refusals: createRefusals(new Registry()), maxReading });
 
-  /** Works that end when they are told to, in the order in which they began. */
+  /** Makes works; `endNext` ends them in the order of their starts. */
   function createWorks() {
     const begun: string[] = [];
     const ends: (() => void)[] = [];

@@ -272,7 +272,7 @@ describe.each([
     expect(await countUsed(account)).toBe(3);
   });
 
-  it("tells its program which limit refused one run of three", async () => {
+  it("reports to its program which limit refused one trace of three", async () => {
     const account = await makeAccount();
     await setUsed(account, plans.pro.tracesPerMonth - 2);
     const said = await listenTo(account, program);

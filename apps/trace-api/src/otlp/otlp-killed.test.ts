@@ -35,7 +35,7 @@ function requestsOfRun(): string[] {
   );
 }
 
-/** Sends as an exporter does: again until it is told 200. */
+/** Sends as an exporter does: again until the answer is 200. */
 async function deliver(url: string, key: string, body: string): Promise<void> {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
   for (;;) {

@@ -304,7 +304,7 @@ describe("what goes wrong", () => {
     for (const trace of traces) expect(treeOf(await read(await trace.id))).toEqual({ a: { b: {} } });
   });
 
-  it("for good is told once, and the program goes on", async () => {
+  it("for good is reported once, and the program goes on", async () => {
     const { waymark, losses } = connect({ url: "http://127.0.0.1:9", timeoutMs: 200 });
     const trace = waymark.startTrace(options);
     expect(await trace.run("a", (a) => a.run("b", () => "result"))).toBe("result");
@@ -346,7 +346,7 @@ describe("what goes wrong", () => {
 });
 
 describe("a full queue", () => {
-  it("drops what is new, tells how much, and takes again when there is room", async () => {
+  it("drops new spans, reports their number, and takes further ones when there is capacity", async () => {
     const { waymark, losses } = connect({ maxQueued: 10 });
     const trace = waymark.startTrace(options);
     for (let n = 0; n < 30; n++) await trace.run(`${n}`, () => n);
@@ -384,7 +384,7 @@ describe("a full queue", () => {
 });
 
 describe("the end", () => {
-  it("comes within its time, and tells what was not sent", async () => {
+  it("comes within its time, and reports the losses", async () => {
     const { waymark, losses } = connect({ url: "http://127.0.0.1:9", shutdownTimeoutMs: 100 });
     waymark.startTrace(options).span("a");
     await waymark.shutdown();
@@ -413,7 +413,7 @@ describe("the end", () => {
     "awaits nothing": 'console.log(false); console.log("went on");',
   };
   it.each(Object.entries(goesOn))(
-    "of a process that %s comes while the service is down, and tells what is lost",
+    "of a process that %s comes while the service is down, and reports the losses",
     async (_, last) => {
       const silent = createServer(() => undefined).listen(0, "127.0.0.1");
       await once(silent, "listening");

@@ -63,7 +63,7 @@ async function send(
 
 /**
  * Creates traces with spans over 32 connections until the service no longer answers; returns the acknowledged ones.
- * @param onAnswer told once, when the first trace is acknowledged
+ * @param onAnswer called once, when the first trace is acknowledged
  */
 async function loadUntilGone(service: ServiceProcess, account: Account, onAnswer: () => void) {
   const acknowledged = { traces: [] as string[], spans: [] as string[], refused: new Set<number>() };
