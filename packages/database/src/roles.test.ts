@@ -39,7 +39,6 @@ afterAll(async () => {
   await client.end();
 });
 
-/** Runs a statement as a service does. */
 async function as(role: ServiceRole, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: urlOf(role) });
   await client.connect();
@@ -66,7 +65,6 @@ async function readPrivileges(): Promise<string[]> {
   return rows.map(({ line }) => line).sort();
 }
 
-/** The same as the table of grants lists them. */
 function listPrivileges(): string[] {
   const lines = Object.entries(tableGrants).flatMap(([table, byRole]) =>
     Object.entries<string>(byRole).flatMap(([role, privileges]) =>

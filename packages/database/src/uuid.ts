@@ -2,7 +2,6 @@ import { randomFillSync } from "node:crypto";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a text is a UUID of any version. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
