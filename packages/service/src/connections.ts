@@ -2,21 +2,21 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What one connection, and all of them together, may take. */
+/** Limits of one connection and of all together. */
 export interface ConnectionLimits {
   /** Open connections; one more is closed at once. 4,000 with an unfinished body each held 60 MiB in the collector. */
   maxConnections: number;
-  /** A request's head has to arrive within this. */
+  /** The time for a request's head. */
   headersTimeoutMs: number;
-  /** A request has to arrive whole within this. */
+  /** The time for a whole request. */
   requestTimeoutMs: number;
-  /** How often connections are looked at for the two above. */
+  /** How often Node checks the two above. */
   checkIntervalMs: number;
-  /** An answer is cut when its client has taken nothing of it for so long. */
+  /** The server cuts an answer after this time without progress by its client. */
   stallTimeoutMs: number;
-  /** Longer than the idle time of common proxies (60 s), so that the proxy, not we, closes first; else it answers 502. */
+  /** Longer than the idle time of common proxies (60 s), so the proxy closes first; otherwise it answers 502. */
   keepAliveTimeoutMs: number;
-  /** While the server stops, a connection is closed when nothing has happened on it for so long. */
+  /** While the server stops, it closes connections quiet for this long. */
   stopIdleMs: number;
 }
 
@@ -30,13 +30,13 @@ export const connectionLimits: ConnectionLimits = {
   stopIdleMs: 1_000,
 };
 
-/** While the server stops, how often connections are looked at. */
+/** How often the stopping server checks its connections. */
 const sweepIntervalMs = 50;
 
 interface Connection {
   /** The latest response on it. */
   response: ServerResponse | undefined;
-  /** While the server stops: the bytes read when it was looked at last, and since when nothing has happened on it. */
+  /** While the server stops: the bytes read at the last check, and the start of its quiet time. */
   bytesRead: number;
   quietSince: number;
 }
@@ -58,7 +58,7 @@ export class Connections {
       this.open.set(socket, { response: undefined, bytesRead: -1, quietSince: 0 });
       socket.once("close", () => this.open.delete(socket));
     });
-    // Node's timer goes on as long as the client takes something: it fires after `stallTimeoutMs` without progress.
+    // Node restarts this timer on each progress: it fires after `stallTimeoutMs` without any.
     server.timeout = limits.stallTimeoutMs;
     server.on("timeout", (socket) => {
       if (this.isAnswering(socket)) this.cut?.inc({ reason: "stalled_answer" });
@@ -67,13 +67,12 @@ export class Connections {
     server.on("drop", () => this.cut?.inc({ reason: "too_many" }));
   }
 
-  /** Notes the response that a connection is to carry. */
   begin(socket: Socket, response: ServerResponse): void {
     const connection = this.open.get(socket);
     if (connection) connection.response = response;
   }
 
-  /** The response that a connection carries or carried last. */
+  /** A connection's current or last response. */
   responseOn(socket: Socket): ServerResponse | undefined {
     return this.open.get(socket)?.response;
   }
@@ -83,9 +82,9 @@ export class Connections {
   }
 
   /**
-   * Tells the client to send no other request on the connection where the server stops, or where half of all connections are
-   * open: then idle ones must make room. A request that is still arriving keeps its connection, since closing it would
-   * discard what arrives and reset the connection before the client has read its answer.
+   * Asks the client to close the connection while the server stops, or while half of all connections are open: idle ones then
+   * make room. A request still arriving keeps its connection: closing it would discard the rest and reset the connection
+   * before the client has read its answer.
    */
   limitReuse(response: ServerResponse): void {
     const isCrowded = this.open.size > this.limits.maxConnections / 2;
@@ -93,15 +92,14 @@ export class Connections {
   }
 
   /**
-   * Stops listening, and resolves when all connections are closed. Answers close their connections from now on. A client that
-   * holds an idle one may be sending a request this very moment, so that it is closed only after it has been quiet for
-   * `stopIdleMs`. After the time all are cut.
+   * Stops listening, and resolves when all connections are closed. Answers close their connections from now on. An idle
+   * connection may have a request under way, so it closes after `stopIdleMs` of quiet. After the time the server cuts all.
    */
   stop(drainTimeoutMs: number): Promise<void> {
     this.isStopping = true;
     return new Promise((resolve) => {
       const cut = setTimeout(() => this.destroyAll(), drainTimeoutMs);
-      // After the event loop has read from all sockets: what has arrived by then counts.
+      // After the event loop has read all sockets, so requests already there count.
       const sweep = setInterval(() => setImmediate(() => this.closeQuiet()), sweepIntervalMs);
       // Not the HTTP server's own method, which closes idle connections at once.
       NetServer.prototype.close.call(this.server, () => {
@@ -152,7 +150,7 @@ export class Connections {
   }
 }
 
-/** A request without a body is not yet `complete` where it is answered as soon as its head is there. */
+/** A request without a body is not yet `complete` if the answer follows its head at once. */
 function isArriving({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The environment does not configure this process; `problems` has a line per variable, never its value. */
+/** The environment is missing settings or has wrong ones; `problems` has a line per variable, never its value. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 
@@ -10,9 +10,9 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads variables from an environment, all problems at once. An empty variable counts as one that is not set.
+ * Reads variables from an environment and reports all problems at once. An empty variable counts as missing.
  * @param shape a field per variable, such as `{ TRACE_API_PORT: portVariable(4100) }`
- * @throws ConfigError naming each variable that is missing or wrong
+ * @throws ConfigError naming each missing or wrong variable
  */
 export function readEnv<Shape extends z.ZodRawShape>(
   env: NodeJS.ProcessEnv,
@@ -42,8 +42,8 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 export type Duration = `${number}${keyof typeof unitMs}`;
 
 /**
- * A span of time within bounds, as the milliseconds it lasts: `90s`, `30m`, `2h`, `1d`, or plain seconds.
- * @param bounds both allowed themselves
+ * A span of time, read as milliseconds: `90s`, `30m`, `2h`, `1d`, or plain seconds.
+ * @param bounds inclusive
  */
 export function durationVariable(bounds: { min: Duration; max: Duration }) {
   const message = `must be a time from ${bounds.min} to ${bounds.max}, such as 90s, 30m, 2h, 1d, or seconds`;
@@ -74,12 +74,11 @@ function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : "";
 }
 
-/** One of some words. */
 function choiceVariable<const Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
   return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
 }
 
-/** Variables that every process of Waymark reads. */
+/** Variables of every process. */
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
   REDIS_URL: urlVariable(["redis:", "rediss:"]).optional(),

@@ -85,7 +85,7 @@ describe("listen", () => {
   });
 });
 
-/** A connection of a client that writes and reads bytes; it notes what it got and whether it was reset. */
+/** A client's connection on the level of bytes; it notes the bytes received and a reset. */
 function dial(server: Listening) {
   const socket = connect({ host: "127.0.0.1", port: server.port });
   const state = { text: "", isReset: false };

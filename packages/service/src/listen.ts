@@ -9,13 +9,13 @@ export interface ListenOptions {
   handler: RequestListener;
   host: string;
   port: number;
-  /** How the port is configured, for the message when it is taken. */
+  /** The port's variable, for the message when the port is taken. */
   portVariable: string;
-  /** With this, a taken port is answered by taking any free one instead of by failing. */
+  /** Takes any free port instead of failing when the port is taken. */
   orAnyPort?: boolean;
-  /** Where connections are counted, open ones and those that were cut. */
+  /** Counts open and cut connections. */
   registry?: Registry;
-  /** Other limits than {@link connectionLimits}. */
+  /** Replaces {@link connectionLimits}. */
   limits?: Partial<ConnectionLimits>;
 }
 
@@ -23,18 +23,18 @@ export interface Listening {
   readonly server: Server;
   readonly port: number;
   /**
-   * Takes no more connections, lets requests in hand finish, closes connections between requests, and cuts what still runs
-   * after the time.
+   * Takes no more connections, lets requests in hand finish, closes connections between requests, and cuts the rest after
+   * the time.
    */
   stop(drainTimeoutMs: number): Promise<void>;
 }
 
-/** An address cannot be listened on; the message says which variable chooses another. */
+/** The server cannot listen on an address; the message names the variable for another. */
 export class ListenError extends Error {
   override name = "ListenError";
 }
 
-/** Opens an HTTP server, with bounds on what clients may hold open. */
+/** Opens an HTTP server with bounds on its connections. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { handler, host } = options;
   const limits = { ...connectionLimits, ...options.limits };
@@ -51,8 +51,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
   const server = createServer(settings, (request, response) => {
     connections.begin(request.socket, response);
-    // Of requests that a client sends without waiting for answers, one is in hand at a time: a response that waits for the
-    // connection is not told when that closes, so whatever its request holds would never be given back.
+    // Of pipelined requests one is in hand at a time: a response waiting for the connection gets no event when it closes,
+    // so its request would never release anything.
     if (response.socket) handler(request, response);
     else response.once("socket", () => handler(request, response));
   });
@@ -88,7 +88,7 @@ function explain(error: unknown, { host, port, portVariable }: ListenOptions): L
   return new ListenError(`${address} ${reason}. Set ${portVariable} to another port.`, { cause: error });
 }
 
-/** Every answer carries these: nobody guesses its type, and no page frames it. `/docs` sets a policy with its own style. */
+/** Headers of every answer: no guessing of types, no frames. `/docs` sets a policy with its own style. */
 const nosniff = "nosniff";
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'";
 
@@ -97,7 +97,7 @@ function setSecurityHeaders(response: ServerResponse): void {
   if (!response.hasHeader("Content-Security-Policy")) response.setHeader("Content-Security-Policy", contentPolicy);
 }
 
-/** What Node's HTTP parser refuses never reaches a route; it gets the same body shape as every other error. */
+/** Requests refused by Node's HTTP parser never reach a route; they get the error body of all others. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, connections: Connections): void {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") connections.countSlowRequest();
   const answer = socket instanceof Socket ? connections.responseOn(socket) : undefined;
@@ -116,7 +116,7 @@ function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, connections:
     `Content-Security-Policy: ${contentPolicy}`,
     "Connection: close",
   ];
-  // The client may leave its side open for ever.
+  // The client may leave its side open forever.
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 

@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, levels, pino } from "pino";
 export interface LoggerOptions {
   /** Names the process in every line. */
   service: string;
-  /** A level of pino's or `silent`; anything else counts as `info`, since the configuration is checked after the log opens. */
+  /** One of pino's levels or `silent`. Any other text counts as `info`: the log opens before the configuration is checked. */
   level: string | undefined;
   destination?: DestinationStream;
 }
@@ -17,7 +17,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: { service: options.service },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // A key never belongs into a log, whichever object brings it along.
+      // Keys stay out of the log, in any object.
       redact: {
         paths: ["*.headers.authorization", "headers.authorization", "*.authorization", "*.connectionString"],
         censor: "(hidden)",
@@ -27,15 +27,14 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-/** Lines go out together when they are this long, since a write of its own for each costs more than the line... */
+/** Lines wait until they have this length together, because a write costs more than a line, ... */
 const minBytesPerWrite = 4_096;
-/** ... and at the latest after this time. */
+/** ... or until this time has passed. */
 const flushIntervalMs = 100;
 
 /**
- * Standard output, written to without waiting. What pino does with the rest of the log while the process ends is switched
- * off: where the reader of our output is gone it tries to write for ever, and the process would never end. `runProcess`
- * writes the rest before it ends.
+ * Standard output, written without waiting. Pino's own flush at the end of the process is off: without a reader it tries
+ * forever, and the process would never end. `runProcess` writes the rest of the log.
  */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, minLength: minBytesPerWrite, periodicFlush: flushIntervalMs });

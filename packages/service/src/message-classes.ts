@@ -1,6 +1,6 @@
 import { IncomingMessage, type OutgoingHttpHeaders, type RequestListener, ServerResponse } from "node:http";
 
-/** The part of an Express app that decides what a request and a response inherit from. */
+/** An Express app's prototypes of requests and responses. */
 interface ExpressApp {
   request: object;
   response: object;
@@ -13,13 +13,13 @@ export interface MessageClasses {
 }
 
 /**
- * Makes the classes of a server's requests and responses. Express gives each message the prototype of its app, and a message
- * whose prototype changes loses its shape: all property reads after that are slow. Here messages are made with the app's
- * prototypes, so that Express changes nothing. On Node 20 that doubles what an idle Express app answers; from Node 22 on the
- * change itself is cheap, and this does no harm.
+ * Makes the classes of a server's requests and responses. Express sets each message's prototype to its app's; a changed
+ * prototype costs the message its shape, and all later property reads are slow. These messages start with the app's
+ * prototypes, so Express changes nothing. On Node 20 that doubles the requests per second of an idle Express app; from Node
+ * 22 on the change is cheap, and this does no harm.
  *
  * Subclasses, not `Object.create` or `Reflect.construct`: V8 optimises `new` of a class alone.
- * @param handler an Express app, whose `request` and `response` become the prototypes of the classes, or any other listener
+ * @param handler an Express app (its `request` and `response` become the classes' prototypes) or any other listener
  * @param onHead called before each answer's head is written
  */
 export function createMessageClasses(
@@ -44,7 +44,7 @@ function isExpressApp(handler: RequestListener): handler is RequestListener & Ex
   return "request" in handler && "response" in handler;
 }
 
-/** Gives a class's prototype what the app's had: its own properties, of which `app` is one, and Express's methods. */
+/** Gives a class's prototype the app's own properties, such as `app`, and Express's methods. */
 function inherit(prototype: object, appPrototype: object): object {
   Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(appPrototype));
   return Object.setPrototypeOf(prototype, Object.getPrototypeOf(appPrototype));

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** A registry with Node's own metrics and a label that names the service. */
+/** A registry with Node's own metrics, labelled with the service. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -8,14 +8,14 @@ export function createRegistry(service: string): Registry {
   return registry;
 }
 
-/** What a connection pool knows of itself, as `pg.Pool` does. */
+/** The counts of a `pg.Pool`. */
 export interface PoolCounts {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 }
 
-/** Shows a connection pool's connections by state; `waiting` above 0 for long means that the pool is too small. */
+/** Shows a connection pool's connections by state; `waiting` above 0 for long means a pool too small. */
 export function observePool(registry: Registry, pool: PoolCounts): void {
   new Gauge({
     name: "waymark_database_connections",

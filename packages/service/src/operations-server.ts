@@ -9,11 +9,11 @@ export interface OperationsServerOptions {
   host: string;
   port: number;
   portVariable: string;
-  /** Whether the operator chose the port: then a taken one is an error, otherwise any free one will do. */
+  /** Whether the operator chose the port: a taken one is then an error; otherwise any free one will do. */
   isPortChosen: boolean;
 }
 
-/** The server for operators, on a port that is not exposed: `/metrics` (Prometheus text), `/health` and `/ready`. */
+/** The operators' server, on an unexposed port: `/metrics` (Prometheus text), `/health` and `/ready`. */
 export function openOperationsServer(options: OperationsServerOptions): Promise<Listening> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? "/").split("?")[0];

@@ -2,13 +2,13 @@
 type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
 export interface ReadinessChecks {
-  /** Stores that the process cannot work without. */
+  /** Stores required for any work. */
   required: Checks;
-  /** Stores whose loss it bridges: named when they fail, and no reason to send the traffic elsewhere. */
+  /** Stores with a substitute: the answer names a failed one and stays 200. */
   bridged?: Checks;
 }
 
-/** A store that takes longer than this is not ready. */
+/** A slower store is not ready. */
 const checkTimeoutMs = 2_000;
 
 /**

@@ -5,7 +5,7 @@ import { ConfigError } from "./env.js";
 import { createLogger } from "./logger.js";
 import { type ProcessLike, runProcess } from "./run-process.js";
 
-/** A process that notes its exit instead of ending. */
+/** Notes its exit instead of ending. */
 function makeProcess() {
   const emitter = new EventEmitter();
   const exited: { code?: number } = {};

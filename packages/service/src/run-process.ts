@@ -2,25 +2,24 @@ import type { Logger } from "pino";
 import { ConfigError } from "./env.js";
 import { ListenError } from "./listen.js";
 
-/** Something that was started and can be stopped in order. */
 export interface Running {
   /** Finishes the work in hand, takes no more, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** The parts of Node's `process` that a run needs; `main.ts` hands it over. */
+/** The parts of Node's `process` in use here; `main.ts` passes it. */
 export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { connected?: boolean };
 
 /** After a signal, how long an orderly stop may take before the process ends anyway. */
 const stopTimeoutMs = 25_000;
 
-/** The last lines of the log take no time where somebody reads them. */
+/** Enough for the last lines of the log, if anybody reads them. */
 const flushTimeoutMs = 1_000;
 
 /**
- * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT or when the parent that holds its IPC
- * channel is gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure,
- * 2 when the configuration is wrong.
+ * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT or when the parent with its IPC channel is
+ * gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure, 2 for a wrong
+ * configuration.
  */
 export async function runProcess(node: ProcessLike, log: Logger, start: () => Promise<Running>): Promise<void> {
   let running: Running | undefined;
@@ -62,7 +61,7 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
   }
 }
 
-/** Ends the process once the log is written, or soon anyway where nobody reads it. */
+/** Ends the process once the log is written, or soon anyway if nobody reads it. */
 function end(node: ProcessLike, log: Logger, code: number): void {
   const timer = setTimeout(() => node.exit(code), flushTimeoutMs);
   log.flush(() => {

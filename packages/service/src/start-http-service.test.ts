@@ -15,7 +15,7 @@ const config = {
 
 type Options = HttpServiceOptions<typeof config>;
 
-/** Starts a service in a process that notes its exit instead of ending. */
+/** The process notes its exit instead of ending. */
 async function start(options: Pick<Options, "openApp"> & Partial<Options>) {
   const emitter = new EventEmitter();
   const errors: string[] = [];

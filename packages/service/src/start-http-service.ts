@@ -10,14 +10,13 @@ import { openOperationsServer } from "./operations-server.js";
 import type { ReadinessChecks } from "./readiness.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
 
-/** The settings that every HTTP service has; its own ones stand beside them. */
+/** The settings of every HTTP service; each adds its own. */
 export interface HttpServiceConfig {
   http: { host: string; port: number };
   metrics: { host: string; port: number; isPortChosen: boolean };
   database: { url: string; maxConnections: number };
 }
 
-/** What a service builds its app from. */
 export interface ServiceParts<Config> {
   config: Config;
   pool: pg.Pool;
@@ -30,16 +29,16 @@ export interface ServiceParts<Config> {
 interface HttpApp {
   /** The Express app. */
   handler: RequestListener;
-  /** What `/ready` of the operations port checks. */
+  /** The checks of `/ready` on the operations port. */
   checks: ReadinessChecks;
-  /** Closes what the app opened. Runs after the last request and before the pool closes. */
+  /** Closes the app's own resources, after the last request and before the pool. */
   stop(): Promise<void>;
 }
 
 export interface HttpServiceOptions<Config extends HttpServiceConfig> {
   /** Such as `trace-api`: the name in logs, metrics and `pg_stat_activity`. Its ports' variables start with it, in capitals. */
   name: string;
-  /** @throws ConfigError naming each variable that is missing or wrong */
+  /** @throws ConfigError naming each missing or wrong variable */
   loadConfig(env: NodeJS.ProcessEnv): Config;
   /** Settings of the pool beside {@link serviceTimeouts}. */
   pool?: Pick<Partial<PoolOptions>, "lockTimeoutMs" | "plansOnce">;
