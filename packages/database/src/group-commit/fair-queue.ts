@@ -65,7 +65,7 @@ export class FairQueue<Row, Result> {
   count = 0;
   bytes = 0;
   private readonly owners = new Map<string, Owner<Row, Result>>();
-  /** That of the least served owner with rows. */
+  /** The work done for the least served owner with rows. */
   private served = 0;
 
   constructor(private readonly limits: StatementLimits) {}

@@ -8,7 +8,6 @@ const waitingLimits = {
   bytes: 32 * 1_048_576,
 } as const;
 
-/** One owner's part of each limit. */
 const ownerShare = 1 / 4;
 
 type Limit = keyof typeof waitingLimits;
