@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import { CommanderError } from "commander";
 import type { CommandContext, Finish, Outcome } from "./context/command-context.js";
+import { UsageError } from "./context/command-error.js";
 import { explainError } from "./context/explain-error.js";
 import { dataFolderOf } from "./local-system.js";
 import { toJsonLine } from "./output/terminal-text.js";
@@ -28,7 +29,7 @@ export async function runCommandLine(
     // Commander has written its sentence already. Help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
-    return 1;
+    return error instanceof UsageError ? 2 : 1;
   }
   const result = isJson ? toJsonLine(outcome?.value) : outcome?.text;
   if (result) await writeLine(context.stdout, result);

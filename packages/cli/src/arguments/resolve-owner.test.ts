@@ -95,7 +95,7 @@ describe("site rename", () => {
     const domain = newDomain();
     await createSite(email, domain);
     const { code, stderr } = await run(["site", "rename", "--site", domain]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "Give --name, --domain, or both.\n" });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "Give --name, --domain, or both.\n" });
   });
 });
 

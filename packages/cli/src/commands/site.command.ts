@@ -3,7 +3,7 @@ import { maxSitesPerDomain } from "@waymark/analytics";
 import type { Command } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
+import { UsageError } from "../context/command-error.js";
 import { formatFields, formatTable } from "../output/table.js";
 import { deleteSite } from "./confirmed-erasure.js";
 import { findCollectorUrl, scriptTag } from "./script-tag.js";
@@ -103,7 +103,7 @@ function addChangeCommands(site: Command, act: Act): void {
     .action(
       act(async (context, options: RenameOptions) => {
         const { name, domain, shared: isShared = false } = options;
-        if (name === undefined && domain === undefined) throw new CommandError("Give --name, --domain, or both.");
+        if (name === undefined && domain === undefined) throw new UsageError("Give --name, --domain, or both.");
         const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id: siteId } = await resolveSite(pool, options.site);
           return renameSite(prisma, { siteId, name, domain, isShared });
