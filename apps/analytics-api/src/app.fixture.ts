@@ -39,6 +39,13 @@ export interface TestAccount {
   makeSite(lines?: Line[], domain?: string): Promise<string>;
 }
 
+async function addStats(pool: TestApp["pool"], siteId: string, entries: StatEntry[]): Promise<void> {
+  const columns = [0, 1, 2, 3, 4].map((column) => entries.map((entry) => entry[column]));
+  const sql = `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
+    SELECT $1, * FROM unnest($2::text[], $3::date[], $4::text[], $5::int[], $6::int[])`;
+  await pool.query(sql, [siteId, ...columns]);
+}
+
 /** The app as production builds it. The rate counters are in Postgres or, with a URL, in Redis. */
 export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp {
   const database = useDatabase();
@@ -87,12 +94,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
     setNow: (moment) => {
       current = () => moment;
     },
-    async addStats(siteId, entries) {
-      const columns = [0, 1, 2, 3, 4].map((column) => entries.map((entry) => entry[column]));
-      const sql = `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-        SELECT $1, * FROM unnest($2::text[], $3::date[], $4::text[], $5::int[], $6::int[])`;
-      await pool.query(sql, [siteId, ...columns]);
-    },
+    addStats: (siteId, entries) => addStats(pool, siteId, entries),
     async makeAccount(plan = "pro") {
       const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
       const { key } = await issueKey(prisma, { accountId: id, service: "analytics", name: "test" });

@@ -124,14 +124,7 @@ export function useApp(
     },
     hold: (sql, values = []) => hold(database.url, stops, sql, values),
     untilLockWaits: () => untilLockWaits(pool),
-    async untilWaiting(statement, rows) {
-      const waiting = registry.getSingleMetric("waymark_rows_waiting");
-      for (const until = Date.now() + 120_000; Date.now() < until; await setTimeout(5)) {
-        const values = (await waiting?.get())?.values ?? [];
-        if (values.some(({ labels, value }) => labels["statement"] === statement && value >= rows)) return;
-      }
-      throw new Error(`${rows} rows of ${statement} did not come to wait`);
-    },
+    untilWaiting: (statement, rows) => untilRowsWait(registry, statement, rows),
     async startInstance() {
       const instance = build(openPool(database.url), createRegistry("trace-api"));
       return ({ id, key }) => actAs(instance, id, key);
@@ -142,6 +135,15 @@ export function useApp(
       return actAs(running(), account.id, key);
     },
   };
+}
+
+async function untilRowsWait(registry: Registry, statement: string, rows: number): Promise<void> {
+  const waiting = registry.getSingleMetric("waymark_rows_waiting");
+  for (const until = Date.now() + 120_000; Date.now() < until; await setTimeout(5)) {
+    const values = (await waiting?.get())?.values ?? [];
+    if (values.some(({ labels, value }) => labels["statement"] === statement && value >= rows)) return;
+  }
+  throw new Error(`${rows} rows of ${statement} did not come to wait`);
 }
 
 function openPool(connectionString: string, lockTimeoutMs = 1_000) {

@@ -37,6 +37,23 @@ interface Entry {
   loadedAt: number;
 }
 
+/** Lets look-ups of one id share a load until it ends or `clear` forgets it. */
+function createSharedLoads<Result>() {
+  const loading = new Map<string, Promise<Result>>();
+  return {
+    join(id: string, load: () => Promise<Result>): Promise<Result> {
+      const pending = loading.get(id);
+      if (pending) return pending;
+      const started = load().finally(() => {
+        if (loading.get(id) === started) loading.delete(id);
+      });
+      loading.set(id, started);
+      return started;
+    },
+    clear: () => loading.clear(),
+  };
+}
+
 /**
  * Looks keys up in the database and caches them. `NOTIFY` brings revocations and changes of plans to every instance at once;
  * while the listener is down, cached keys live three seconds.
@@ -44,7 +61,7 @@ interface Entry {
 export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   const { service, pool, log, now = Date.now, maxEntries = 10_000 } = options;
   const entries = new LRUCache<string, Entry>({ max: maxEntries });
-  const loading = new Map<string, Promise<Principal | undefined>>();
+  const loading = createSharedLoads<Principal | undefined>();
   const uses = createKeyUses({ pool, log });
   let isListening = false;
   let isDeafLogged = false;
@@ -82,20 +99,10 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     return principal;
   }
 
-  function joinLoad(hash: Buffer, id: string): Promise<Principal | undefined> {
-    const pending = loading.get(id);
-    if (pending) return pending;
-    const started = load(hash, id).finally(() => {
-      if (loading.get(id) === started) loading.delete(id);
-    });
-    loading.set(id, started);
-    return started;
-  }
-
   async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
     entries.delete(id);
     const usedAt = now();
-    const principal = await joinLoad(hash, id);
+    const principal = await loading.join(id, () => load(hash, id));
     if (principal) uses.note(principal.keyId, usedAt);
     return principal;
   }

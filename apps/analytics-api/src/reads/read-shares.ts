@@ -34,23 +34,40 @@ interface Waiting {
   start(): void;
 }
 
+function createBusyErrors({ refusals, maxReading }: ReadSharesOptions) {
+  const eachWaits = `each for at most ${maxWaitMs / 1_000} s`;
+  const ofAccount = `${maxReadingPerAccount} reads under way and ${maxWaitingPerAccount} waiting`;
+  const ofAll = `${maxReading} reads are under way and ${maxWaiting} waiting`;
+  return {
+    accountBusy: () => refusals.account("account_reads", `An account has at most ${ofAccount}, ${eachWaits}`),
+    allBusy: () => refusals.service("reads", `At most ${ofAll}, ${eachWaits}`),
+  };
+}
+
+/** Resolves at the account's turn. After too long a wait it leaves the queue and throws the error of `giveUp`. */
+function waitForTurn({ waiting }: Account, giveUp: () => Error): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(turn), 1);
+      reject(giveUp());
+    }, maxWaitMs);
+    const turn = {
+      start() {
+        clearTimeout(timer);
+        resolve();
+      },
+    };
+    waiting.push(turn);
+  });
+}
+
 /** Creates the shares of one pool. */
 export function createReadShares({ refusals, maxReading }: ReadSharesOptions): ReadShares {
   // In the order of turns. An account without reads is not kept.
   const accounts = new Map<string, Account>();
   let reading = 0;
   let waiting = 0;
-
-  const accountBusy = () =>
-    refusals.account(
-      "account_reads",
-      `An account has at most ${maxReadingPerAccount} reads under way and ${maxWaitingPerAccount} waiting, each for at most ${maxWaitMs / 1_000} s`,
-    );
-  const allBusy = () =>
-    refusals.service(
-      "reads",
-      `At most ${maxReading} reads are under way and ${maxWaiting} waiting, each for at most ${maxWaitMs / 1_000} s`,
-    );
+  const { accountBusy, allBusy } = createBusyErrors({ refusals, maxReading });
 
   function begin(id: string, account: Account): void {
     reading++;
@@ -84,23 +101,10 @@ export function createReadShares({ refusals, maxReading }: ReadSharesOptions): R
     if (account.reading === 0 && account.waiting.length === 0) accounts.delete(id);
   }
 
-  function wait(id: string, account: Account): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        account.waiting.splice(account.waiting.indexOf(turn), 1);
-        waiting--;
-        forgetIdle(id, account);
-        reject(account.reading >= maxReadingPerAccount ? accountBusy() : allBusy());
-      }, maxWaitMs);
-      const turn = {
-        start() {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      account.waiting.push(turn);
-      waiting++;
-    });
+  function giveUp(id: string, account: Account): Error {
+    waiting--;
+    forgetIdle(id, account);
+    return account.reading >= maxReadingPerAccount ? accountBusy() : allBusy();
   }
 
   return {
@@ -111,7 +115,8 @@ export function createReadShares({ refusals, maxReading }: ReadSharesOptions): R
         if (account.waiting.length >= maxWaitingPerAccount) throw accountBusy();
         if (waiting >= maxWaiting) throw allBusy();
         accounts.set(id, account);
-        await wait(id, account);
+        waiting++;
+        await waitForTurn(account, () => giveUp(id, account));
       }
       try {
         if (isLeft()) throw new AppError("busy");
