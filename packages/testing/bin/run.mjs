@@ -6,10 +6,9 @@ import { join } from "node:path";
 
 // Counts of an earlier run must not be added up; turbo brings back those of packages that did not change.
 const countFiles = ["apps", "packages"].flatMap((group) =>
-  readdirSync(group).map((name) => ({
-    title: `${group}/${name}`,
-    file: join(group, name, "test-results", "counts.json"),
-  })),
+  readdirSync(group, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({ title: `${group}/${name}`, file: join(group, name, "test-results", "counts.json") })),
 );
 for (const { file } of countFiles) rmSync(file, { force: true });
 
