@@ -213,6 +213,23 @@ describe("locked rows", () => {
     expect(statements).toEqual(["b0", "b1", "a0 a1 a2", "a3 a4"]);
   });
 
+  it("are refused together with later rows of their target that have waited as long", async () => {
+    let isLate = false;
+    const { add, locked, statements, attempts } = lockable({
+      giveUp: ({ n }) => (isLate && n < 2 ? new Error("locked for too long") : undefined),
+    });
+    locked.add("a");
+    const first = add({ accountId: "a", n: 0 });
+    await add({ accountId: "b", n: 0 });
+    const later = Promise.allSettled([add({ accountId: "a", n: 1 }), add({ accountId: "a", n: 2 })]);
+    isLate = true;
+    await expect(first).rejects.toThrow("locked for too long");
+    locked.delete("a");
+    expect((await later).map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+    expect(new Set(attempts)).toEqual(new Set(["a0"]));
+    expect(statements).toEqual(["b0", "a2"]);
+  });
+
   it("are refused when they have waited long enough, also while all lock waits are taken", async () => {
     let isLate = false;
     const { add, locked, statements } = lockable({

@@ -137,14 +137,19 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
     if (target === undefined) return;
     const left = (lockedTargets.get(target) ?? 1) - 1;
     if (left > 0) lockedTargets.set(target, left);
-    else lockedTargets.delete(target);
+    else {
+      lockedTargets.delete(target);
+      // Rows held back meanwhile may have waited as long as those in `locked`.
+      if (this.options.giveUp) this.giveUp(this.options.giveUp, target);
+    }
     if (this.waiting.rows > 0 && this.inFlight < (this.options.maxInFlight ?? 1)) this.start();
   }
 
-  private giveUp(errorOf: (row: Row) => Error | undefined): void {
+  /** @param only the target whose rows are asked; all rows if omitted */
+  private giveUp(errorOf: (row: Row) => Error | undefined, only?: string): void {
     if (this.waiting.rows === 0) return;
-    this.waiting.remove(({ row, reject }) => {
-      const error = errorOf(row);
+    this.waiting.remove(({ row, target, reject }) => {
+      const error = only === undefined || target === only ? errorOf(row) : undefined;
       if (error) reject(error);
       return error !== undefined;
     });
