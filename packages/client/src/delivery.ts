@@ -32,84 +32,99 @@ export interface Delivery {
 }
 
 export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes: number }): Delivery {
-  const { capacity, sent } = deps;
-  let hasLosses = false;
-  let creationFailure: unknown;
-  let fullError: unknown;
+  return new TraceDelivery(deps, trace);
+}
 
-  function request(method: "POST" | "PATCH", path: string, body: string): Promise<unknown> {
-    const call = { method, path, body };
-    return deps.limit(() =>
-      deps.transport(method === "POST" ? { ...call, idempotencyKey: newIdempotencyKey() } : call),
-    );
-  }
-  function lose(lost: Partial<Counts>, cause: unknown): void {
-    hasLosses = true;
-    deps.losses.add(lost, cause);
-  }
-  function loseSpans(records: readonly SpanRecord[], cause: unknown): void {
-    if (records.length > 0) lose({ spans: records.length }, cause);
-    for (const record of records) settle(capacity, record, undefined);
+class TraceDelivery implements Delivery {
+  readonly created: Promise<string | undefined>;
+  hasLosses = false;
+  private creationFailure: unknown;
+  private fullError: unknown;
+
+  constructor(
+    private readonly deps: DeliveryDeps,
+    trace: { text: string; bytes: number },
+  ) {
+    this.created = this.create(trace);
   }
 
-  capacity.take(1, trace.bytes);
-  const created = request("POST", "/traces", trace.text)
-    .then((answer) => {
+  async sendSpans(records: readonly SpanRecord[]): Promise<void> {
+    const id = await this.created;
+    if (id === undefined) return this.loseSpans(records, this.creationFailure);
+    for (const batch of cutBatches(records, this.deps)) await this.sendBatch(`/traces/${id}`, batch);
+  }
+
+  async sendSpanEnds(records: readonly SpanRecord[]): Promise<void> {
+    const id = await this.created;
+    const ends = records.map(async ({ id: spanId, end }) => {
+      if (!end) return;
+      // A span without an id is lost and already counted.
+      if (spanId) await this.sendEnd(`/traces/${id}/spans/${spanId}`, toEndText(end), { spans: 1 });
+      this.deps.capacity.give(1, endBytes(end));
+    });
+    await Promise.all(ends);
+  }
+
+  async sendTraceEnd(end: TraceEnd): Promise<void> {
+    const id = await this.created;
+    if (id !== undefined) await this.sendEnd(`/traces/${id}`, JSON.stringify(end), { traces: 1 });
+    this.deps.capacity.give(1, 0);
+  }
+
+  private async create({ text, bytes }: { text: string; bytes: number }): Promise<string | undefined> {
+    const { capacity, sent } = this.deps;
+    capacity.take(1, bytes);
+    try {
+      const answer = (await this.request("POST", "/traces", text)) as { trace_id: string };
       sent.traces++;
-      return (answer as { trace_id: string }).trace_id;
-    })
-    .catch((error: unknown) => {
-      creationFailure = error;
-      lose({ traces: 1 }, error);
+      return answer.trace_id;
+    } catch (error) {
+      this.creationFailure = error;
+      this.lose({ traces: 1 }, error);
       return undefined;
-    })
-    .finally(() => capacity.give(1, trace.bytes));
+    } finally {
+      capacity.give(1, bytes);
+    }
+  }
 
-  async function sendBatch(path: string, records: readonly SpanRecord[]): Promise<void> {
+  private async sendBatch(path: string, records: readonly SpanRecord[]): Promise<void> {
     if (records.length === 0) return;
-    if (fullError) return loseSpans(records, fullError);
+    if (this.fullError) return this.loseSpans(records, this.fullError);
+    const { capacity, sent } = this.deps;
     for (const record of records) record.state = "sending";
     try {
-      const answer = (await request("POST", `${path}/spans/batch`, toBatchText(records))) as { span_ids: string[] };
+      const answer = (await this.request("POST", `${path}/spans/batch`, toBatchText(records))) as {
+        span_ids: string[];
+      };
       for (const [index, record] of records.entries()) settle(capacity, record, answer.span_ids[index]);
       sent.spans += records.length;
     } catch (error) {
-      if (saysTraceIsFull(error)) fullError = error;
+      if (saysTraceIsFull(error)) this.fullError = error;
       const { refused, again } = sortOut(records, error);
-      loseSpans(refused, error);
-      for (const part of again) await sendBatch(path, part);
+      this.loseSpans(refused, error);
+      for (const part of again) await this.sendBatch(path, part);
     }
   }
-  async function sendEnd(path: string, body: string, lost: Partial<Counts>): Promise<void> {
-    await request("PATCH", path, body).catch((error: unknown) => lose(lost, error));
+
+  private async sendEnd(path: string, body: string, lost: Partial<Counts>): Promise<void> {
+    await this.request("PATCH", path, body).catch((error: unknown) => this.lose(lost, error));
   }
 
-  return {
-    created,
-    get hasLosses() {
-      return hasLosses;
-    },
-    async sendSpans(records) {
-      const id = await created;
-      if (id === undefined) return loseSpans(records, creationFailure);
-      for (const batch of cutBatches(records, deps)) await sendBatch(`/traces/${id}`, batch);
-    },
-    async sendSpanEnds(records) {
-      const id = await created;
-      const ends = records.map(async ({ id: spanId, end }) => {
-        if (!end) return;
-        // A span without an id is lost and already counted.
-        if (spanId) await sendEnd(`/traces/${id}/spans/${spanId}`, toEndText(end), { spans: 1 });
-        capacity.give(1, endBytes(end));
-      });
-      await Promise.all(ends);
-    },
-    async sendTraceEnd(end) {
-      const id = await created;
-      if (id !== undefined) await sendEnd(`/traces/${id}`, JSON.stringify(end), { traces: 1 });
-      capacity.give(1, 0);
-    },
-  };
+  private request(method: "POST" | "PATCH", path: string, body: string): Promise<unknown> {
+    const { limit, transport } = this.deps;
+    const call = { method, path, body };
+    return limit(() => transport(method === "POST" ? { ...call, idempotencyKey: newIdempotencyKey() } : call));
+  }
+
+  private lose(lost: Partial<Counts>, cause: unknown): void {
+    this.hasLosses = true;
+    this.deps.losses.add(lost, cause);
+  }
+
+  private loseSpans(records: readonly SpanRecord[], cause: unknown): void {
+    if (records.length > 0) this.lose({ spans: records.length }, cause);
+    for (const record of records) settle(this.deps.capacity, record, undefined);
+  }
 }
 
 function settle(capacity: Capacity, record: SpanRecord, id: string | undefined): void {

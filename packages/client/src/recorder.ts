@@ -1,5 +1,5 @@
 import { atExit } from "./at-exit.js";
-import { createCapacity } from "./capacity.js";
+import { type Capacity, createCapacity } from "./capacity.js";
 import { WaymarkError, type WaymarkLossError } from "./errors.js";
 import { byteLength } from "./json-text.js";
 import { createLimiter } from "./limiter.js";
@@ -86,12 +86,53 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
   const options: Required<RecorderOptions> = { ...defaults, ...given };
   const capacity = createCapacity({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
+  const isTooLate = new WaymarkError(`it was not stored within ${options.endTimeoutMs} ms of the trace's end`);
+  const state = { isOpen: true };
+  const { deps, flush, finish, forgetExit } = sendInBackground(inner, options, { capacity, sent, state });
+  const { losses } = deps;
+
+  const recorder: Recorder = {
+    open(text) {
+      return recorder.admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined;
+    },
+    async settle(queue) {
+      const isDrained = await drainInTime(queue, isTooLate, options);
+      if (queue.hasLosses) losses.report();
+      return isDrained && !queue.hasLosses;
+    },
+    admit(what) {
+      if (state.isOpen && !capacity.isFull()) return true;
+      losses.add(what, state.isOpen ? queueIsFull : isShutDown);
+      return false;
+    },
+    backpressure: () =>
+      options.whenFull === "wait" && state.isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
+    flush,
+    async shutdown() {
+      state.isOpen = false;
+      forgetExit();
+      await finish();
+    },
+    stats: () => ({
+      queued: capacity.items,
+      queuedBytes: capacity.bytes,
+      sent: { ...sent },
+      lost: { ...losses.total },
+    }),
+  };
+  return recorder;
+}
+
+/** Sends the queues of traces with work after each `flushIntervalMs`, and at the process's exit. */
+function sendInBackground(
+  inner: Transport,
+  options: Required<RecorderOptions>,
+  { capacity, sent, state }: { capacity: Capacity; sent: Counts; state: { readonly isOpen: boolean } },
+) {
   const queues = new Set<TraceQueue>();
   // Retries do not keep the process alive; `finish` retries before the exit.
   const { transport, stop, resume } = createStoppable(inner, options.flushOnExit);
-  const isTooLate = new WaymarkError(`it was not stored within ${options.endTimeoutMs} ms of the trace's end`);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isOpen = true;
 
   const losses = createLosses(options.onError, schedule);
   const deps: TraceQueueDeps = {
@@ -124,41 +165,11 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
     await flush();
     isInTime.abort();
     // The process goes on if a caller waited for the records that are lost now.
-    if (isOpen) resume();
+    if (state.isOpen) resume();
   }
   const work = { isNeeded: () => queues.size > 0 || losses.areUnreported, run: finish };
   const forgetExit = options.flushOnExit ? atExit(work, options.flushOnSignals) : () => undefined;
-
-  const recorder: Recorder = {
-    open(text) {
-      return recorder.admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined;
-    },
-    async settle(queue) {
-      const isDrained = await drainInTime(queue, isTooLate, options);
-      if (queue.hasLosses) losses.report();
-      return isDrained && !queue.hasLosses;
-    },
-    admit(what) {
-      if (isOpen && !capacity.isFull()) return true;
-      losses.add(what, isOpen ? queueIsFull : isShutDown);
-      return false;
-    },
-    backpressure: () =>
-      options.whenFull === "wait" && isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
-    flush,
-    async shutdown() {
-      isOpen = false;
-      forgetExit();
-      await finish();
-    },
-    stats: () => ({
-      queued: capacity.items,
-      queuedBytes: capacity.bytes,
-      sent: { ...sent },
-      lost: { ...losses.total },
-    }),
-  };
-  return recorder;
+  return { deps, flush, finish, forgetExit };
 }
 
 /** Sends a queue within `endTimeoutMs`, or gives it up; returns whether all of it was sent. */

@@ -21,6 +21,17 @@ describeWithRedis("the queue on Redis", (redisUrl) => {
 });
 
 function behavesAsQueue(redisUrl: string | undefined) {
+  const server = useQueues(redisUrl);
+  carriesPayloads(server);
+  holdsOneJobOfAnId(server);
+  repeatsJobs(server);
+  boundsJobsInHand(server);
+  opensQueues(server);
+}
+
+type Server = ReturnType<typeof useQueues>;
+
+function useQueues(redisUrl: string | undefined) {
   const database = useDatabase();
   const closers: (() => Promise<void>)[] = [];
   const { log, lines } = createTestLog();
@@ -41,7 +52,10 @@ function behavesAsQueue(redisUrl: string | undefined) {
     closers.push(() => worker.close(5_000));
     return worker;
   }
+  return { options, openQueue, openWorker, closers, lines };
+}
 
+function carriesPayloads({ options, openQueue, openWorker, closers }: Server) {
   it("hands a payload to the worker, as it was added", async () => {
     const seen: AlertPayload[] = [];
     openWorker(async (payload) => {
@@ -90,7 +104,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
     expect(days.sort()).toEqual([`${siteId} 2026-01-31`, `${siteId} 2026-02-01`]);
     expect(traceFinalized.name).toBe("trace-finalized");
   });
+}
 
+function holdsOneJobOfAnId({ options, openQueue, openWorker, closers, lines }: Server) {
   it("drops a job with the payload of another kind, with an error in the log", async () => {
     const { siteImported } = twoKinds;
     const foreign = createQueue({ ...queues.traceFinalized, name: siteImported.name }, options());
@@ -142,7 +158,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
       return runs >= 2;
     });
   });
+}
 
+function repeatsJobs({ openQueue, openWorker, lines }: Server) {
   it("runs a job again after the time that its handler asked for", async () => {
     const startedAt: number[] = [];
     openWorker(async () => {
@@ -179,7 +197,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
     await until(() => runs === 2);
     expect(lines).toContain("error job failed unexpectedly");
   });
+}
 
+function boundsJobsInHand({ openQueue, openWorker }: Server) {
   it("runs as many jobs at once as its concurrency, and no more", async () => {
     const queue = openQueue();
     for (let i = 0; i < 9; i++) await queue.add([makePayload()]);
@@ -233,7 +253,9 @@ function behavesAsQueue(redisUrl: string | undefined) {
     await worker.close(200);
     hands[0]?.();
   });
+}
 
+function opensQueues({ openQueue, lines }: Server) {
   it("passes its check, and logs nothing while all is well", async () => {
     const queue = openQueue();
     await queue.check();
