@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { listNames } from "@waymark/lists";
 import { type StatEntry, type TestAccount, useApp } from "../app.fixture.js";
 
 const now = new Date("2026-03-15T10:00:00Z");
@@ -225,10 +226,7 @@ describe("the extensions of the statistics", () => {
   });
 
   describe("400", () => {
-    const names =
-      "topPages, topReferrers, topCountries, channels, browsers, operatingSystems, devices, entryPages, utmSources, utmMediums, utmCampaigns";
-    // Further lists may follow these.
-    const wrongName = { lists: expect.stringContaining(`Must be names of lists, separated by commas: ${names}`) };
+    const wrongName = { lists: `Must be names of lists, separated by commas: ${listNames.join(", ")}` };
     it.each([
       ["lists=", wrongName],
       ["lists=cats", wrongName],
