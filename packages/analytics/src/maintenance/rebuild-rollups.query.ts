@@ -1,4 +1,4 @@
-import { otherValue, viewLists } from "@waymark/lists";
+import { lists, otherValue, viewLists } from "@waymark/lists";
 import type pg from "pg";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import type { SiteDay } from "../recording/record-events.query.js";
@@ -16,6 +16,11 @@ const createDaySql = (isWholeSite: boolean) => `
   CREATE TEMP TABLE day_event ON COMMIT DROP AS
   SELECT * FROM event
   WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
+
+/** `'total', 'page', 'source', …`. Rows of other dimensions belong to a newer version, so a rebuild leaves them alone. */
+const knownDimensions = ["total", ...Object.values(lists).map(({ dimension }) => dimension)]
+  .map((dimension) => `'${dimension}'`)
+  .join(", ");
 
 /** `('page', path), ('source', source), …`. */
 const listValues = viewLists.map(({ dimension, column }) => `('${dimension}', ${column})`).join(", ");
@@ -94,13 +99,19 @@ export interface Difference extends SiteDay {
   readonly counted: readonly number[] | null;
 }
 
-/** Different rows of `daily_stat`, by ranges of its primary key. A row of zeros equals none: an entry page may have moved away. */
+/**
+ * Different rows of `daily_stat` in known dimensions, by ranges of its primary key. A row of zeros equals none: an entry page
+ * may have moved away.
+ */
 const createMendStatsSql = `
   CREATE TEMP TABLE mend_stat AS
   SELECT dimension, value, stored.value IS NOT NULL AS is_stored, expected.value IS NOT NULL AS is_counted,
     COALESCE(stored.visitors, 0) AS stored_visitors, COALESCE(stored.pageviews, 0) AS stored_pageviews,
     COALESCE(expected.visitors, 0) AS visitors, COALESCE(expected.pageviews, 0) AS pageviews
-  FROM (SELECT * FROM daily_stat WHERE site_id = $1 AND day = $2 AND (visitors, pageviews) <> (0, 0)) AS stored
+  FROM (
+    SELECT * FROM daily_stat
+    WHERE site_id = $1 AND day = $2 AND (visitors, pageviews) <> (0, 0) AND dimension IN (${knownDimensions})
+  ) AS stored
   FULL JOIN expected_stat AS expected USING (dimension, value)
   WHERE (stored.visitors, stored.pageviews) IS DISTINCT FROM (expected.visitors, expected.pageviews)`;
 
@@ -113,22 +124,33 @@ const createMendEventsSql = `
   FULL JOIN expected_event AS expected USING (name, property, value)
   WHERE stored.count IS DISTINCT FROM expected.count`;
 
-/** Visitors whose row differs from their events, by a range of `daily_visitor_pkey`. */
+/**
+ * Visitors whose row differs from their events, by a range of `daily_visitor_pkey`. A row keeps what the visitor has seen in
+ * unknown dimensions: the hashes of their values, by ranges of `daily_stat_pkey`.
+ */
 const createMendVisitorsSql = `
   CREATE TEMP TABLE mend_visitor AS
-  SELECT visitor, expected.seen, expected.entry_at, expected.entry_id, expected.entry_path
-  FROM (
-    SELECT visitor, ARRAY(SELECT DISTINCT unnest(seen) ORDER BY 1) AS seen, entry_at, entry_id, entry_path
+  WITH unknown AS (
+    SELECT seen_hash(dimension, value) AS hash FROM daily_stat
+    WHERE site_id = $1 AND day = $2 AND dimension NOT IN (${knownDimensions})
+  ), stored AS (
+    SELECT visitor, ARRAY(SELECT DISTINCT unnest(seen) ORDER BY 1) AS seen, entry_at, entry_id, entry_path,
+      ARRAY(SELECT unnest(seen) INTERSECT SELECT hash FROM unknown) AS unknown_seen
     FROM daily_visitor WHERE site_id = $1 AND day = $2
-  ) AS stored
-  FULL JOIN (
+  ), counted AS (
     SELECT visitor,
-      COALESCE(array_agg(DISTINCT seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')), '{}') AS seen,
+      array_agg(seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')) AS seen,
       min(at) FILTER (WHERE dimension = 'entry') AS entry_at,
       (array_agg(id) FILTER (WHERE dimension = 'entry'))[1] AS entry_id,
       (array_agg(value) FILTER (WHERE dimension = 'entry'))[1] AS entry_path
     FROM day_view WHERE visitor IS NOT NULL GROUP BY visitor
-  ) AS expected USING (visitor)
+  ), expected AS (
+    SELECT visitor, ARRAY(SELECT DISTINCT unnest(counted.seen || unknown_seen) ORDER BY 1) AS seen,
+      counted.entry_at, counted.entry_id, counted.entry_path
+    FROM counted LEFT JOIN stored USING (visitor)
+  )
+  SELECT visitor, expected.seen, expected.entry_at, expected.entry_id, expected.entry_path
+  FROM stored FULL JOIN expected USING (visitor)
   WHERE (stored.seen, stored.entry_at, stored.entry_id, stored.entry_path)
     IS DISTINCT FROM (expected.seen, expected.entry_at, expected.entry_id, expected.entry_path)`;
 
@@ -225,11 +247,11 @@ const mendSql = [
    WHERE (daily_visitor.site_id, daily_visitor.day, daily_visitor.visitor) = ($1, $2, mended.visitor)`,
   `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
    SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
-  "DELETE FROM daily_size WHERE site_id = $1 AND day = $2",
+  `DELETE FROM daily_size WHERE site_id = $1 AND day = $2 AND dimension IN (${knownDimensions}, 'event', 'event_bytes')`,
   // A list with `(other)` stays full, so no value in `(other)` gets its own row later.
   `INSERT INTO daily_size (site_id, day, dimension, "values")
    SELECT $1::uuid, $2::date, dimension, GREATEST(count(*), max(${maxValuesPerDay}) FILTER (WHERE value = '${otherValue}'))
-   FROM daily_stat WHERE site_id = $1 AND day = $2 GROUP BY dimension
+   FROM daily_stat WHERE site_id = $1 AND day = $2 AND dimension IN (${knownDimensions}) GROUP BY dimension
    UNION ALL
    SELECT $1, $2, 'event', count(*) FROM daily_event WHERE site_id = $1 AND day = $2 HAVING count(*) > 0
    UNION ALL

@@ -56,6 +56,28 @@ describe("a rebuild", () => {
     expect((await analytics.rebuild(site.id)).found).toEqual([]);
   });
 
+  it("leaves dimensions of a newer version alone", async () => {
+    const site = await makeSite(analytics.pool);
+    await analytics.load(site, lines);
+    const change = (sql: string) => analytics.pool.query(sql, [site.id]);
+    await change("INSERT INTO daily_stat SELECT $1, 'language', '2026-05-01', 'de', 1, 2");
+    await change(`INSERT INTO daily_size (site_id, day, dimension, "values") SELECT $1, '2026-05-01', 'language', 7`);
+    await change("UPDATE daily_visitor SET seen = seen || seen_hash('language', 'de') WHERE site_id = $1");
+    const seenSql =
+      "SELECT count(*)::int AS n FROM daily_visitor WHERE seen @> ARRAY[seen_hash($2, $3)] AND site_id = $1";
+    const sizeSql = `SELECT "values" FROM daily_size WHERE site_id = $1 AND dimension = 'language'`;
+    const right = await readRollups(analytics.pool, site.id);
+    expect((await analytics.rebuild(site.id)).found).toEqual([]);
+    await change("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1 AND dimension = 'total'");
+    await change("UPDATE daily_visitor SET seen = seen || 4711::bigint WHERE site_id = $1");
+    expect((await analytics.rebuild(site.id, true)).found.map(({ what }) => what)).toEqual(["total "]);
+    expect(await readRollups(analytics.pool, site.id)).toEqual(right);
+    expect((await analytics.pool.query(seenSql, [site.id, "language", "de"])).rows).toEqual([{ n: 2 }]);
+    expect((await change(sizeSql)).rows).toEqual([{ values: 7 }]);
+    const { rows } = await change("SELECT FROM daily_visitor WHERE seen @> ARRAY[4711::bigint] AND site_id = $1");
+    expect(rows).toEqual([]);
+  });
+
   it("leaves writers what they need to go on counting right", async () => {
     const site = await makeSite(analytics.pool);
     await analytics.load(site, lines);
