@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { limitsOf } from "./bin/limits.mjs";
 
 const require = createRequire(import.meta.url);
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -25,6 +26,5 @@ export default {
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   setupFiles: [here("./bin/refuse-network.mjs")],
   reporters: ["default", here("./bin/count-reporter.mjs")],
-  // Ends what hangs. No test is decided by it: on a machine with a load of 15 a test takes eight times its time.
-  testTimeout: 300_000,
+  testTimeout: limitsOf().testMs,
 };
