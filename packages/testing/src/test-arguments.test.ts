@@ -17,9 +17,10 @@ interface Wanted {
 }
 
 // A program without types, as all of `bin`.
-const { findTests, needsBuild, readArguments } = (await import(
+const { findRefusal, findTests, needsBuild, readArguments } = (await import(
   new URL("../bin/test-arguments.mjs", import.meta.url).href
 )) as {
+  findRefusal(chosen: Chosen[], wanted: Pick<Wanted, "isWatchWanted">): string | undefined;
   findTests(packages: Chosen[], wanted: Pick<Wanted, "filters" | "patterns">): Chosen[];
   needsBuild(chosen: Chosen[], read: (path: string) => string): boolean;
   readArguments(args: string[]): Wanted;
@@ -64,6 +65,15 @@ describe("the arguments of pnpm test", () => {
     }
     expect(namesOf(findTests(packages, { filters: [], patterns: ["src/a"] }))).toEqual(["@waymark/trace-api"]);
     expect(findTests(packages, { filters: ["http"], patterns: ["src/a"] })).toEqual([]);
+  });
+
+  it("refuse no test at all, and --watch with tests of several packages", () => {
+    expect(findRefusal([], { isWatchWanted: false })).toMatch(/^No test matches/);
+    expect(findRefusal(packages, { isWatchWanted: true })).toMatch(
+      /one package; .* @waymark\/trace-api, @waymark\/http/,
+    );
+    expect(findRefusal(packages, { isWatchWanted: false })).toBeUndefined();
+    expect(findRefusal(packages.slice(1), { isWatchWanted: true })).toBeUndefined();
   });
 
   it("ask for a build only where a chosen test or its fixture starts what was built", () => {
