@@ -77,6 +77,14 @@ describe("watchApps", () => {
     expect(await until(/^two: restarted/)).not.toContain("one:");
   });
 
+  it("restarts no app for a file written again with the same content", async () => {
+    await write("packages/inner/src/deep/port.js", "export const port = 1;");
+    await write("apps/one/src/extra.js", "");
+    expect(await until(/restarted/)).toBe("one: restarted (apps/one/src/extra.js)");
+    await rm(join(root, "apps/one/src/extra.js"));
+    expect(await until(/restarted/)).toBe("one: restarted (apps/one/src/extra.js)");
+  });
+
   it("shows a syntax error, and starts again when an editor replaces the file", async () => {
     await write("packages/inner/src/deep/port.js", "export const = ;");
     expect(await until(/starts again after the next change/)).toMatch(/The one ended[\s\S]*SyntaxError/);

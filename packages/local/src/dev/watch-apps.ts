@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { AppProcess } from "../app-process.js";
 import { isAppSource, sourceFoldersOf } from "./app-sources.js";
@@ -18,7 +20,7 @@ const settleMs = 100;
 const stopTimeoutMs = 1_000;
 
 /**
- * Starts apps, and restarts an app when its files or those of its packages change. An app that ends, such as by a syntax error,
+ * Starts apps, and restarts an app when the content of its files or its packages' files changes. An app that ends, such as by a syntax error,
  * starts again after the next change.
  */
 export function watchApps<Name extends string>(options: WatchAppsOptions<Name>): AppProcess[] {
@@ -30,7 +32,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   const restart = () => {
-    const paths = [...changed];
+    const paths = [...changed].filter(isChanged);
     changed.clear();
     for (const app of apps) {
       const path = paths.find((it) => app.folders.some((folder) => it.startsWith(`${folder}/`)));
@@ -39,6 +41,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
   };
   const folders = new Set(apps.flatMap((app) => app.folders));
   const watched = [...folders].flatMap((folder) => [join(root, folder, "src"), join(root, folder, "assets")]);
+  const isChanged = rememberContents(root, watched);
   const close = watchFolders(watched, (path) => {
     if (!isAppSource(path)) return;
     changed.add(relative(root, path).split(sep).join("/"));
@@ -53,6 +56,35 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
       await app.stop();
     },
   }));
+}
+
+/**
+ * Reads all sources in folders. A build generates the Prisma client again, so a written file may have its old content.
+ * @returns whether a file, as a path from the root, has another content than at the last call for it
+ */
+function rememberContents(root: string, folders: readonly string[]): (path: string) => boolean {
+  const digests = new Map<string, string>();
+  const isChanged = (path: string) => {
+    const before = digests.get(path);
+    const digest = digestOf(join(root, path));
+    digests.set(path, digest);
+    return digest !== before;
+  };
+  for (const folder of folders.filter((it) => existsSync(it))) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(isAppSource)) {
+      isChanged(relative(root, join(folder, name)).split(sep).join("/"));
+    }
+  }
+  return isChanged;
+}
+
+/** A digest of a file's content; empty without a file. */
+function digestOf(file: string): string {
+  try {
+    return createHash("sha256").update(readFileSync(file)).digest("hex");
+  } catch {
+    return "";
+  }
 }
 
 /** A restartable app; it counts as running until `stop`. */
