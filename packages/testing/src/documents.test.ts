@@ -5,6 +5,7 @@ import { describe, expect, it } from "@jest/globals";
 import {
   codeIn,
   findErrors,
+  findJobs,
   findVariables,
   meansError,
   pinnedByCompose,
@@ -17,7 +18,7 @@ import { readRepository } from "./house-rules.js";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** What reads an environment: configurations, and the programs that people call. */
+/** The variables of configurations and of the programs people call. */
 function settingsInCode(): string[] {
   const readsEnvironment =
     /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/env|packages\/database\/src\/roles)\.ts$/;
@@ -78,5 +79,18 @@ describe("each error", () => {
     expect(documented.filter((row) => !errors.some((error) => meansError(row, error)))).toEqual([]);
     expect(meansError("403 The API requires …", "403 The API requires a Pro plan.")).toBe(true);
     expect(meansError("403 The API", "403 The API requires a Pro plan.")).toBe(false);
+  });
+});
+
+describe("each job of the worker", () => {
+  it("has a row in the table of apps/worker, and each row is a job", () => {
+    const jobs = findJobs(read("apps/worker/src/jobs.ts"), read("packages/queue/src/queues.ts"));
+    expect(jobs).toEqual(expect.arrayContaining(["close-stale-traces", "trace-finalized"]));
+    const [table = ""] = read("apps/worker/README.md").split("\n## ");
+    expect(
+      readTable(table)
+        .flatMap(([job]) => codeIn(job))
+        .sort(),
+    ).toEqual(jobs);
   });
 });

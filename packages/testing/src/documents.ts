@@ -26,7 +26,7 @@ export const pinnedByCompose = [
 /** Variables of other programs and of tests. */
 const otherVariables = new Set(["NO_COLOR", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
 
-/** The variables that a source reads: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
+/** The variables in a source: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
 export function findVariables(text: string): string[] {
   const patterns = [
     /^ {2,4}([A-Z][A-Z0-9_]+): /gm,
@@ -54,14 +54,19 @@ export function codeIn(cell = ""): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
 
-/** Errors as `status message`, from the table of codes and from what the HTTP server refuses before a route is reached. */
+/** Errors as `status message`, from the table of codes and from the HTTP server's refusals before a route. */
 export function findErrors(errorCodes: string, listen: string): string[] {
   const coded = [...errorCodes.matchAll(/status: (\d{3}), message: "([^"]+)"/g)];
   const refused = [...listen.matchAll(/\[([45]\d\d), "[^"]+", "([^"]+)"\]/g)];
   return [...new Set([...coded, ...refused].map(([, status, message]) => `${status} ${message}`))].sort();
 }
 
-/** Whether a row of the documents, which may end in `…`, means an error of the code. */
+/** The names of jobs: the periodic ones of the worker's table, and the queues. */
+export function findJobs(jobs: string, queues: string): string[] {
+  return [...`${jobs}${queues}`.matchAll(/\bname: "([^"]+)"/g)].map((match) => match[1] ?? "").sort();
+}
+
+/** Whether a row of the documents, `…` at its end meaning any text, means an error of the code. */
 export function meansError(documented: string, error: string): boolean {
   return documented.endsWith("…") ? error.startsWith(documented.slice(0, -1).trimEnd()) : error === documented;
 }
