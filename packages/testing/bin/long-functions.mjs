@@ -12,7 +12,7 @@ const files = process.argv.slice(2).map((file) => resolve(file));
 
 const folder = mkdtempSync(join(tmpdir(), "waymark-functions-"));
 const project = join(folder, "tsconfig.json");
-// Parsing is all that is needed: nothing is resolved.
+// Parsing needs no resolved imports.
 writeFileSync(project, JSON.stringify({ compilerOptions: { noResolve: true, noLib: true, types: [] }, files }));
 const api = new API({ cwd: folder });
 try {

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-// Counts of an earlier run must not be added up; turbo brings back those of packages that did not change.
+// Removes the counts of earlier runs; turbo restores the counts of unchanged packages.
 const countFiles = ["apps", "packages"].flatMap((group) =>
   readdirSync(group, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

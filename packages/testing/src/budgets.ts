@@ -22,7 +22,7 @@ function maxWordsOf(path: string): number {
   return path === "README.md" || /^apps\/[^/]+\/README\.md$/.test(path) ? 900 : Number.POSITIVE_INFINITY;
 }
 
-/** The documents that are too long or use too many relative words, as `path: problem`. */
+/** The documents with too many words or relative words, as `path: problem`. */
 export function findHeavyDocuments(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => /(^|\/)(README|CHANGELOG|CONTRIBUTING)\.md$/.test(path))

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe } from "@jest/globals";
 
-/** The Chromium on the PATH, or undefined where there is none. */
+/** The Chromium on the PATH, if any. */
 function findChromium(): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter(Boolean);
   return folders.map((folder) => join(folder, "chromium")).find(isExecutable);
@@ -18,8 +18,8 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * A suite that needs a browser: runs with the path of Chromium, or is reported as skipped, by name, where there is none.
- * @throws Error where there is none and `REQUIRE_CHROMIUM` is set
+ * Runs a suite with the path of Chromium. Without Chromium, jest reports it as skipped, by name.
+ * @throws Error without Chromium if `REQUIRE_CHROMIUM` is set
  */
 export function describeWithChromium(name: string, suite: (executablePath: string) => void): void {
   const chromium = findChromium();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import pg from "pg";
 
-/** The database that `pnpm test` migrates once and that every test file clones. */
+/** `pnpm test` migrates this database once; every test file clones it. */
 const templateDatabase = "waymark_template";
 
 export interface TestDatabase {

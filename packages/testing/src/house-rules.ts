@@ -11,7 +11,7 @@ export interface SourceFile {
   text: string;
 }
 
-/** The files that git tracks or would track below a folder. */
+/** The files below a folder, without those git ignores. */
 export function readRepository(root: string): SourceFile[] {
   const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -23,7 +23,7 @@ export function readRepository(root: string): SourceFile[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
 
-/** Source files that are too long. */
+/** Source files of more than 400 lines. */
 export function findLongFiles(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
@@ -31,7 +31,7 @@ export function findLongFiles(files: readonly SourceFile[]): string[] {
     .map(({ path }) => path);
 }
 
-/** Places that write an error answer by hand: the one shape is written by `packages/errors`. Baselines of benchmarks may. */
+/** Files with an error answer of their own: `packages/errors` writes the one shape. Baselines of benchmarks may. */
 export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => /^(apps|packages)\/.*\.ts$/.test(path) && !path.endsWith(".test.ts"))
@@ -40,7 +40,7 @@ export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
     .map(({ path }) => path);
 }
 
-/** Paths of the repository that documents or comments name and that do not exist, as `file: path`. */
+/** Missing paths of the repository in documents, as `file: path`. */
 export function findDeadPaths(files: readonly SourceFile[], exists: (path: string) => boolean): string[] {
   return files
     .filter(({ path }) => path.endsWith(".md"))

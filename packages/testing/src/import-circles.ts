@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { SourceFile } from "./house-rules.js";
 
-/** Relative imports of a module, also those of types alone, which Biome's rule leaves out, and re-exports. */
+/** Relative imports and re-exports of a module. Biome's rule leaves out imports of types; this one has them. */
 const importPattern = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*"(\.[^"]+)"|\bimport\s*\(?\s*"(\.[^"]+)"/g;
 
 /** Circles of imports, each once, as paths joined by arrows. */

@@ -1,11 +1,11 @@
 import { describe } from "@jest/globals";
 
-/** The Redis that `pnpm test` started, or undefined where the machine has no `redis-server`. */
+/** The URL of the tests' Redis; undefined on a machine without `redis-server`. */
 function testRedisUrl(): string | undefined {
   return process.env["TEST_REDIS_URL"];
 }
 
-/** A suite that needs Redis: runs with its URL, or is reported as skipped, by name, where there is none. */
+/** Runs a suite with the URL of Redis. Without Redis, jest reports it as skipped, by name. */
 export function describeWithRedis(name: string, suite: (redisUrl: string) => void): void {
   const url = testRedisUrl();
   if (url) describe(name, () => suite(url));

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const manifest = (name: string, more: object) => JSON.stringify({ name: `@waymark/${name}`, type: "module", ...more });
 const tsconfig = JSON.stringify({ compilerOptions: { rootDir: "src", outDir: "dist" }, include: ["src"] });
 
-/** A workspace whose app and package each have something that nothing uses. */
+/** A workspace with unused things in its app and its package. */
 const wasteful = {
   "package.json": manifest("root", { private: true }),
   "pnpm-workspace.yaml": "packages: [apps/*, packages/*]\n",
