@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { dirname } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -45,7 +46,9 @@ export function createCommandLine(env: NodeJS.ProcessEnv, now = () => new Date()
 
 /** Starts the built command, as a user does. */
 function startBuilt(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [bin, ...args], { env: { ...env }, cwd: "/" });
+  // The command builds itself after a change of its sources, which takes programs of the system.
+  const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
+  const child = spawn(process.execPath, [bin, ...args], { env: { PATH: path, ...env }, cwd: "/" });
   child.stdin.on("error", () => undefined);
   return { child, result: resultOf(child) };
 }
