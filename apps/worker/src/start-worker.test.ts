@@ -159,7 +159,7 @@ function isFairToTenants(redisUrl?: string) {
     expect(mails()).toHaveLength(4);
     await database.pool.query("UPDATE alert SET held_until = now() WHERE held_until IS NOT NULL");
     await until(async () => (await countAlerts("sent_at IS NOT NULL")) === 10);
-    expect(mails().map(({ body }) => body.subject)).toContain("6 more failed runs");
+    expect(mails().map(({ body }) => body.subject)).toContain("6 more failed traces");
     expect(mails()).toHaveLength(5);
     expect(await countAlerts("summary_id IS NOT NULL")).toBe(6);
   });

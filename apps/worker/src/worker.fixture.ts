@@ -76,7 +76,7 @@ export async function makeMoreAlerts(
   if (!traceId) {
     await pool.query(
       `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
-       SELECT $1, id, $3, 'run ' || n, 'error', now() FROM unnest($2::uuid[]) WITH ORDINALITY AS t (id, n)`,
+       SELECT $1, id, $3, 'trace ' || n, 'error', now() FROM unnest($2::uuid[]) WITH ORDINALITY AS t (id, n)`,
       [accountId, traceIds, agentId],
     );
   }

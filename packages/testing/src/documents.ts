@@ -24,7 +24,7 @@ export const pinnedByCompose = [
 ] as const;
 
 /** Variables of other programs and of tests. */
-const otherVariables = new Set(["NO_COLOR", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
+const otherVariables = new Set(["NO_COLOR", "PATH", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
 
 /** The variables in a source: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
 export function findVariables(text: string): string[] {

@@ -38,7 +38,7 @@ export function composeAlert({ alert, dashboardUrl }: AlertMailContent): {
     ["Began", trace.startedAt === null ? "not known" : formatMoment(trace.startedAt)],
     ["Duration", trace.durationMs === null ? "not given" : formatDuration(trace.durationMs)],
   ];
-  if (failures > 1) facts.push(["Failures", `${countOf(failures, "failure")} of this run since its last mail`]);
+  if (failures > 1) facts.push(["Failures", `${countOf(failures, "failure")} of this trace since its last mail`]);
   if (trace.failedSpan) facts.push(["Failed span", oneLine(trace.failedSpan.name, bounds.line)]);
   const error = trace.failedSpan?.error ? cut(printable(trace.failedSpan.error), bounds.error) : undefined;
   const subject = cut(
@@ -66,7 +66,7 @@ interface Parts {
 
 function asText({ heading, facts, error, link, command }: Parts): string {
   const width = Math.max(...facts.map(([label]) => label.length)) + 2;
-  const lines = [`A run ${heading}.`, "", ...facts.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`)];
+  const lines = [`A trace ${heading}.`, "", ...facts.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`)];
   if (error !== undefined) lines.push("", ...error.split("\n").map((line) => `    ${line}`));
   lines.push("", `Open the trace: ${link}`, `Or on the command line: ${command}`, "", footer, "");
   return lines.join("\n");
@@ -84,7 +84,7 @@ function asHtml({ heading, facts, error, link, command }: Parts): string {
       : `<pre style="background:#f5f5f5;padding:12px;white-space:pre-wrap;word-break:break-word">${escapeHtml(error)}</pre>`;
   return [
     `<div style="${body}">`,
-    `<p>A run <strong>${heading}</strong>.</p>`,
+    `<p>A trace <strong>${heading}</strong>.</p>`,
     `<table style="border-collapse:collapse">${rows.join("")}</table>`,
     block,
     `<p><a href="${escapeHtml(link)}">Open the trace</a>, or on the command line: <code>${command}</code></p>`,

@@ -36,7 +36,7 @@ export function formatMoment(moment: Date): string {
   return `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** A number and its noun, such as `1 run` or `1,200 runs`. */
+/** A number and its noun, such as `1 trace` or `1,200 traces`. */
 export function countOf(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -15,7 +15,7 @@ interface SummaryMailContent {
 export function composeSummary(content: SummaryMailContent): { subject: string; text: string; html: string } {
   const { traces } = content.summary;
   return {
-    subject: countOf(traces, "more failed run"),
+    subject: countOf(traces, "more failed trace"),
     text: asText(content),
     html: asHtml(content),
   };
@@ -27,19 +27,19 @@ function intro({ summary, limits }: SummaryMailContent): string {
   const { traces, failures, first, last } = summary;
   const often = failures > traces ? `, ${countOf(failures, "time")} in all` : "";
   const when = `between ${formatMoment(first)} and ${formatMoment(last)}`;
-  const why = `An account gets ${countOf(limits.perAccount, "mail")} an hour, and a run ${limits.perTrace}; this one reports the rest.`;
-  return `${countOf(traces, "more run")} failed${often}, ${when}. ${why}`;
+  const why = `An account gets ${countOf(limits.perAccount, "mail")} an hour, and a trace ${limits.perTrace}; this one reports the rest.`;
+  return `${countOf(traces, "more trace")} failed${often}, ${when}. ${why}`;
 }
 
 /** A line for each named agent, and one for the others. */
 function agentLines({ agents, traces }: SummaryMailContent["summary"]): string[] {
   const lines = agents.map((it) => `${oneLine(it.agentId, bounds.line)}: ${described(it.traces, it.failures)}`);
   const others = traces - agents.reduce((sum, it) => sum + it.traces, 0);
-  return others > 0 ? [...lines, `other agents: ${countOf(others, "run")}`] : lines;
+  return others > 0 ? [...lines, `other agents: ${countOf(others, "trace")}`] : lines;
 }
 
 function described(traces: number, failures: number): string {
-  return failures > traces ? `${countOf(traces, "run")}, ${countOf(failures, "failure")}` : countOf(traces, "run");
+  return failures > traces ? `${countOf(traces, "trace")}, ${countOf(failures, "failure")}` : countOf(traces, "trace");
 }
 
 function traceLine({ name, agentId, status, failures }: SummaryMailContent["summary"]["newest"][number]): string {

@@ -70,12 +70,12 @@ describe("the summary of alerts", () => {
     expect(await round()).toEqual({ sent: 0 });
     expect(mails).toHaveLength(1);
     const [mail] = mails;
-    expect(mail).toMatchObject({ to: email, subject: "31 more failed runs" });
-    expect(mail?.text).toMatch(/billing-bot: 30 runs\n +support-bot: 1 run\n/);
-    expect(mail?.text).toContain("“run 30” of billing-bot: error");
+    expect(mail).toMatchObject({ to: email, subject: "31 more failed traces" });
+    expect(mail?.text).toMatch(/billing-bot: 30 traces\n +support-bot: 1 trace\n/);
+    expect(mail?.text).toContain("“trace 30” of billing-bot: error");
     expect(mail?.text).toContain("… and 11 more.");
     expect(mail?.text.match(/https:\/\/waymark\.example\/dashboard\/traces\/[0-9a-f-]{36}/g)).toHaveLength(20);
-    expect(mail?.html).toContain("<li>billing-bot: 30 runs</li>");
+    expect(mail?.html).toContain("<li>billing-bot: 30 traces</li>");
     expect(await statesOf(accountId)).toEqual({ alerts: 31, sent: 31, failed: 0, listed: 31, summaries: 1 });
     expect(counts).toEqual(["sent"]);
   });
@@ -85,8 +85,8 @@ describe("the summary of alerts", () => {
     await database.pool.query("UPDATE alert SET failures = 191 WHERE account_id = $1", [accountId]);
     const { round, mails } = setUp();
     await round();
-    expect(mails[0]?.text).toContain("2 more runs failed, 382 times in all");
-    expect(mails[0]?.text).toMatch(/“run 1” of billing-bot: error, 191 failures/);
+    expect(mails[0]?.text).toContain("2 more traces failed, 382 times in all");
+    expect(mails[0]?.text).toMatch(/“trace 1” of billing-bot: error, 191 failures/);
   });
 
   it("comes once an hour at most: the next one lists what is held meanwhile", async () => {
@@ -99,7 +99,7 @@ describe("the summary of alerts", () => {
     expect(mails).toHaveLength(1);
     await database.pool.query("UPDATE alert_summary SET created_at = now() - interval '61 minutes'");
     await round();
-    expect(mails.map(({ subject }) => subject)).toEqual(["2 more failed runs", "3 more failed runs"]);
+    expect(mails.map(({ subject }) => subject)).toEqual(["2 more failed traces", "3 more failed traces"]);
     expect(await statesOf(accountId)).toEqual({ alerts: 5, sent: 5, failed: 0, listed: 5, summaries: 2 });
   });
 
@@ -123,7 +123,7 @@ describe("the summary of alerts", () => {
     expect(rows).toEqual([{ id: alertId }]);
     await database.pool.query("UPDATE alert_summary SET created_at = now() - interval '61 minutes'");
     await round();
-    expect(mails.map(({ subject }) => subject)).toEqual(["20,000 more failed runs", "1 more failed run"]);
+    expect(mails.map(({ subject }) => subject)).toEqual(["20,000 more failed traces", "1 more failed trace"]);
   });
 
   it("that cannot be made holds up no other account's", async () => {
