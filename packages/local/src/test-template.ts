@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { chownSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -30,10 +30,15 @@ export async function copyTestServer(folder: string): Promise<void> {
   if (!existsSync(kept)) await make(kept);
   cpSync(kept, folder, { recursive: true });
   const user = serverUser();
-  if (!user) return;
-  for (const path of ["", ...readdirSync(folder, { recursive: true })]) {
-    chownSync(join(folder, String(path)), user.uid, user.gid);
-  }
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const directories = entries.filter((entry) => entry.isDirectory()).map(pathOf);
+  // Node 24 copies a directory's files with their modes, but not its own; Postgres refuses a data directory others may read.
+  for (const path of [folder, ...directories]) chmodSync(path, 0o700);
+  if (user) for (const path of [folder, ...entries.map(pathOf)]) chownSync(path, user.uid, user.gid);
+}
+
+function pathOf({ parentPath, name }: Dirent): string {
+  return join(parentPath, name);
 }
 
 /** A hash of the files that make a migrated server. */
