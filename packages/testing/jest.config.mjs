@@ -8,7 +8,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** The one jest configuration: TypeScript by swc, ES modules, workspace packages from their sources. */
 export default {
   testEnvironment: "node",
-  testMatch: ["<rootDir>/src/**/*.test.ts"],
+  testMatch: ["<rootDir>/{src,web}/**/*.test.ts"],
   passWithNoTests: true,
   extensionsToTreatAsEsm: [".ts"],
   transform: {

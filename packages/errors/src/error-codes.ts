@@ -5,8 +5,11 @@
 export const errorCodes = {
   validation_failed: { status: 400, message: "Validation failed" },
   invalid_api_key: { status: 401, message: "Invalid API key" },
+  not_signed_in: { status: 401, message: "Sign in first" },
   agent_limit: { status: 403, message: "Free plan limited to 1 agent" },
   plan_required: { status: 403, message: "The API requires a Pro plan. Upgrade to Pro to read statistics." },
+  owner_only: { status: 403, message: "Only an owner of the account may do this" },
+  cross_site: { status: 403, message: "Request from another site" },
   not_found: { status: 404, message: "Not found" },
   site_not_found: { status: 404, message: "Site not found" },
   trace_not_found: { status: 404, message: "Trace not found" },

@@ -41,7 +41,7 @@ export function findHeavyDocuments(files: readonly SourceFile[]): string[] {
 export function findTalkativeWorkspaces(files: readonly SourceFile[]): string[] {
   const counts = new Map<string, { lines: number; comments: number }>();
   for (const { path, text } of files) {
-    const workspace = /^(?:apps|packages)\/[^/]+(?=\/.*\.(?:ts|mjs)$)/.exec(path)?.[0];
+    const workspace = /^(?:apps|packages)\/[^/]+(?=\/.*\.(?:tsx?|mjs)$)/.exec(path)?.[0];
     if (!workspace) continue;
     const lines = text.split("\n").filter((line) => line.trim());
     const count = counts.get(workspace) ?? { lines: 0, comments: 0 };

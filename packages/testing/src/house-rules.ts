@@ -19,14 +19,14 @@ export function readRepository(root: string): SourceFile[] {
   });
   return list
     .split("\n")
-    .filter((path) => /\.(ts|mjs|md|sql|sh)$/.test(path) && existsSync(join(root, path)))
+    .filter((path) => /\.(tsx?|mjs|md|sql|sh)$/.test(path) && existsSync(join(root, path)))
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
 
 /** Source files of more than 400 lines. */
 export function findLongFiles(files: readonly SourceFile[]): string[] {
   return files
-    .filter(({ path }) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+    .filter(({ path }) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"))
     .filter(({ text }) => text.split("\n").length - 1 > maxLines)
     .map(({ path }) => path);
 }

@@ -13,11 +13,23 @@ export interface PublicRoutesOptions {
 
 const links = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
 
-/** The routes without a key: `/` (links), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json`, `/docs`. */
-export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
-  const document = describeApi(api);
+/** `/health` (the process is up) and `/ready` (its stores answer). */
+export function healthRoutes(checks: ReadinessChecks): Router {
   const router = Router();
-  const get = (path: string, handler: RequestHandler) => {
+  const get = adderOf(router);
+  get("/health", (_request, response) => {
+    sendJson(response, { status: "ok" });
+  });
+  get("/ready", async (_request, response) => {
+    const { status, body } = await readiness(checks);
+    sendJson(response.status(status), body);
+  });
+  return router;
+}
+
+/** Adds read-only routes. */
+function adderOf(router: Router) {
+  return (path: string, handler: RequestHandler) => {
     router
       .route(path)
       .get((request, response, next) => {
@@ -26,17 +38,17 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
       })
       .all(refuseMethod(["GET", "HEAD"], path));
   };
+}
+
+/** The routes without a key: `/` (links), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json`, `/docs`. */
+export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
+  const document = describeApi(api);
+  const router = healthRoutes(checks);
+  const get = adderOf(router);
   get("/", (request, response) => {
     if (!prefersHtml(request, response)) return sendJson(response, { name: api.title, ...links });
     const anchors = Object.entries(links).map(([name, path]) => `<a href="${path}">${name}</a>`);
     sendHtml(response, htmlPage(api.title, `<nav>${anchors.join("")}</nav>`));
-  });
-  get("/health", (_request, response) => {
-    sendJson(response, { status: "ok" });
-  });
-  get("/ready", async (_request, response) => {
-    const { status, body } = await readiness(checks);
-    sendJson(response.status(status), body);
   });
   get("/openapi.json", (_request, response) => {
     sendJson(response, document);

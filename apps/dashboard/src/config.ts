@@ -1,0 +1,34 @@
+import { commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
+
+const webUrl = urlVariable(["http:", "https:"]);
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError naming each missing or wrong variable
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnv(env, {
+    ...commonVariables,
+    DASHBOARD_PORT: portVariable(4000),
+    DASHBOARD_METRICS_PORT: portVariable(4001),
+    DASHBOARD_URL: webUrl.default("http://localhost:4000"),
+    TRACE_API_URL: webUrl.default("http://localhost:4100"),
+    COLLECTOR_URL: webUrl.default("http://localhost:4300"),
+  });
+  return {
+    http: { host: read.HOST, port: read.DASHBOARD_PORT },
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.DASHBOARD_METRICS_PORT,
+      isPortChosen: Boolean(env["DASHBOARD_METRICS_PORT"]),
+    },
+    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    /** Its own address, for links, cookies and the check of origins. */
+    url: new URL(read.DASHBOARD_URL),
+    /** Shown in examples. */
+    traceApiUrl: read.TRACE_API_URL,
+    collectorUrl: read.COLLECTOR_URL,
+  };
+}
+
+export type Config = ReturnType<typeof loadConfig>;

@@ -1,0 +1,19 @@
+import { startHttpService } from "@waymark/service";
+import { createApp } from "./app.js";
+import { loadConfig } from "./config.js";
+import { readPages } from "./pages/pages.js";
+
+await startHttpService(process, {
+  name: "dashboard",
+  loadConfig,
+  openApp({ config, pool, registry, log, checkDatabase }) {
+    const checks = { required: { database: checkDatabase } };
+    const pages = readPages(new URL("./web/", import.meta.url));
+    const sessions = { find: async () => undefined };
+    return {
+      handler: createApp({ config, pool, sessions, pages, checks, log, registry, now: () => new Date() }),
+      checks,
+      stop: async () => undefined,
+    };
+  },
+});
