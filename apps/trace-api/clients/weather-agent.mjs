@@ -4,8 +4,8 @@ import { DiagConsoleLogger, DiagLogLevel, diag } from "@opentelemetry/api";
 // Exporters report failed deliveries only to this.
 diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.WARN);
 
-/** The three runs of every client: all goes well, the tool fails, the model fails. */
-const runs = [
+/** The three traces of every client: all goes well, the tool fails, the model fails. */
+const cases = [
   { name: "weather in Paris", model: "gpt-4o-mini", question: "What is the weather in Paris?" },
   { name: "weather in Atlantis", model: "gpt-4o-mini", question: "What is the weather in Atlantis?" },
   { name: "weather without a model", model: "gpt-overloaded", question: "What is the weather in Paris?" },
@@ -41,5 +41,5 @@ export async function answer({ chat, tool, model, question }) {
 
 /** Runs all three, each inside the wrapper of the client under test; two of them are to fail. */
 export async function runAll(wrapped) {
-  for (const run of runs) await wrapped(run).catch(() => undefined);
+  for (const each of cases) await wrapped(each).catch(() => undefined);
 }

@@ -17,8 +17,8 @@ describe("GET /api/v1/agents", () => {
   describe("200", () => {
     it("counts each agent's traces by status, and says when the last one started", async () => {
       const account = await test.makeAccount("pro");
-      const runs = ["running", "success", "success", "error", "timeout"];
-      for (const [day, status] of runs.entries())
+      const statuses = ["running", "success", "success", "error", "timeout"];
+      for (const [day, status] of statuses.entries())
         await account.makeTrace({ agent_id: "b", status, started_at: `2026-06-0${day + 1}T00:00:00.000001Z` });
       await account.makeTrace({ agent_id: "a", status: "success", started_at: "2026-06-01T00:00:00Z" });
       const body = await list(account);

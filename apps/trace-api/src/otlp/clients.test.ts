@@ -42,7 +42,7 @@ interface Step {
 }
 
 /** A trace to compare, and its number of alerts. */
-interface Run {
+interface ExpectedTrace {
   agent_id: string;
   name: string;
   status: string;
@@ -114,8 +114,8 @@ async function readTrace(account: Account, id: string): Promise<StoredTrace> {
   return (await answer.json()) as StoredTrace;
 }
 
-/** The account's runs, oldest first, read as a client does. */
-async function readRuns(account: Account): Promise<Run[]> {
+/** The account's traces, oldest first, read as a client does. */
+async function readRuns(account: Account): Promise<ExpectedTrace[]> {
   const found = await findTraces(account);
   return Promise.all(found.map(async ({ id, mails }) => ({ ...asRun(await readTrace(account, id)), mails })));
 }
@@ -129,7 +129,7 @@ async function readKept(account: Account, name: string) {
 }
 
 /** A trace as it is compared: its spans as a tree, none left over, and its own times those of the root. */
-function asRun({ agent_id, name, status, started_at, ended_at, spans }: StoredTrace): Omit<Run, "mails"> {
+function asRun({ agent_id, name, status, started_at, ended_at, spans }: StoredTrace): Omit<ExpectedTrace, "mails"> {
   const sorted = spans.toSorted((a, b) => (a.started_at.replace("Z", "") < b.started_at.replace("Z", "") ? -1 : 1));
   const below = (parent: string | null): Step[] =>
     sorted
@@ -163,7 +163,7 @@ function step(name: string, changes: Partial<Step>): Step {
 }
 
 /** The trace of a root span: it has the end of its root, and an alert if that failed. */
-function run(agentId: string, root: Step): Run {
+function expectedTrace(agentId: string, root: Step): ExpectedTrace {
   const failed = root.status === "error";
   return {
     agent_id: agentId,
@@ -180,7 +180,7 @@ const weather = { city: "Paris", celsius: 18 };
 const answered = "It is 18 degrees in Paris.";
 const ask = (city: string) => `What is the weather in ${city}?`;
 
-/** The messages of a run in the form of the chat API. */
+/** The messages of a trace in the form of the chat API. */
 const chat = {
   user: (city: string) => ({ role: "user", content: ask(city) }),
   call: (city: string) => ({
@@ -194,7 +194,7 @@ const chat = {
   answer: { role: "assistant", content: answered },
 };
 
-/** The messages of a run in the form of the OpenTelemetry conventions. */
+/** The messages of a trace in the form of the OpenTelemetry conventions. */
 const parts = {
   user: (city: string) => ({ role: "user", parts: [{ type: "text", content: ask(city) }] }),
   call: (city: string) => ({
@@ -224,14 +224,14 @@ const handmadeRuns = (() => {
     step("weather in Paris", { steps }),
     step("weather in Atlantis", { status: "error", error: noStation, steps: [calls("Atlantis"), failed] }),
     step("weather without a model", { status: "error", error: overloaded, steps: [fails] }),
-  ].map((root) => run("weather-agent", root));
+  ].map((root) => expectedTrace("weather-agent", root));
 })();
 
 describe.each([
   ["@opentelemetry/exporter-trace-otlp-proto", "exporter.mjs proto"],
   ["@opentelemetry/exporter-trace-otlp-http", "exporter.mjs http"],
 ])("%s", (_, program) => {
-  it("delivers a run that succeeds, one whose tool fails and one whose model fails", async () => {
+  it("delivers a trace that succeeds, one whose tool fails and one whose model fails", async () => {
     const account = await makeAccount();
     await send(account, program);
     expect(await readRuns(account)).toEqual(handmadeRuns);
@@ -281,7 +281,7 @@ describe.each([
     expect(stored).toHaveLength(2);
     expect(handmadeRuns).toEqual(expect.arrayContaining(stored));
     const refused = Number(/"rejectedSpans":"?(\d+)/.exec(said)?.[1]);
-    const countOf = (runs: readonly Run[]) => countSteps(runs.flatMap(({ steps }) => steps));
+    const countOf = (traces: readonly ExpectedTrace[]) => countSteps(traces.flatMap(({ steps }) => steps));
     expect(refused).toBe(countOf(handmadeRuns) - countOf(stored));
     expect(await countUsed(account)).toBe(plans.pro.tracesPerMonth);
   });
@@ -289,7 +289,8 @@ describe.each([
 
 describe("@traceloop/node-server-sdk", () => {
   const agent = (changes: Partial<Step>) => step("weather-agent.agent", changes);
-  const workflow = (name: string, changes: Partial<Step>) => run("weather-service", step(`${name}.workflow`, changes));
+  const workflow = (name: string, changes: Partial<Step>) =>
+    expectedTrace("weather-service", step(`${name}.workflow`, changes));
   const asked = (city: string) => ({ args: [ask(city)], kwargs: {} });
   const calls = (city: string) =>
     step("chat gpt-4o-mini", {
@@ -303,7 +304,7 @@ describe("@traceloop/node-server-sdk", () => {
     });
   const wording = (city: string) => `It is 18 degrees in ${city}.`;
 
-  it("delivers workflow, agent, tool and model calls of a run, a tool that fails and a model that fails", async () => {
+  it("delivers workflow, agent, tool and model calls of a trace, a tool that fails and a model that fails", async () => {
     const account = await makeAccount();
     await send(account, "traceloop.mjs");
     const kept = await readKept(account, "chat gpt-4o-mini");
@@ -353,7 +354,7 @@ describe("@traceloop/node-server-sdk", () => {
   });
 
   // The SDK never ends the span of a rejected function or model call, nor the spans around it.
-  it("leaves a run running whose failure the program lets through: of it comes only what ended before", async () => {
+  it("leaves a trace running if the program lets its failure through", async () => {
     const account = await makeAccount();
     await send(account, "traceloop.mjs uncaught");
     const found = await findTraces(account);
@@ -374,7 +375,7 @@ describe("@langfuse/otel", () => {
   const answers = step("chat", { input: [chat.user("Paris"), chat.call("Paris"), chat.told], output: chat.answer });
   const failed = (error: string) => ({ status: "error", error });
 
-  it("delivers a run that succeeds, one whose tool fails and one whose model fails", async () => {
+  it("delivers a trace that succeeds, one whose tool fails and one whose model fails", async () => {
     const account = await makeAccount();
     await send(account, "langfuse.mjs");
     const kept = await readKept(account, "chat");
@@ -386,7 +387,7 @@ describe("@langfuse/otel", () => {
         "langfuse.observation.usage_details": JSON.stringify({ input: 10, output: 5 }),
       },
     });
-    const agent = (name: string, changes: Partial<Step>) => run("weather-service", step(name, changes));
+    const agent = (name: string, changes: Partial<Step>) => expectedTrace("weather-service", step(name, changes));
     expect(await readRuns(account)).toEqual([
       agent("weather in Paris", {
         input: ask("Paris"),
@@ -430,7 +431,7 @@ describe.each([
     callOf: (city: string) => ({ type: "tool-call", input: { city } }),
   },
 ])("ai (the Vercel AI SDK), $generate", ({ generate, doGenerate, program, callOf }) => {
-  it("delivers a run that succeeds, one whose tool fails and one whose model fails", async () => {
+  it("delivers a trace that succeeds, one whose tool fails and one whose model fails", async () => {
     const account = await makeAccount();
     await send(account, program);
     const kept = await readKept(account, "ai.toolCall");
@@ -441,7 +442,7 @@ describe.each([
         "ai.toolCall.id": "call_1",
       }),
     });
-    const generated = (changes: Partial<Step>) => run("weather-service", step(`ai.${generate}`, changes));
+    const generated = (changes: Partial<Step>) => expectedTrace("weather-service", step(`ai.${generate}`, changes));
     const user = (city: string) => ({ role: "user", content: [{ type: "text", text: ask(city) }] });
     const called = (city: string) => ({
       role: "assistant",
@@ -496,7 +497,7 @@ describe.each([
 });
 
 describe("@arizeai/openinference-instrumentation-openai", () => {
-  it("delivers a run that succeeds, one whose tool fails, and of one whose model fails the root", async () => {
+  it("delivers a trace that succeeds, one whose tool fails, and of one whose model fails the root", async () => {
     const account = await makeAccount();
     await send(account, "openinference.mjs");
     const kept = await readKept(account, "get_weather");
@@ -504,7 +505,7 @@ describe("@arizeai/openinference-instrumentation-openai", () => {
       scope: "openinference-core",
       attributes: expect.objectContaining({ "openinference.span.kind": "TOOL" }),
     });
-    const agent = (name: string, changes: Partial<Step>) => run("weather-agent", step(name, changes));
+    const agent = (name: string, changes: Partial<Step>) => expectedTrace("weather-agent", step(name, changes));
     const failed = (error: string) => ({ status: "error", error });
     const completed = (messages: unknown[], message: unknown) =>
       step("OpenAI Chat Completions", {

@@ -72,7 +72,7 @@ describe("the agents of a Free account that OpenTelemetry names", () => {
     }
   });
 
-  it("take the spans of a run whose root names another agent than its service, in any order", async () => {
+  it("take the spans of a trace whose root names another agent than its service, in any order", async () => {
     const account = await test.makeAccount("free");
     for (const trace of [1, 2, 3]) {
       await send(account, { trace, service: "shop" }).expect(200);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { useApp } from "../app.fixture.js";
 import {
   type ReadSpan,
-  type RecordedRun,
+  type RecordedTrace,
   readFixture,
   readRecordings,
   readTraces,
@@ -13,7 +13,7 @@ import {
 } from "./otlp.fixture.js";
 
 const recordings = readRecordings();
-const runs = readFixture<RecordedRun>("otlp-runs.ndjson");
+const recorded = readFixture<RecordedTrace>("otlp-sdk.traces.ndjson");
 
 describe("POST /v1/traces with recorded requests", () => {
   const test = useApp();
@@ -40,22 +40,22 @@ describe("POST /v1/traces with recorded requests", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it.each(runs)("reads back $recording as the run that it shows", async (run) => {
+  it.each(recorded)("reads back $recording as the trace that it shows", async (shown) => {
     const account = await test.makeAccount("pro");
     for (const { name, protobuf } of recordings) {
-      if (name.startsWith(`${run.recording}-`)) await sendProtobuf(account, protobuf).expect(200);
+      if (name.startsWith(`${shown.recording}-`)) await sendProtobuf(account, protobuf).expect(200);
     }
     const traces = [...(await readTraces(account, query)).values()];
     expect(traces).toHaveLength(1);
     const [trace] = traces;
     if (!trace) throw new Error("there is one");
-    expect(trace.agent_id).toBe(run.trace.agent_id);
-    expect(trace.status).toBe(run.final.status === "success" ? "success" : "error");
-    expect(Date.parse(trace.started_at)).toBe(Date.parse(run.trace.started_at));
-    expect(Date.parse(trace.ended_at ?? "")).toBe(Date.parse(run.final.ended_at));
+    expect(trace.agent_id).toBe(shown.trace.agent_id);
+    expect(trace.status).toBe(shown.final.status === "success" ? "success" : "error");
+    expect(Date.parse(trace.started_at)).toBe(Date.parse(shown.trace.started_at));
+    expect(Date.parse(trace.ended_at ?? "")).toBe(Date.parse(shown.final.ended_at));
     const root = trace.spans.find(({ parent_span_id }) => parent_span_id === null);
-    expect(root?.attributes?.["gen_ai.conversation.id"]).toBe(run.trace.name);
-    expect(tree(trace.spans, root?.id ?? null)).toEqual(expectedTree(run, null));
+    expect(root?.attributes?.["gen_ai.conversation.id"]).toBe(shown.trace.name);
+    expect(tree(trace.spans, root?.id ?? null)).toEqual(expectedTree(shown, null));
   });
 });
 
@@ -76,9 +76,9 @@ function tree(spans: readonly ReadSpan[], parent: string | null): Step[] {
   );
 }
 
-function expectedTree(run: RecordedRun, parent: number | null): Step[] {
+function expectedTree(shown: RecordedTrace, parent: number | null): Step[] {
   return inOrder(
-    run.spans.flatMap((span, index) => {
+    shown.spans.flatMap((span, index) => {
       if (span.parent !== parent) return [];
       const { name, status, started_at, error } = span;
       const said = {
@@ -88,7 +88,7 @@ function expectedTree(run: RecordedRun, parent: number | null): Step[] {
         output: asJson(span.output),
         error,
       };
-      return [{ name, ...said, steps: expectedTree(run, index) }];
+      return [{ name, ...said, steps: expectedTree(shown, index) }];
     }),
   );
 }

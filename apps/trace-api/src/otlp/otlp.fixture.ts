@@ -11,7 +11,7 @@ export interface Recording {
 }
 
 /** A recorded trace: `sdk-01` is in `sdk-01-1`, `sdk-split-01` in several files. */
-export interface RecordedRun {
+export interface RecordedTrace {
   recording: string;
   trace: { agent_id: string; name: string; started_at: string; ended_at: string };
   spans: RecordedSpan[];

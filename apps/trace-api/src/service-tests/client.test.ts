@@ -366,16 +366,16 @@ describe("a full queue", () => {
     expect(waymark.stats()).toMatchObject({ sent: { spans: 4 }, lost: { spans: 6 }, queuedBytes: 0 });
   });
 
-  it("lets runs wait where asked to, and loses none", async () => {
+  it("lets traces wait where asked to, and loses none", async () => {
     const { waymark, losses } = connect({ maxQueued: 10, whenFull: "wait", flushIntervalMs: 5 });
     const trace = waymark.startTrace(options);
     let most = 0;
-    const runs = Array.from({ length: 200 }, (_, n) =>
+    const work = Array.from({ length: 200 }, (_, n) =>
       trace.run(`${n}`, () => {
         most = Math.max(most, waymark.stats().queued);
       }),
     );
-    await Promise.all(runs);
+    await Promise.all(work);
     expect(await trace.end("success")).toBe(true);
     expect(losses).toEqual([]);
     expect(most).toBeLessThanOrEqual(10);

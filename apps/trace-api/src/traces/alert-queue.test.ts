@@ -64,16 +64,16 @@ describe("the queue of alerts", () => {
   });
 });
 
-describe("a burst of failed runs, with the queue in Postgres", () => {
+describe("a burst of failed traces, with the queue in Postgres", () => {
   const test = useApp();
 
   it("is queued in groups: 3,000 alerts by ten additions at most, none left to the sweep, no word of an outage", async () => {
     const account = await test.makeAccount("pro");
-    const runs = Array.from({ length: 3_000 }, () => ({ traceId: uuid(), alertId: uuid() }));
+    const pending = Array.from({ length: 3_000 }, () => ({ traceId: uuid(), alertId: uuid() }));
     await test.pool.query(
       `INSERT INTO alert (account_id, id, trace_id, status)
        SELECT $1, a, t, 'error' FROM unnest($2::uuid[], $3::uuid[]) AS r (a, t)`,
-      [account.id, runs.map(({ alertId }) => alertId), runs.map(({ traceId }) => traceId)],
+      [account.id, pending.map(({ alertId }) => alertId), pending.map(({ traceId }) => traceId)],
     );
     let additions = 0;
     const { alerts, lines, metric, log } = setUp(async (batch) => {
@@ -82,7 +82,7 @@ describe("a burst of failed runs, with the queue in Postgres", () => {
     });
     const queue = createQueue(queues.traceFinalized, { databaseUrl: test.databaseUrl, log });
     await queue.check();
-    for (const { alertId } of runs) alerts.add({ accountId: account.id, alertId });
+    for (const { alertId } of pending) alerts.add({ accountId: account.id, alertId });
     for (const until = Date.now() + 120_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )
       await alerts.idle();
     await alerts.idle();

@@ -112,7 +112,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
     });
 
     it.each(readdirSync(fixtures).filter((name) => name.endsWith(".traces.ndjson")))(
-      "reads back the recorded runs of %s as they were sent",
+      "reads back the recorded traces of %s as they were sent",
       async (file) => {
         const account = await test.makeAccount("pro");
         const lines = readFileSync(new URL(file, fixtures), "utf8").trim().split("\n");

@@ -55,7 +55,7 @@ describe("GET /api/v1/traces", () => {
       expect(await list(await test.makeAccount("free"))).toEqual({ traces: [], next_cursor: null });
     });
 
-    it("goes by when runs started, then by id, whenever they were received", async () => {
+    it("goes by when traces started, then by id, whenever they were received", async () => {
       const account = await test.makeAccount("pro");
       const starts = [3, 1, 2, 1, 3];
       const made: { id: string; start: number }[] = [];
