@@ -1,12 +1,12 @@
 import type { MailLimits, QueueAlertsDeps } from "@waymark/alerts";
 import { createPartitions } from "@waymark/analytics";
+import type { Mailer } from "@waymark/mail";
 import { queues } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
 import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
 import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
-import type { Mailer } from "./mails/mailer.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { type QueuedJob, queuedJob } from "./queued-job.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";

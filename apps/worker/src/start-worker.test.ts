@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type AlertKey, queueAlerts } from "@waymark/alerts";
 import { createQueue, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
-import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { describeWithRedis, startResendStub, useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { loadConfig } from "./config.js";
 import { createWorkerMetrics } from "./metrics.js";
@@ -16,7 +16,6 @@ import {
   makeMoreAlerts,
   makeRunningTrace,
   readAlert,
-  startResendStub,
   until,
 } from "./worker.fixture.js";
 

@@ -1,10 +1,10 @@
 import { createPool, serviceTimeouts } from "@waymark/database";
+import { openMailer } from "@waymark/mail";
 import { createQueue, queues } from "@waymark/queue";
 import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
 import { createJobs } from "./jobs.js";
-import type { Mailer } from "./mails/mailer.js";
 import { createWorkerMetrics } from "./metrics.js";
 import { runPeriodically } from "./run-periodically.js";
 
@@ -40,7 +40,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   const { queued, periodic } = createJobs({
     pool,
     queue,
-    mailer: await openMailer(config, log),
+    mailer: await openMailer(config.mail, log),
     metrics: createWorkerMetrics(registry, pool),
     log,
     dashboardUrl: config.mail.dashboardUrl,
@@ -65,15 +65,4 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
       await operations.stop(0);
     },
   };
-}
-
-/** Loads only the mailer in use: each brings a library along. */
-async function openMailer({ mail }: Config, log: Logger): Promise<Mailer> {
-  const { from, folder, resend } = mail;
-  if (resend) {
-    const { createResendMailer } = await import("./mails/resend-mailer.js");
-    return createResendMailer({ ...resend, from });
-  }
-  const { createFileMailer } = await import("./mails/file-mailer.js");
-  return createFileMailer({ folder, from, log });
 }

@@ -4,13 +4,13 @@ import {
   countOf,
   cut,
   escapeHtml,
-  footer,
   formatDuration,
   formatMoment,
   oneLine,
   printable,
   styles,
-} from "../mails/mail-text.js";
+} from "@waymark/mail";
+import { footer } from "../mail-footer.js";
 
 interface AlertMailContent {
   alert: Pick<PendingAlert, "status" | "failures"> & { trace: NonNullable<PendingAlert["trace"]> };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Delivery, Mail } from "@waymark/mail";
 import { useDatabase } from "@waymark/testing";
-import type { Delivery, Mail } from "../mails/mailer.js";
 import { createTestLog, makeFailedTrace, readAlert } from "../worker.fixture.js";
 import { createSendAlert } from "./send-alert.js";
 

@@ -1,9 +1,9 @@
 import { type AlertKey, readPendingAlert, settleAlert } from "@waymark/alerts";
+import type { Mailer } from "@waymark/mail";
 import type { JobOutcome } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery, neverSent } from "../mails/judge-delivery.js";
-import type { Mailer } from "../mails/mailer.js";
+import { judgeDelivery, neverSent } from "../judge-delivery.js";
 import { composeAlert } from "./compose-alert.js";
 
 interface SendAlertDeps {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { AlertKey } from "@waymark/alerts";
+import type { Delivery, Mail } from "@waymark/mail";
 import type { JobOutcome } from "@waymark/queue";
 import { useDatabase } from "@waymark/testing";
-import type { Delivery, Mail } from "../mails/mailer.js";
 import { createTestLog, makeFailedTrace, makeMoreAlerts, readAlert } from "../worker.fixture.js";
 import { createSendAlert } from "./send-alert.js";
 import { createSendNextAlert } from "./send-next-alert.job.js";

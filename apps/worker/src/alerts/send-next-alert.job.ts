@@ -2,7 +2,7 @@ import { type AlertKey, type Claim, claimAlert, findWait, type MailLimits } from
 import type { JobOutcome } from "@waymark/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { leaseMs } from "../mails/judge-delivery.js";
+import { leaseMs } from "../judge-delivery.js";
 
 interface SendNextAlertDeps {
   pool: pg.Pool;

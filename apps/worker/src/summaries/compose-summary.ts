@@ -1,5 +1,6 @@
 import type { MailLimits, SummaryContent } from "@waymark/alerts";
-import { bounds, countOf, escapeHtml, footer, formatMoment, oneLine, styles } from "../mails/mail-text.js";
+import { bounds, countOf, escapeHtml, formatMoment, oneLine, styles } from "@waymark/mail";
+import { footer } from "../mail-footer.js";
 
 interface SummaryMailContent {
   summary: Omit<SummaryContent, "email" | "attempts">;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { makeSummary } from "@waymark/alerts";
+import type { Delivery, Mail } from "@waymark/mail";
 import { useDatabase } from "@waymark/testing";
-import type { Delivery, Mail } from "../mails/mailer.js";
 import { createTestLog, makeFailedTrace, makeMoreAlerts } from "../worker.fixture.js";
 import { createSendSummaries } from "./send-summaries.job.js";
 

@@ -8,10 +8,10 @@ import {
   settleSummary,
 } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
+import type { Mailer } from "@waymark/mail";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery, leaseMs, neverSent } from "../mails/judge-delivery.js";
-import type { Mailer } from "../mails/mailer.js";
+import { judgeDelivery, leaseMs, neverSent } from "../judge-delivery.js";
 import { composeSummary } from "./compose-summary.js";
 
 interface SummaryDeps {

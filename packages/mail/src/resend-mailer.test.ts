@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { startResendStub } from "../worker.fixture.js";
+import { startResendStub } from "@waymark/testing";
 import { createResendMailer } from "./resend-mailer.js";
 
 const mail = { to: "a@example.com", subject: "s", text: "t", html: "<p>h</p>", idempotencyKey: "alert-1" };

@@ -2,8 +2,13 @@ import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createTestLog } from "../worker.fixture.js";
+import { pino } from "pino";
 import { createFileMailer } from "./file-mailer.js";
+
+function createTestLog() {
+  const lines: object[] = [];
+  return { log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }), lines };
+}
 
 let folder: string;
 beforeEach(async () => {

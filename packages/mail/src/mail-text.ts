@@ -1,8 +1,6 @@
 /** Longest texts in a mail, in characters. */
 export const bounds = { subject: 120, line: 300, error: 2_000 } as const;
 
-export const footer = "You receive this mail because your account is on the Pro plan.";
-
 export const styles = {
   body: "font-family:system-ui,sans-serif;font-size:15px;line-height:1.5;color:#111",
   cell: "padding:2px 16px 2px 0;vertical-align:top",

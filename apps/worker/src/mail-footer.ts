@@ -1,0 +1,1 @@
+export const footer = "You receive this mail because your account is on the Pro plan.";

@@ -1,0 +1,15 @@
+export { composeAccountMail } from "./compose-account-mail.js";
+export {
+  bounds,
+  countOf,
+  cut,
+  escapeHtml,
+  formatDuration,
+  formatMoment,
+  oneLine,
+  printable,
+  styles,
+} from "./mail-text.js";
+export type { Delivery, Mail, Mailer } from "./mailer.js";
+export { openMailer } from "./open-mailer.js";
+export { mailVariables, readMailSettings } from "./settings.js";
