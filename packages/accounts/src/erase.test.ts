@@ -233,7 +233,7 @@ afterAll(async () => {
 });
 
 describe("eraseOrphans as the worker's role", () => {
-  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w" };
+  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };
 
   it("removes what accounts and sites left", async () => {
     await grantRoles(database.url, passwords, prefix);

@@ -24,6 +24,7 @@ const passwords: RolePasswords = {
   analytics_api: "password/of:analytics@api",
   collector: "password-of-collector",
   worker: "password-of-worker",
+  dashboard: "password-of-dashboard",
 };
 const grant = () => grantRoles(database.url, passwords, prefix);
 const urlOf = (role: ServiceRole) => roleUrl(database.url, role, passwords[role], prefix);
@@ -107,6 +108,8 @@ describe("the services' roles", () => {
     await expect(as("trace_api", "SELECT FROM event")).rejects.toThrow("permission denied for table event");
     await expect(as("trace_api", "UPDATE account SET plan = 'pro'")).rejects.toThrow("permission denied");
     await expect(as("worker", "INSERT INTO event SELECT * FROM event")).rejects.toThrow("permission denied");
+    await expect(as("dashboard", "INSERT INTO trace SELECT * FROM trace")).rejects.toThrow("permission denied");
+    await expect(as("dashboard", "DELETE FROM account")).rejects.toThrow("permission denied");
     await expect(as("worker", "SELECT FROM api_key")).rejects.toThrow("permission denied");
     await expect(as("worker", "SELECT FROM account FOR NO KEY UPDATE")).rejects.toThrow("permission denied");
   });
@@ -164,7 +167,7 @@ describe("the passwords of roles in an environment", () => {
     const some = { TRACE_API_DB_PASSWORD: "long-enough-secret", WORKER_DB_PASSWORD: "short" };
     expect(() => readRolePasswords(some)).toThrow(RolePasswordError);
     expect(() => readRolePasswords(some)).toThrow(
-      /^Set ANALYTICS_API_DB_PASSWORD, COLLECTOR_DB_PASSWORD, WORKER_DB_PASSWORD to/,
+      /^Set ANALYTICS_API_DB_PASSWORD, COLLECTOR_DB_PASSWORD, WORKER_DB_PASSWORD, DASHBOARD_DB_PASSWORD to/,
     );
   });
 

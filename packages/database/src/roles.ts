@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import pg from "pg";
 import { inTransaction } from "./transaction.js";
 
-export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker"] as const;
+export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker", "dashboard"] as const;
 export type ServiceRole = (typeof serviceRoles)[number];
 export type RolePasswords = Readonly<Record<ServiceRole, string>>;
 
@@ -19,29 +19,48 @@ export const tableGrants = {
     trace_api: "SELECT (id, plan), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan)",
     worker: "SELECT (id, email, plan)",
+    dashboard: "SELECT (id, email, plan, created_at)",
   },
-  agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE" },
-  alert: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, INSERT, UPDATE, DELETE" },
+  agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE", dashboard: "SELECT" },
+  alert: {
+    trace_api: "SELECT, INSERT, UPDATE, DELETE",
+    worker: "SELECT, INSERT, UPDATE, DELETE",
+    dashboard: "SELECT, UPDATE",
+  },
   alert_summary: { worker: "SELECT, INSERT, UPDATE, DELETE" },
-  api_key: { trace_api: "SELECT, UPDATE (last_used_at)", analytics_api: "SELECT, UPDATE (last_used_at)" },
-  daily_event: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  api_key: {
+    trace_api: "SELECT, UPDATE (last_used_at)",
+    analytics_api: "SELECT, UPDATE (last_used_at)",
+    dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
+  },
+  daily_event: {
+    analytics_api: "SELECT",
+    collector: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, DELETE",
+    dashboard: "SELECT",
+  },
   daily_size: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
-  daily_stat: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_stat: {
+    analytics_api: "SELECT",
+    collector: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, DELETE",
+    dashboard: "SELECT",
+  },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
-  event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
+  event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { worker: "SELECT, UPDATE (day)" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   rate_limit: { analytics_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
-  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT" },
+  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE" },
   site_domain: { worker: "SELECT, DELETE" },
-  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
-  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE" },
-  trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE" },
-  trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
+  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
+  trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
+  trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;
@@ -62,6 +81,7 @@ export const rolePasswordVariables = {
   analytics_api: "ANALYTICS_API_DB_PASSWORD",
   collector: "COLLECTOR_DB_PASSWORD",
   worker: "WORKER_DB_PASSWORD",
+  dashboard: "DASHBOARD_DB_PASSWORD",
 } as const satisfies Record<ServiceRole, string>;
 
 export class RolePasswordError extends Error {

@@ -26,9 +26,7 @@ export function mailVariables(env: NodeJS.ProcessEnv) {
   };
 }
 
-type MailValues = {
-  [Name in keyof ReturnType<typeof mailVariables>]: z.output<ReturnType<typeof mailVariables>[Name]>;
-};
+type MailValues = z.output<z.ZodObject<ReturnType<typeof mailVariables>>>;
 
 /** The settings in variables read by {@link mailVariables}. */
 export function readMailSettings(read: MailValues): MailSettings {

@@ -16,6 +16,7 @@ const passwords: RolePasswords = {
   analytics_api: "password-of-analytics-api",
   collector: "password-of-collector",
   worker: "password-of-worker",
+  dashboard: "password-of-worker",
 };
 const urlOf = (role: keyof RolePasswords) => roleUrl(database.url, role, passwords[role], prefix);
 
