@@ -27,6 +27,11 @@ const special: Record<string, string> = {
   "event.type": "'pageview'",
   "event.channel": "'Direct'",
   "idempotency_key.request_hash": "sha256('x')",
+  "membership.person_id": "(SELECT id FROM person ORDER BY created_at DESC LIMIT 1)",
+  "membership.role": "'owner'",
+  "one_time_link.hash": "sha256(gen_random_uuid()::text::bytea)",
+  "one_time_link.purpose": "'invite'",
+  "session.person_id": "(SELECT id FROM person ORDER BY created_at DESC LIMIT 1)",
   "span.status": "'ok'",
   "trace.status": "'error'",
 };
@@ -89,6 +94,10 @@ async function makeFullAccount() {
     accountId,
     `${accountId}@example.com`,
   ]);
+  await pool.query("INSERT INTO person (id, email, name) VALUES ($1, $2, 'Ada')", [
+    accountId,
+    `${accountId}@example.com`,
+  ]);
   await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'example.com', 's')", [
     siteId,
     accountId,
@@ -113,6 +122,10 @@ describe("eraseAccount", () => {
     const erased = await eraseAccount(pool, gone.accountId, goOn);
     expect(await leftOf(gone)).toMatchObject({ rows: 0, accounts: 0 });
     expect(await leftOf(kept)).toEqual(before);
+    const { rows: people } = await pool.query("SELECT id FROM person WHERE id = ANY ($1)", [
+      [gone.accountId, kept.accountId],
+    ]);
+    expect(people).toEqual([{ id: kept.accountId }]);
     expect(erased).toMatchObject({
       trace: 1,
       span: 1,

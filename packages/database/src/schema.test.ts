@@ -78,7 +78,8 @@ describe("prisma/schema.prisma", () => {
       const unique = model.fields
         .filter((field) => field.isUnique)
         .map((field) => `${table} unique ${columnOf(field.name)}`);
-      return [`${table} primary ${primary.map(columnOf).join(",")}`, ...unique];
+      const uniqueTogether = model.uniqueFields.map((fields) => `${table} unique ${fields.map(columnOf).join(",")}`);
+      return [`${table} primary ${primary.map(columnOf).join(",")}`, ...unique, ...uniqueTogether];
     });
     const { rows } = await database.pool.query<{ line: string }>(
       `SELECT c.relname || CASE WHEN i.indisprimary THEN ' primary ' ELSE ' unique ' END
