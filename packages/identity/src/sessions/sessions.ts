@@ -1,0 +1,109 @@
+import { listenForAccessChanges } from "@waymark/database";
+import { LRUCache } from "lru-cache";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { isToken } from "../token.js";
+import { findSession, keepSession, type Role } from "./session.query.js";
+import { createSessionCookie } from "./session-cookie.js";
+
+/** The life of a cached session while the listener works. Bounds the effect of changes without notifications. */
+const listeningLifeMs = 30_000;
+/** The same while the listener is down and misses the ends of sessions. */
+const deafLifeMs = 1_000;
+
+/** Who asks, and for which account. */
+export interface Viewer {
+  personId: string;
+  sessionId: string;
+  accountId: string;
+  role: Role;
+  /** Whether the person runs this installation (`OPERATORS`). */
+  isOperator: boolean;
+}
+
+export interface SessionsOptions {
+  /** The dashboard's own address. */
+  url: URL;
+  pool: pg.Pool;
+  /** For the listener's own connection. */
+  connectionString: string;
+  /** Addresses, in lower case, of people who run this installation. */
+  operators: readonly string[];
+  log: Logger;
+  now(): Date;
+  /** Sessions cached at most; the least recently used makes room. */
+  maxEntries?: number;
+}
+
+export interface SessionCache {
+  /** Finds the viewer of a `Cookie` header; undefined when it has no good session. */
+  find(cookies: string | undefined): Promise<Viewer | undefined>;
+  /** Forgets the cached sessions of an account at once; other instances hear of a change within a second. */
+  forget(accountId: string): void;
+  stop(): Promise<void>;
+}
+
+interface Entry {
+  viewer: Viewer;
+  loadedAt: number;
+}
+
+/** Finds sessions and caches them. `NOTIFY` brings their ends and changes of roles to every instance at once. */
+export function createSessions(options: SessionsOptions): SessionCache {
+  const { url, pool, log, now, maxEntries = 10_000 } = options;
+  const entries = new LRUCache<string, Entry>({ max: maxEntries });
+  const operators = new Set(options.operators);
+  const cookie = createSessionCookie(url);
+  let isListening = false;
+  let isDeafLogged = false;
+  // A look-up that began before a change must not be cached after it.
+  let changes = 0;
+
+  function forget(accountId: string): void {
+    changes++;
+    for (const [id, { viewer }] of [...entries.entries()]) if (viewer.accountId === accountId) entries.delete(id);
+  }
+
+  const listener = listenForAccessChanges({
+    connectionString: options.connectionString,
+    onChange: forget,
+    onState: (listening) => {
+      changes++;
+      isListening = listening;
+      entries.clear();
+      if (listening) isDeafLogged = false;
+    },
+    onError: (err) => {
+      // The listener tries again twice a second.
+      const level = isDeafLogged ? "debug" : "warn";
+      isDeafLogged = true;
+      log[level]({ err }, "ends of sessions are not heard; looking sessions up more often");
+    },
+  });
+
+  async function load(token: string): Promise<Viewer | undefined> {
+    const changesBefore = changes;
+    const loadedAt = now();
+    const session = await findSession(pool, token, loadedAt);
+    if (!session) return undefined;
+    const { personId, sessionId, accountId, role, email } = session;
+    const viewer = { personId, sessionId, accountId, role, isOperator: operators.has(email) };
+    if (changes === changesBefore) entries.set(token, { viewer, loadedAt: loadedAt.getTime() });
+    await keepSession(pool, session, loadedAt);
+    return viewer;
+  }
+
+  return {
+    async find(cookies) {
+      const token = cookie.read(cookies);
+      if (token === undefined || !isToken(token)) return undefined;
+      const entry = entries.get(token);
+      const life = isListening ? listeningLifeMs : deafLifeMs;
+      if (entry && Math.abs(now().getTime() - entry.loadedAt) < life) return entry.viewer;
+      entries.delete(token);
+      return load(token);
+    },
+    forget,
+    stop: () => listener.stop(),
+  };
+}
