@@ -1,6 +1,14 @@
 import { commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
+import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);
+
+const addressList = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((part) => part.trim().toLowerCase())
+    .filter(Boolean),
+);
 
 /**
  * Reads the configuration.
@@ -14,6 +22,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     DASHBOARD_URL: webUrl.default("http://localhost:4000"),
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
+    OPERATORS: addressList.default([]),
   });
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
@@ -28,6 +37,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Shown in examples. */
     traceApiUrl: read.TRACE_API_URL,
     collectorUrl: read.COLLECTOR_URL,
+    /** Addresses of people who run this installation. */
+    operators: read.OPERATORS,
   };
 }
 

@@ -1,3 +1,4 @@
+import { createSessions } from "@waymark/identity";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
@@ -9,11 +10,13 @@ await startHttpService(process, {
   openApp({ config, pool, registry, log, checkDatabase }) {
     const checks = { required: { database: checkDatabase } };
     const pages = readPages(new URL("./web/", import.meta.url));
-    const sessions = { find: async () => undefined };
+    const now = () => new Date();
+    const { url, operators, database } = config;
+    const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
     return {
-      handler: createApp({ config, pool, sessions, pages, checks, log, registry, now: () => new Date() }),
+      handler: createApp({ config, pool, sessions, pages, checks, log, registry, now }),
       checks,
-      stop: async () => undefined,
+      stop: () => sessions.stop(),
     };
   },
 });

@@ -1,22 +1,10 @@
 import { AppError } from "@waymark/errors";
+import type { SessionCache, Viewer } from "@waymark/identity";
 import type { RequestHandler, Response } from "express";
 
-export type Role = "owner" | "member";
+export type { Role, Viewer } from "@waymark/identity";
 
-/** Who asks, and for which account. */
-export interface Viewer {
-  personId: string;
-  sessionId: string;
-  accountId: string;
-  role: Role;
-  /** Whether the person runs this installation (`OPERATORS`). */
-  isOperator: boolean;
-}
-
-export interface Sessions {
-  /** Finds the viewer of a `Cookie` header; undefined when it has no good session. */
-  find(cookies: string | undefined): Promise<Viewer | undefined>;
-}
+export type Sessions = Pick<SessionCache, "find" | "forget">;
 
 /** Passes requests with a session, and answers others 401. */
 export function requireSession(sessions: Sessions): RequestHandler {

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll } from "@jest/globals";
+import { createAccount } from "@waymark/accounts";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
+import { createSessionCookie, createSessions, type Role, type SessionCache, startSession } from "@waymark/identity";
+import type { PlanId } from "@waymark/plan";
+import { createLogger, createRegistry } from "@waymark/service";
+import { useDatabase } from "@waymark/testing";
+import type { Express } from "express";
+import request from "supertest";
+import { type AppDeps, createApp } from "./app.js";
+import { loadConfig } from "./config.js";
+import type { Pages } from "./pages/pages.js";
+
+/** The paths of data, below the dashboard's address. */
+const apiPath = "/dashboard/api";
+
+/** Somebody signed in. Paths are below `/dashboard/api`, such as `/me`. */
+export interface SignedIn {
+  readonly accountId: string;
+  readonly personId: string;
+  readonly email: string;
+  /** The `Cookie` header, for requests of a test's own. */
+  readonly cookie: string;
+  get(path: string): request.Test;
+  post(path: string, body?: object): request.Test;
+  patch(path: string, body?: object): request.Test;
+  put(path: string, body?: object): request.Test;
+  delete(path: string): request.Test;
+}
+
+/** The real dashboard on a database of its own. */
+export interface TestDashboard {
+  readonly app: Express;
+  /** An instance on the same database, as beside a load balancer. */
+  readonly secondApp: Express;
+  readonly pool: ReturnType<typeof createPool>;
+  readonly databaseUrl: string;
+  /** Sets the moment, and so the UTC day that is "today". */
+  setNow(moment: Date): void;
+  /** Makes an account and returns its id; its people come with `signIn`. */
+  makeAccount(plan?: PlanId): Promise<string>;
+  /** Makes a person of the account and signs them in; an owner unless a role is given. */
+  signIn(accountId: string, role?: Role, app?: Express): Promise<SignedIn>;
+  /** A request without a session, with the browser's header of the own origin. */
+  anonymous(app?: Express): Pick<SignedIn, "get" | "post" | "patch" | "put" | "delete">;
+}
+
+export interface DashboardOptions {
+  /** Further settings. */
+  env?: NodeJS.ProcessEnv;
+  /** Built pages; none by default. */
+  pages?: Pages;
+  /** Replaces dependencies of the app, such as a mailer. */
+  deps?: Partial<AppDeps>;
+}
+
+const uuid = createUuidV7();
+
+/** @returns functions that send requests with the headers of a browser on the own origin */
+function requester(app: Express, url: URL, cookie?: string) {
+  const prepare = (test: request.Test) => {
+    test.set("Origin", url.origin);
+    return cookie === undefined ? test : test.set("Cookie", cookie);
+  };
+  const send = (test: request.Test, body?: object) => (body ? prepare(test).send(body) : prepare(test));
+  return {
+    get: (path: string) => prepare(request(app).get(apiPath + path)),
+    post: (path: string, body?: object) => send(request(app).post(apiPath + path), body),
+    patch: (path: string, body?: object) => send(request(app).patch(apiPath + path), body),
+    put: (path: string, body?: object) => send(request(app).put(apiPath + path), body),
+    delete: (path: string) => prepare(request(app).delete(apiPath + path)),
+  };
+}
+
+async function addPerson(pool: TestDashboard["pool"], accountId: string, role: Role) {
+  const personId = uuid();
+  const email = `person-${personId}@example.com`;
+  const person = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true)";
+  await pool.query(person, [personId, email, `A ${role}`]);
+  const membership = "INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)";
+  await pool.query(membership, [accountId, personId, role]);
+  return { personId, email };
+}
+
+/** Builds the app as production does, twice. Call it at the top of a file. */
+export function useDashboard(options: DashboardOptions = {}): TestDashboard {
+  const database = useDatabase();
+  const log = createLogger({ service: "dashboard", level: "silent" });
+  const config = loadConfig({ DATABASE_URL: database.url, ...options.env });
+  const pool = createPool({
+    connectionString: database.url,
+    maxConnections: 10,
+    applicationName: "test",
+    statementTimeoutMs: 10_000,
+  });
+  const prisma = createPrisma(pool);
+  const cookieOf = createSessionCookie(config.url);
+  const instances: { app: Express; sessions: SessionCache }[] = [];
+  let current = () => new Date();
+
+  function start() {
+    const now = () => current();
+    const { url, operators } = config;
+    const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
+    const checks = { required: { database: () => pool.query("SELECT 1") } };
+    const registry = createRegistry("dashboard");
+    const pages = options.pages ?? new Map();
+    const app = createApp({ config, pool, sessions, pages, checks, log, registry, now, ...options.deps });
+    return { app, sessions };
+  }
+  beforeAll(() => void instances.push(start(), start()));
+  afterAll(async () => {
+    await Promise.all(instances.map(({ sessions }) => sessions.stop()));
+    await pool.end();
+  });
+
+  const instance = (index: number): Express => {
+    const app = instances[index]?.app;
+    if (!app) throw new Error("The app starts in beforeAll");
+    return app;
+  };
+  let accounts = 0;
+  return {
+    get app() {
+      return instance(0);
+    },
+    get secondApp() {
+      return instance(1);
+    },
+    pool,
+    databaseUrl: database.url,
+    setNow: (moment) => {
+      current = () => moment;
+    },
+    async makeAccount(plan = "pro") {
+      const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
+      return id;
+    },
+    async signIn(accountId, role = "owner", app = instance(0)) {
+      const { personId, email } = await addPerson(pool, accountId, role);
+      const token = await startSession(pool, { personId, accountId, now: current() });
+      const cookie = cookieOf.write(token).split(";")[0] ?? "";
+      return { accountId, personId, email, cookie, ...requester(app, config.url, cookie) };
+    },
+    anonymous: (app = instance(0)) => requester(app, config.url),
+  };
+}
