@@ -1,7 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRefusals, dashboardPlaceholders, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import { createRefusals, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -27,6 +27,8 @@ export interface AppDeps {
   registry: Registry;
   /** Its UTC day is "today". */
   now(): Date;
+  /** Without a slash at the end. */
+  dashboardUrl?: string | undefined;
 }
 
 /** The statistics service: its middleware in order, and every route. */
@@ -40,7 +42,7 @@ export function createApp(deps: AppDeps): Express {
   app.set("etag", false);
   app.use(requestContext(deps));
   app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardPlaceholders());
+  app.use(dashboardRoutes(deps.dashboardUrl));
   app.use(api.basePath, authenticate(deps.keys));
   app.use(api.basePath, rateLimit(deps.limiter));
   app.use(api.basePath, requireStatisticsPlan);

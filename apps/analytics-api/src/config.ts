@@ -1,4 +1,4 @@
-import { commonVariables, portVariable, readEnv } from "@waymark/service";
+import { commonVariables, dashboardUrlVariable, portVariable, readEnv } from "@waymark/service";
 
 /**
  * Reads the configuration.
@@ -9,6 +9,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ...commonVariables,
     ANALYTICS_API_PORT: portVariable(4200),
     ANALYTICS_API_METRICS_PORT: portVariable(4201),
+    DASHBOARD_URL: dashboardUrlVariable().optional(),
   });
   return {
     http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
@@ -19,5 +20,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     },
     database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
     redisUrl: read.REDIS_URL,
+    dashboardUrl: read.DASHBOARD_URL,
   };
 }

@@ -8,13 +8,13 @@ await startHttpService(process, {
   name: "analytics-api",
   loadConfig,
   openApp({ config, pool, registry, log, checkDatabase }) {
-    const { redisUrl, database } = config;
+    const { redisUrl, database, dashboardUrl } = config;
     const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
     const limiter = createLimiter({ redisUrl, pool, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => limiter.check() };
     const checks = { required: { database: checkDatabase }, bridged };
     return {
-      handler: createApp({ pool, keys, limiter, checks, log, registry, now: () => new Date() }),
+      handler: createApp({ pool, keys, limiter, checks, log, registry, now: () => new Date(), dashboardUrl }),
       checks,
       async stop() {
         await keys.stop();

@@ -5,7 +5,7 @@ import {
   createBodyReader,
   createBytesReader,
   createRefusals,
-  dashboardPlaceholders,
+  dashboardRoutes,
   mountRoutes,
   publicRoutes,
   requestContext,
@@ -52,6 +52,8 @@ export interface AppDeps {
   uuid(): string;
   /** The time of the monthly limits. */
   now(): Date;
+  /** Without a slash at the end. */
+  dashboardUrl?: string | undefined;
 }
 
 /** The trace service: its middleware in order, and every route. */
@@ -92,7 +94,7 @@ export function createApp(deps: AppDeps): Express {
     answers: createAnswerBudget(refusals),
   });
   app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardPlaceholders());
+  app.use(dashboardRoutes(deps.dashboardUrl));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

@@ -1,4 +1,4 @@
-import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
+import { commonVariables, dashboardUrlVariable, integerVariable, portVariable, readEnv } from "@waymark/service";
 
 /**
  * Reads the configuration.
@@ -11,6 +11,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRACE_API_METRICS_PORT: portVariable(4101),
     BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
     TRACE_RATE_LIMIT_PER_SECOND: integerVariable({ min: 0, max: 1_000_000 }).default(2_000),
+    DASHBOARD_URL: dashboardUrlVariable().optional(),
   });
   return {
     http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
@@ -22,5 +23,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     },
     database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
     redisUrl: read.REDIS_URL,
+    dashboardUrl: read.DASHBOARD_URL,
   };
 }

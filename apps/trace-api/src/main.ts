@@ -28,6 +28,7 @@ await startHttpService(process, {
       rateLimitPerSecond: config.rateLimitPerSecond,
       uuid: createUuidV7(),
       now: () => new Date(),
+      dashboardUrl: config.dashboardUrl,
     });
     return {
       handler,

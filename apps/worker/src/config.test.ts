@@ -11,7 +11,7 @@ describe("loadConfig", () => {
       redisUrl: undefined,
       mail: {
         from: "Waymark <alerts@localhost>",
-        dashboardUrl: "http://localhost:4100",
+        dashboardUrl: "http://localhost:4000",
         resend: undefined,
         folder: "/data/mails",
         limits: { perTrace: 5, perAccount: 100 },

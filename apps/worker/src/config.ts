@@ -1,11 +1,11 @@
 import { mailVariables, readMailSettings } from "@waymark/mail";
 import {
   commonVariables,
+  dashboardUrlVariable,
   durationVariable,
   integerVariable,
   portVariable,
   readEnv,
-  urlVariable,
 } from "@waymark/service";
 
 /** The worker's configuration; the table in the root README explains each variable. */
@@ -20,7 +20,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ...commonVariables,
     WORKER_METRICS_PORT: portVariable(4401),
     ...mailVariables(env),
-    DASHBOARD_URL: urlVariable(["https:", "http:"]).default("http://localhost:4100"),
+    DASHBOARD_URL: dashboardUrlVariable().default("http://localhost:4000"),
     ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(5),
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
@@ -37,7 +37,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     redisUrl: read.REDIS_URL,
     mail: {
       ...readMailSettings(read),
-      dashboardUrl: read.DASHBOARD_URL.replace(/\/+$/, ""),
+      dashboardUrl: read.DASHBOARD_URL,
       limits: {
         perTrace: read.ALERT_MAILS_PER_TRACE_PER_HOUR,
         perAccount: read.ALERT_MAILS_PER_ACCOUNT_PER_HOUR,

@@ -6,7 +6,7 @@ export { createShares } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns } from "./limits/turns.js";
 export type { ApiDescription } from "./openapi/openapi.js";
-export { dashboardPlaceholders } from "./pages/dashboard-placeholders.js";
+export { dashboardRoutes } from "./pages/dashboard-routes.js";
 export { healthRoutes, publicRoutes } from "./pages/public-routes.js";
 export type { IdempotencyKey } from "./route/idempotency-key.js";
 export { mountRoutes, refuseMethod } from "./route/mount-routes.js";

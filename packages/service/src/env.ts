@@ -78,6 +78,11 @@ function choiceVariable<const Choice extends string>(choices: readonly [Choice, 
   return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
 }
 
+/** The dashboard's address, without a slash at the end. */
+export function dashboardUrlVariable() {
+  return urlVariable(["https:", "http:"]).transform((url) => url.replace(/\/+$/, ""));
+}
+
 /** Variables of every process. */
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),

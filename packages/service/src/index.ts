@@ -1,6 +1,7 @@
 export {
   ConfigError,
   commonVariables,
+  dashboardUrlVariable,
   durationVariable,
   integerVariable,
   portVariable,

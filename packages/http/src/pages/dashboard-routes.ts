@@ -33,10 +33,30 @@ function tracePlaceholder(id: string): Placeholder {
 }
 
 /**
- * Answers `/dashboard/billing` and `/dashboard/traces/:id`, the dashboard addresses in the contracts and alert mails, with
- * the equivalent commands as long as there is no dashboard. The pages are public and look nothing up.
+ * Leads `GET /dashboard*`, the addresses in the contracts, to the dashboard. Without one, answers those of billing and of a
+ * trace with the equivalent commands. The pages are public and look nothing up.
+ * @param dashboardUrl without a slash at the end
  */
-export function dashboardPlaceholders(): Router {
+export function dashboardRoutes(dashboardUrl: string | undefined): Router {
+  return dashboardUrl === undefined ? placeholders() : redirects(dashboardUrl);
+}
+
+/** The path begins with `/dashboard`, so it names no other host than the URL before it. */
+function redirects(dashboardUrl: string): Router {
+  const router = Router();
+  const label = "/dashboard/*";
+  router
+    .route("/dashboard{/*path}")
+    .get((request, response) => {
+      markRoute(response, label);
+      const query = /\?.*$/s.exec(request.originalUrl)?.[0] ?? "";
+      response.location(`${dashboardUrl}${request.path}${query}`).set("Cache-Control", "no-store").status(302).end();
+    })
+    .all(refuseMethod(["GET", "HEAD"], label));
+  return router;
+}
+
+function placeholders(): Router {
   const router = Router();
   const at = (path: string, placeholderOf: (id: string) => Placeholder | undefined) => {
     router
