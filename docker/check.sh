@@ -12,14 +12,14 @@ as another user than root where it can: with a Redis, where redis-server is inst
 and /metrics, makes a request with a key, and stops them. Prints the size of each folder and the memory of each app.
 Ends with 1 at the first thing that is wrong.
 
-  APP     what to start: trace-api, analytics-api, collector, worker (all of them if none is named); all are built in any case
+  APP     what to start: trace-api, analytics-api, collector, worker, dashboard (all of them if none is named); all are built
   --help  shows this
 
 Needs node, npm and git, and this repository's dependencies: 'npx --yes pnpm@10.34.9 install' installs them.
 END
 }
 
-apps="trace-api analytics-api collector worker"
+apps="trace-api analytics-api collector worker dashboard"
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { printf '%s\n' "$*"; }
@@ -210,6 +210,12 @@ check_app() {
       ask 200 "http://127.0.0.1:$port/js/script.js"
       ask 202 "http://127.0.0.1:$port/api/event" POST "" '{"n":"check","u":"https://check.example/","d":"check.example"}'
       ;;
+    dashboard)
+      ask 404 "http://127.0.0.1:$port/metrics"
+      ask 200 "http://127.0.0.1:$port/dashboard/sign-in"
+      ask 401 "http://127.0.0.1:$port/dashboard/api/me"
+      check_script "http://127.0.0.1:$port/dashboard/sign-in"
+      ;;
   esac
   check_stack
   say "  $(($(ps -o rss= -p "$pid") / 1024)) MB of memory"
@@ -218,6 +224,13 @@ check_app() {
   wait "$pid" || code=$?
   [ "$code" -eq 0 ] || broken "$app ended with $code when it was asked to stop."
   pid=
+}
+
+# The page's script must be among the files of the image.
+check_script() {
+  script=$(node -e 'fetch(process.argv[1]).then((answer) => answer.text()).then((page) =>
+    console.log(new URL(/<script[^>]* src="([^"]+)"/.exec(page)[1], process.argv[1]).href))' "$1")
+  ask 200 "$script"
 }
 
 # Stacks have to name lines of sources.

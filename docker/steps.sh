@@ -4,7 +4,7 @@
 set -eu
 
 # The programs of the containers; `cli` is the command line and shares its image with the migrations.
-apps="trace-api analytics-api collector worker cli"
+apps="trace-api analytics-api collector worker dashboard cli"
 
 export CI=true
 export TURBO_TELEMETRY_DISABLED=1

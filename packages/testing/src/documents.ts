@@ -9,10 +9,11 @@ export const settingsOfImages = [
   "ANALYTICS_API_METRICS_PORT",
   "COLLECTOR_METRICS_PORT",
   "WORKER_METRICS_PORT",
+  "DASHBOARD_METRICS_PORT",
 ] as const;
 
 /** Settings of the command line and the SDK; no container reads them. */
-export const settingsOfClients = ["COLLECTOR_URL", "WAYMARK_TRACE_KEY", "WAYMARK_TRACE_URL"] as const;
+export const settingsOfClients = ["WAYMARK_TRACE_KEY", "WAYMARK_TRACE_URL"] as const;
 
 /** Values pinned by the Compose files; others serve builds without those registries or networks. */
 export const pinnedByCompose = [
