@@ -1,5 +1,6 @@
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
+import { normaliseEmail } from "@waymark/fields";
 import { isPlanId, type PlanId } from "@waymark/plan";
 import { AccountError } from "./account-error.js";
 
@@ -8,10 +9,6 @@ export interface Account {
   email: string;
   plan: PlanId;
 }
-
-/** One @, text on both sides, no white space. Only a mail proves an address. RFC 5321 sets the limit of 254. */
-const emailPattern = /^[^\s@\p{Cc}<>(),;:"[\]\\]+@[^\s@\p{Cc}<>(),;:"[\]\\]+$/u;
-const maxEmailLength = 254;
 
 const uuid = createUuidV7();
 
@@ -29,8 +26,8 @@ export async function changeEmail(prisma: PrismaClient, id: string, newEmail: st
 }
 
 function readEmail(text: string): string {
-  const email = text.trim().toLowerCase();
-  if (emailPattern.test(email) && email.length <= maxEmailLength) return email;
+  const email = normaliseEmail(text);
+  if (email !== undefined) return email;
   throw new AccountError("invalid_email", `'${text}' is not an email address.`);
 }
 

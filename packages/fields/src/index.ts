@@ -1,5 +1,6 @@
 export { asParameter } from "./as-parameter.js";
 export { optionalChoice } from "./choice.js";
+export { emailField, normaliseEmail } from "./email.js";
 export { type JsonMembers, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { textField, textProblem } from "./text.js";

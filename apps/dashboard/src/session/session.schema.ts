@@ -1,0 +1,107 @@
+import { emailField, textField } from "@waymark/fields";
+import { z } from "zod";
+
+const maxPasswordLength = 200;
+const maxNameLength = 100;
+const maxTokenLength = 200;
+
+/** Only its length; the rules of a new password are {@link newPasswordField}'s. */
+const passwordField = () => textField({ max: maxPasswordLength });
+/** The rules that need a list are `passwordProblem`'s. */
+const newPasswordField = () => textField({ max: maxPasswordLength });
+
+/** A person's or an account's name. */
+export const nameField = () =>
+  textField({ max: maxNameLength }).transform((text, context) => {
+    const name = text.trim();
+    if (name !== "") return name;
+    context.addIssue({ code: "custom", message: "Must not be empty" });
+    return z.NEVER;
+  });
+
+/** The answer of `GET /sign-in`: what the pages before a session need. */
+export interface EntryOptions {
+  signUp: "open" | "invited";
+}
+
+/** The body of `POST /sign-in`. */
+export const signInBody = z.strictObject({ email: emailField(), password: passwordField() });
+export type SignInBody = z.input<typeof signInBody>;
+
+/**
+ * The answer of `POST /sign-in`. 200: signed in. 202: too many tries for the address; if the password was right, a mail with a
+ * link is on its way. 401: wrong. 429: too many tries from here.
+ */
+export interface SignInAnswer {
+  isSignedIn: boolean;
+}
+
+/** The body of `POST /sign-up`. The answer is 202 for any address: a mail goes out. 400 names wrong fields. */
+export const signUpBody = z.strictObject({ name: nameField(), email: emailField(), password: newPasswordField() });
+export type SignUpBody = z.input<typeof signUpBody>;
+
+/** The body of `POST /forgot`. The answer is 202 for any address. */
+export const forgotBody = z.strictObject({ email: emailField() });
+export type ForgotBody = z.input<typeof forgotBody>;
+
+/** The answer of `POST /sign-up` and `POST /forgot`, 202. */
+export interface MailedAnswer {
+  isMailed: true;
+}
+
+export type LinkPurpose = "verify" | "reset" | "invite" | "sign_in";
+
+/** The query of `GET /link`: it uses nothing up. 410 when the link does not work anymore. */
+export const linkQuery = z.object({ token: z.string().max(maxTokenLength) });
+
+/** The answer of `GET /link`: what the page shows and asks for. */
+export interface LinkInfo {
+  purpose: LinkPurpose;
+  email: string;
+  /** The account of an invitation or of a sign-in. */
+  accountName: string | null;
+  /** An invited person who is new gives a name and a password. */
+  needsName: boolean;
+  needsPassword: boolean;
+}
+
+/** The body of `POST /link`: uses the link and signs in. 410 when it does not work anymore, 400 names missing fields. */
+export const useLinkBody = z.strictObject({
+  token: z.string().max(maxTokenLength),
+  name: nameField().optional(),
+  password: newPasswordField().optional(),
+});
+export type UseLinkBody = z.input<typeof useLinkBody>;
+
+/** The answer of `POST /link`, 200. */
+export interface UseLinkAnswer {
+  isSignedIn: true;
+  purpose: LinkPurpose;
+}
+
+/** The body of `PATCH /me`: the person's own name. */
+export const changeMeBody = z.strictObject({ name: nameField() });
+export type ChangeMeBody = z.input<typeof changeMeBody>;
+
+/** The body of `POST /me/password`: `current` where `person.hasPassword`. The other sessions end. 401 when it is wrong. */
+export const changePasswordBody = z.strictObject({ current: passwordField().optional(), password: newPasswordField() });
+export type ChangePasswordBody = z.input<typeof changePasswordBody>;
+
+/** The body of `POST /me/account`: moves the session to another account of the person. */
+export const switchAccountBody = z.strictObject({ accountId: z.uuid() });
+export type SwitchAccountBody = z.input<typeof switchAccountBody>;
+
+/** An element of `GET /me/sessions`, latest first. `DELETE /me/sessions/:session_id` ends one, `DELETE /me/sessions` the others. */
+export interface ListedSession {
+  id: string;
+  /** The browser and system in words, such as "Firefox on Linux". */
+  client: string;
+  createdAt: string;
+  seenAt: string;
+  isCurrent: boolean;
+}
+
+/** The answer of `GET /me/sessions`. */
+export interface SessionList {
+  sessions: ListedSession[];
+}
