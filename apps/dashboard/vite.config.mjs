@@ -9,6 +9,8 @@ export default defineConfig({
     outDir: "../dist/web",
     emptyOutDir: true,
     manifest: true,
+    // All styles are one small file: a page costs one request less.
+    cssCodeSplit: false,
     target: "es2022",
     modulePreload: { polyfill: false },
   },

@@ -1,4 +1,10 @@
+import "./ui/theme.js";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/ui.css";
+import "./shell/shell.css";
 import { render } from "preact";
+import { App } from "./app.js";
 
 const root = document.getElementById("app");
-if (root) render(<h1>Waymark</h1>, root);
+if (root) render(<App />, root);

@@ -40,9 +40,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
     }
   };
   const folders = new Set(apps.flatMap((app) => app.folders));
-  const watched = [...folders].flatMap((folder) =>
-    ["src", "assets", "dist/web"].map((part) => join(root, folder, part)),
-  );
+  const watched = [...folders].flatMap((folder) => [join(root, folder, "src"), join(root, folder, "assets")]);
   const isChanged = rememberContents(root, watched);
   const close = watchFolders(watched, (path) => {
     if (!isAppSource(path)) return;

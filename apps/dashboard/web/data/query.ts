@@ -1,0 +1,135 @@
+import { signal } from "@preact/signals";
+import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanstack/query-core";
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { ApiError, api } from "./api.js";
+
+/** Whether the last answered request found the server or its database away. */
+export const isAway = signal(false);
+
+/** Whether any query was answered: requests of the frame wait for it, so that the page's own come first. */
+export const hasAnswer = signal(false);
+
+const awayPollMs = 3_000;
+
+const client = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      isAway.value = error instanceof ApiError && error.isAway;
+      hasAnswer.value = true;
+    },
+    onSuccess: () => {
+      isAway.value = false;
+      hasAnswer.value = true;
+    },
+  }),
+  defaultOptions: {
+    queries: { retry: false, networkMode: "always", staleTime: 1_000, refetchOnWindowFocus: true },
+    mutations: { retry: false, networkMode: "always" },
+  },
+});
+
+export interface QueryOptions {
+  /** Asks again this often while the tab is visible. */
+  pollMs?: number | undefined;
+  /** Shows the last path's data while another path's loads. */
+  keepPrevious?: boolean;
+  /** How long data counts as fresh: a page that opens within it sends no request. */
+  staleMs?: number;
+  /** Whether the answer stays text. */
+  isText?: boolean;
+}
+
+export interface QueryState<T> {
+  data: T | undefined;
+  error: ApiError | undefined;
+  /** Nothing to show yet. */
+  isLoading: boolean;
+  isFetching: boolean;
+  /** The data belong to the path before. */
+  isPrevious: boolean;
+  refetch(): void;
+}
+
+/**
+ * Reads a path of `/dashboard/api` and keeps up with it. Components with the same path share one request; stale data are
+ * shown while new ones load. No path, no request.
+ */
+export function useQuery<T>(path: string | undefined, options: QueryOptions = {}): QueryState<T> {
+  const [, update] = useReducer((count: number, _: undefined) => count + 1, 0);
+  const { pollMs, keepPrevious, staleMs, isText } = options;
+  const wanted = client.defaultQueryOptions<T, Error, T, T, readonly string[]>({
+    queryKey: [path ?? ""],
+    queryFn: ({ signal }) => (isText ? (api.text(path ?? "", signal) as Promise<T>) : api.get<T>(path ?? "", signal)),
+    enabled: path !== undefined,
+    refetchInterval: ({ state }) =>
+      state.error instanceof ApiError && state.error.isAway ? Math.min(pollMs ?? awayPollMs, awayPollMs) : pollMs,
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(staleMs === undefined ? {} : { staleTime: staleMs }),
+  });
+  wanted._optimisticResults = "optimistic";
+  const [observer] = useState(() => new QueryObserver<T, Error, T, T, readonly string[]>(client, wanted));
+  const result = observer.getOptimisticResult(wanted);
+  useEffect(() => observer.subscribe(() => update(undefined)), [observer]);
+  useEffect(() => observer.setOptions(wanted), [observer, path, pollMs, keepPrevious, staleMs]);
+  return {
+    data: result.data,
+    error: result.error instanceof Error ? toApiError(result.error) : undefined,
+    isLoading: result.isPending && result.isFetching,
+    isFetching: result.isFetching,
+    isPrevious: result.isPlaceholderData,
+    refetch: () => void observer.refetch(),
+  };
+}
+
+function toApiError(error: Error): ApiError {
+  return error instanceof ApiError ? error : new ApiError(500, error.message);
+}
+
+/** Asks anew for every path that starts so, now where it is shown, else when it is shown next. */
+export function invalidate(...prefixes: readonly string[]): void {
+  void client.invalidateQueries({
+    predicate: ({ queryKey }) => prefixes.some((prefix) => String(queryKey[0]).startsWith(prefix)),
+  });
+}
+
+/** Changes a path's data in place, such as one row of a list. */
+export function setData<T>(path: string, change: (data: T | undefined) => T | undefined): void {
+  client.setQueryData<T>([path], change);
+}
+
+export interface Action<Input, Output> {
+  /** Runs the work; undefined when it failed, with the reason in `error`. One run at a time. */
+  run(input: Input): Promise<Output | undefined>;
+  isBusy: boolean;
+  error: ApiError | undefined;
+  clear(): void;
+}
+
+/** A write: busy while under way, its error kept for the form, and the paths it changes asked anew. */
+export function useAction<Output, Input = void>(
+  work: (input: Input) => Promise<Output>,
+  { invalidates = [] }: { invalidates?: readonly string[] } = {},
+): Action<Input, Output> {
+  const [state, setState] = useState<{ isBusy: boolean; error?: ApiError }>({ isBusy: false });
+  const isBusy = useRef(false);
+  return {
+    ...{ isBusy: state.isBusy, error: state.error },
+    clear: () => setState({ isBusy: false }),
+    async run(input) {
+      if (isBusy.current) return undefined;
+      isBusy.current = true;
+      setState({ isBusy: true });
+      try {
+        const output = await work(input);
+        invalidate(...invalidates);
+        setState({ isBusy: false });
+        return output;
+      } catch (error) {
+        setState({ isBusy: false, error: toApiError(error as Error) });
+        return undefined;
+      } finally {
+        isBusy.current = false;
+      }
+    },
+  };
+}

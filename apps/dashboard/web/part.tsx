@@ -1,0 +1,22 @@
+import type { FunctionComponent } from "preact";
+import { lazy } from "preact-iso";
+import { Button } from "./ui/button.js";
+import { Page } from "./ui/page.js";
+
+/** A part of the app in a file of its own. After an update of the server the old file is gone, and a reload finds the new. */
+export function part(load: () => Promise<FunctionComponent>): FunctionComponent {
+  return lazy(() => load().catch(() => MissingPart));
+}
+
+function MissingPart() {
+  return (
+    <Page title="This page did not load">
+      <p>Waymark was updated, or the connection broke.</p>
+      <p>
+        <Button look="main" onClick={() => location.reload()}>
+          Reload
+        </Button>
+      </p>
+    </Page>
+  );
+}

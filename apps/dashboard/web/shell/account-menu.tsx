@@ -1,0 +1,43 @@
+import { useState } from "preact/hooks";
+import type { Me } from "../../src/session/get-me.route.js";
+import { api } from "../data/api.js";
+import { pages } from "../pages.js";
+import { Menu, MenuChoice, MenuItem } from "../ui/menu.js";
+import { readTheme, setTheme, type Theme } from "../ui/theme.js";
+
+const themes: readonly { value: Theme; label: string }[] = [
+  { value: "system", label: "System theme" },
+  { value: "light", label: "Light theme" },
+  { value: "dark", label: "Dark theme" },
+];
+
+export function AccountMenu({ me }: { me: Me | undefined }) {
+  const [theme, choose] = useState(readTheme);
+  return (
+    <Menu label="Account menu" icon="person" look="quiet">
+      {me && <div class="menu-label">{me.person.email}</div>}
+      {"/settings" in pages && <MenuItem href="/dashboard/settings">Settings</MenuItem>}
+      <hr />
+      {themes.map(({ value, label }) => (
+        <MenuChoice
+          key={value}
+          isChecked={theme === value}
+          onClick={() => {
+            setTheme(value);
+            choose(value);
+          }}
+        >
+          {label}
+        </MenuChoice>
+      ))}
+      <hr />
+      <MenuItem onClick={() => void signOut()}>Sign out</MenuItem>
+    </Menu>
+  );
+}
+
+/** Loads the sign-in page anew: nothing of the session stays in memory. */
+async function signOut(): Promise<void> {
+  await api.post("/sign-out").catch(() => undefined);
+  location.assign("/dashboard/sign-in");
+}

@@ -1,0 +1,133 @@
+import { useEffect, useState } from "preact/hooks";
+import { pages } from "../pages.js";
+import { Icon, type IconName } from "../ui/icon.js";
+
+interface Entry {
+  label: string;
+  icon: IconName;
+  /** A path of {@link pages}. */
+  page: string;
+  /** Where the link leads, unlike `page` where that has a parameter. */
+  href?: string;
+  /** Paths below that belong to another entry. */
+  except?: RegExp;
+}
+
+const statistics = /^\/dashboard\/sites\/[^/]+(?:\/events)?$/;
+
+function entriesOf(siteId: string | undefined): Readonly<Record<string, readonly Entry[]>> {
+  return {
+    Agents: [
+      { label: "Traces", icon: "traces", page: "/traces" },
+      { label: "Agents", icon: "agents", page: "/agents" },
+      { label: "Alerts", icon: "alerts", page: "/alerts" },
+    ],
+    Websites: [
+      {
+        label: "Statistics",
+        icon: "statistics",
+        page: "/sites/:id",
+        href: siteId === undefined ? "/dashboard/sites" : `/dashboard/sites/${siteId}`,
+      },
+      { label: "Sites", icon: "sites", page: "/sites", except: statistics },
+    ],
+    Account: [
+      { label: "API keys", icon: "keys", page: "/keys" },
+      { label: "Team", icon: "team", page: "/team" },
+      { label: "Plan and usage", icon: "plan", page: "/billing" },
+    ],
+  };
+}
+
+const shownWhenNarrow = new Set(["Traces", "Alerts", "Statistics"]);
+
+/** The landmark "Main": groups at the side, or a bar at the bottom of a narrow window. */
+export function Navigation({ path, siteId }: { path: string; siteId: string | undefined }) {
+  const isNarrow = useNarrow();
+  const groups = Object.entries(entriesOf(siteId)).map(
+    ([title, entries]) => [title, entries.filter(({ page }) => page in pages)] as const,
+  );
+  if (isNarrow) return <NarrowNavigation path={path} entries={groups.flatMap(([, entries]) => entries)} />;
+  return (
+    <nav aria-label="Main">
+      {groups
+        .filter(([, entries]) => entries.length > 0)
+        .map(([title, entries]) => (
+          <div class="nav-group" key={title}>
+            <h2>{title}</h2>
+            <Links path={path} entries={entries} />
+          </div>
+        ))}
+    </nav>
+  );
+}
+
+function NarrowNavigation({ path, entries }: { path: string; entries: readonly Entry[] }) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [path]);
+  const rest = entries.filter(({ label }) => !shownWhenNarrow.has(label));
+  return (
+    <nav
+      aria-label="Main"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setOpen(false);
+      }}
+    >
+      {isOpen && <Links className="nav-rest" path={path} entries={rest} />}
+      <ul class="nav-bar">
+        {entries
+          .filter(({ label }) => shownWhenNarrow.has(label))
+          .map((entry) => (
+            <Item key={entry.label} path={path} entry={entry} />
+          ))}
+        {rest.length > 0 && (
+          <li>
+            <button type="button" class="nav-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              <Icon name="more" />
+              More
+            </button>
+          </li>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+function Links({ path, entries, className }: { path: string; entries: readonly Entry[]; className?: string }) {
+  return (
+    <ul class={className}>
+      {entries.map((entry) => (
+        <Item key={entry.label} path={path} entry={entry} />
+      ))}
+    </ul>
+  );
+}
+
+function Item({ path, entry }: { path: string; entry: Entry }) {
+  const { label, icon, page, href = `/dashboard${page}` } = entry;
+  return (
+    <li>
+      <a class="nav-link" href={href} aria-current={isCurrent(path, entry) ? "page" : undefined}>
+        <Icon name={icon} />
+        {label}
+      </a>
+    </li>
+  );
+}
+
+function isCurrent(path: string, { page, except }: Entry): boolean {
+  if (page === "/sites/:id") return statistics.test(path);
+  const own = `/dashboard${page}`;
+  return (path === own || path.startsWith(`${own}/`)) && !except?.test(path);
+}
+
+function useNarrow(): boolean {
+  const [query] = useState(() => matchMedia("(width < 1000px)"));
+  const [isNarrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const update = () => setNarrow(query.matches);
+    query.addEventListener("change", update);
+    return () => query.removeEventListener("change", update);
+  }, [query]);
+  return isNarrow;
+}

@@ -1,0 +1,35 @@
+import type { ComponentChildren } from "preact";
+import { useMe } from "../data/me.js";
+import { hasAnswer, isAway } from "../data/query.js";
+import { Banner } from "../ui/states.js";
+import { AccountMenu } from "./account-menu.js";
+import { Brand } from "./brand.js";
+import { useStatisticsSite } from "./last-site.js";
+import { Navigation } from "./navigation.js";
+
+/** The frame of every page behind a session. Its own requests wait until the page has its first answer. */
+export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
+  const isQuiet = hasAnswer.value;
+  const me = useMe(isQuiet);
+  const siteId = useStatisticsSite(isQuiet);
+  return (
+    <div class="shell">
+      <a class="skip-link" href="#content">
+        Skip to content
+      </a>
+      <header class="side">
+        <Brand />
+        <Navigation path={path} siteId={siteId} />
+        <AccountMenu me={me.data} />
+      </header>
+      <main id="content" tabIndex={-1}>
+        {isAway.value && (
+          <div class="away">
+            <Banner tone="warning">Waymark cannot reach its database now. The page tries again by itself.</Banner>
+          </div>
+        )}
+        {children}
+      </main>
+    </div>
+  );
+}

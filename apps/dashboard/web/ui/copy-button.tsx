@@ -1,0 +1,74 @@
+import { useEffect, useState } from "preact/hooks";
+import { announce } from "./announce.js";
+import { Button } from "./button.js";
+import { Field } from "./field.js";
+
+const shownMs = 2_000;
+
+interface CopyButtonProps {
+  text: string | (() => string);
+  /** Its name, unlike "Copy" where a page has several. */
+  label?: string;
+  look?: "main" | "quiet";
+  onCopy?(): void;
+}
+
+/** Copies a text, and says so for two seconds. */
+export function CopyButton({ text, label = "Copy", look, onCopy }: CopyButtonProps) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), shownMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async () => {
+    await writeClipboard(typeof text === "string" ? text : text());
+    setCopied(true);
+    announce("Copied");
+    onCopy?.();
+  };
+  return (
+    <Button look={look} icon={isCopied ? "check" : "copy"} onClick={() => void copy()}>
+      {label}
+    </Button>
+  );
+}
+
+async function writeClipboard(text: string): Promise<void> {
+  // Browsers have no clipboard on plain http from another host.
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+interface CopyFieldProps {
+  label: string;
+  value: string;
+  hint?: string;
+  /** Above 1 it is a textarea. */
+  lines?: number;
+  onCopy?(): void;
+}
+
+/** A text to take along, such as a key or a snippet, with its button "Copy". */
+export function CopyField({ label, value, hint, lines = 1, onCopy }: CopyFieldProps) {
+  const shared = { class: "input mono", readOnly: true, value, spellcheck: false };
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <div class="copy-field">
+          {lines > 1 ? (
+            <textarea {...shared} {...control} rows={lines} onFocus={(event) => event.currentTarget.select()} />
+          ) : (
+            <input {...shared} {...control} type="text" onFocus={(event) => event.currentTarget.select()} />
+          )}
+          <CopyButton text={value} {...(onCopy ? { onCopy } : {})} />
+        </div>
+      )}
+    </Field>
+  );
+}

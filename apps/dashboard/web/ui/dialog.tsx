@@ -1,0 +1,89 @@
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "./button.js";
+
+interface DialogProps {
+  title: string;
+  /** Escape, the close button or a click beside it. Keep the dialog mounted to ask before closing. */
+  onClose(): void;
+  /** Buttons at the end. */
+  actions?: ComponentChildren;
+  isWide?: boolean;
+  children?: ComponentChildren;
+}
+
+/** A modal dialog, open while it is mounted. On close the focus goes back to its opener. */
+export function Dialog({ title, onClose, actions, isWide, children }: DialogProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    const opener = document.activeElement;
+    element?.showModal();
+    return () => {
+      element?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? "dialog is-wide" : "dialog"}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onPointerDown={(event) => {
+        if (event.target === event.currentTarget && isOutside(event, event.currentTarget)) onClose();
+      }}
+    >
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <Button look="quiet" icon="close" isIconOnly onClick={onClose}>
+          Close
+        </Button>
+      </header>
+      <div class="dialog-body">{children}</div>
+      {actions && <footer class="dialog-actions">{actions}</footer>}
+    </dialog>
+  );
+}
+
+function isOutside(event: { clientX: number; clientY: number }, element: Element): boolean {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
+}
+
+interface ConfirmProps {
+  title: string;
+  /** The verb of the button that does it. */
+  verb: string;
+  isBusy?: boolean;
+  error?: string | undefined;
+  onConfirm(): void;
+  onClose(): void;
+  children?: ComponentChildren;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, verb, isBusy, error, onConfirm, onClose, children }: ConfirmProps) {
+  const actions = (
+    <>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button look="danger" isBusy={isBusy ?? false} onClick={onConfirm}>
+        {verb}
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title={title} onClose={onClose} actions={actions}>
+      {children}
+      {error && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+/** Keeps a number and its unit on one line. */
+const space = "\u00a0";
+const thinSpace = "\u202f";
+
+/** `1234567` as `1 234 567`, with thin spaces. */
+export function formatCount(count: number): string {
+  const [whole = "", fraction] = String(count).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, thinSpace);
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** A count with its noun: `1 trace`, `2 traces`. */
+export function formatThings(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** A share of 1: `12 %`, `<1 %`. */
+export function formatShare(share: number): string {
+  const percent = share * 100;
+  if (percent > 0 && percent < 1) return `<1${space}%`;
+  return `${Math.round(percent)}${space}%`;
+}
+
+const byteUnits = ["B", "KB", "MB", "GB", "TB"];
+
+/** Bytes in thousands: `812 B`, `8.6 MB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < byteUnits.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  const digits = unit === 0 || value >= 99.5 ? 0 : 1;
+  return `${trimZero(value.toFixed(digits))}${space}${byteUnits[unit]}`;
+}
+
+function trimZero(text: string): string {
+  return text.replace(/\.0$/, "");
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** A duration in milliseconds with two parts at most: `43 ms`, `2.11 s`, `4 min 50 s`, `1 h 29 min`, `2 d 3 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 0) return `-${formatDuration(-ms)}`;
+  if (ms < 1) return ms === 0 ? `0${space}ms` : `<1${space}ms`;
+  if (ms < 999.5) return `${Math.round(ms)}${space}ms`;
+  const seconds = ms / secondMs;
+  if (seconds < 9.995) return `${seconds.toFixed(2)}${space}s`;
+  if (seconds < 59.95) return `${seconds.toFixed(1)}${space}s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return twoParts(whole, 60, "min", "s");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1440) return twoParts(minutes, 60, "h", "min");
+  return twoParts(Math.round(minutes / 60), 24, "d", "h");
+}
+
+function twoParts(value: number, base: number, unit: string, smaller: string): string {
+  const rest = value % base;
+  const first = `${Math.floor(value / base)}${space}${unit}`;
+  return rest === 0 ? first : `${first} ${rest}${space}${smaller}`;
+}
+
+/** How long ago: `just now`, `50 min ago`, `3 h ago`, `6 d ago`; from a week on the UTC day. */
+export function formatAgo(iso: string, now: Date): string {
+  const ms = now.getTime() - Date.parse(iso);
+  if (ms < 45 * secondMs) return "just now";
+  if (ms < 59.5 * minuteMs) return `${Math.round(ms / minuteMs)}${space}min ago`;
+  if (ms < 23.5 * hourMs) return `${Math.round(ms / hourMs)}${space}h ago`;
+  if (ms < 7 * dayMs) return `${Math.round(ms / dayMs)}${space}d ago`;
+  return formatDay(iso);
+}
+
+/** `2026-11-15 03:30:44 UTC` */
+export function formatUtc(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A UTC day: `15 Nov 2026`. Takes `2026-11-15` or a time. */
+export function formatDay(iso: string): string {
+  return `${formatShortDay(iso)}${space}${new Date(iso).getUTCFullYear()}`;
+}
+
+/** A UTC day without its year: `15 Nov`. */
+export function formatShortDay(iso: string): string {
+  const date = new Date(iso);
+  return `${date.getUTCDate()}${space}${months[date.getUTCMonth()]}`;
+}
