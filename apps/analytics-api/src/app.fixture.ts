@@ -5,13 +5,14 @@ import { importEvents } from "@waymark/analytics";
 import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
+import { createLimiter, type Limiter } from "@waymark/limits";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createLimiter, type Limiter } from "./rate-limit/create-limiter.js";
+import { statisticsLimit } from "./rate-limit/rate-limit.js";
 
 /** A line of an import. */
 export type Line = Record<string, unknown> & { ts: string };
@@ -63,7 +64,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
 
   const start = () => {
     const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
-    const limiter = createLimiter({ redisUrl, pool, log });
+    const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const checks = {
       required: { database: () => pool.query("SELECT 1") },
       bridged: { limiter: () => limiter.check() },

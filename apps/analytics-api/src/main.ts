@@ -1,8 +1,9 @@
 import { createKeyDirectory } from "@waymark/auth";
+import { createLimiter } from "@waymark/limits";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
-import { createLimiter } from "./rate-limit/create-limiter.js";
+import { statisticsLimit } from "./rate-limit/rate-limit.js";
 
 await startHttpService(process, {
   name: "analytics-api",
@@ -10,7 +11,7 @@ await startHttpService(process, {
   openApp({ config, pool, registry, log, checkDatabase }) {
     const { redisUrl, database, dashboardUrl } = config;
     const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
-    const limiter = createLimiter({ redisUrl, pool, log });
+    const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => limiter.check() };
     const checks = { required: { database: checkDatabase }, bridged };
     return {

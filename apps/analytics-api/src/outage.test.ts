@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { createApiKey, createKeyDirectory } from "@waymark/auth";
 import { createPool } from "@waymark/database";
+import { createLimiter } from "@waymark/limits";
 import { createLogger, createRegistry } from "@waymark/service";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createLimiter } from "./rate-limit/create-limiter.js";
+import { statisticsLimit } from "./rate-limit/rate-limit.js";
 
 /** Port 1 is never listened on, so connecting fails at once. */
 const nobody = "127.0.0.1:1";
@@ -14,7 +15,7 @@ describe("while no store can be reached", () => {
   const log = createLogger({ service: "analytics-api", level: "silent" });
   const pool = createPool({ connectionString, maxConnections: 1, applicationName: "test", statementTimeoutMs: 1_000 });
   const keys = createKeyDirectory({ service: "analytics", pool, connectionString, log });
-  const limiter = createLimiter({ redisUrl: `redis://${nobody}`, pool, log });
+  const limiter = createLimiter({ ...statisticsLimit, redisUrl: `redis://${nobody}`, pool, log });
   const checks = { required: { database: () => pool.query("SELECT 1") }, bridged: { redis: () => limiter.check() } };
   const registry = createRegistry("analytics-api");
   const app = createApp({ pool, keys, limiter, checks, log, registry, now: () => new Date() });

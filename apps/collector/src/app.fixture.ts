@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { beforeAll } from "@jest/globals";
 import { type CountryDirectory, createCollector, openCountryDirectory } from "@waymark/analytics";
 import { createUuidV7 } from "@waymark/database";
+import { createAddressReader } from "@waymark/limits";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
@@ -13,7 +14,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createAddressReader, createClientReader } from "./event/read-client.js";
+import { createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
 
 /** A browser, by no means a bot. */

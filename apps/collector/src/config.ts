@@ -1,16 +1,6 @@
+import { trustedProxiesVariable } from "@waymark/limits";
 import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
-import proxyAddr from "proxy-addr";
 import { z } from "zod";
-
-const addresses = z
-  .string()
-  .transform((text) =>
-    text
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
-  .refine(canBeTrusted, "must be addresses or ranges such as 10.0.0.0/8, loopback or uniquelocal, with commas between");
 
 /** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
@@ -18,7 +8,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ...commonVariables,
     COLLECTOR_PORT: portVariable(4300),
     COLLECTOR_METRICS_PORT: portVariable(4301),
-    TRUSTED_PROXIES: addresses.default([]),
+    TRUSTED_PROXIES: trustedProxiesVariable(),
     COUNTRY_DATABASE: z.string().optional(),
     COUNTRY_HEADER: z
       .string()
@@ -45,13 +35,4 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       perSite: read.COLLECTOR_RATE_LIMIT_PER_SITE,
     },
   };
-}
-
-function canBeTrusted(parts: string[]): boolean {
-  try {
-    proxyAddr.compile(parts);
-    return true;
-  } catch {
-    return false;
-  }
 }

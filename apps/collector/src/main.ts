@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { createCollector, openCountryDirectory } from "@waymark/analytics";
+import { createAddressReader } from "@waymark/limits";
 import { ConfigError, startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
-import { createAddressReader, createClientReader } from "./event/read-client.js";
+import { createClientReader } from "./event/read-client.js";
 import { loadSpamReferrers } from "./event/spam-referrers.js";
 
 await startHttpService(process, {

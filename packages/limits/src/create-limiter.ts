@@ -1,4 +1,3 @@
-import { statisticsRequestsPerMinute } from "@waymark/plan";
 import { Redis } from "ioredis";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -7,14 +6,21 @@ import { type Allowance, createMemoryLimiter } from "./memory-limiter.js";
 
 /** Counts requests per key over all instances. */
 export interface Limiter {
-  /** Spends one request of the key's minute, if there is one left. */
-  spend(keyId: string): Promise<Allowance>;
+  /** Spends one request of the key's window, if there is one left. */
+  spend(key: string): Promise<Allowance>;
+  /** Gives a spent request back, best effort. */
+  refund(key: string): Promise<void>;
   /** Rejects when the shared counters cannot be reached. */
   check(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-interface LimiterOptions {
+export interface LimiterOptions {
+  /** Distinguishes the counts of limiters. */
+  name: string;
+  /** Requests of a key in a window, which begins with its first request. */
+  points: number;
+  windowSeconds: number;
   /** The shared counters' Redis; without it they are in Postgres. */
   redisUrl: string | undefined;
   pool: pg.Pool;
@@ -22,28 +28,30 @@ interface LimiterOptions {
   now?(): number;
 }
 
-const windowSeconds = 60;
 /** A slower counter costs the client more than the limit is worth. */
 const redisTimeoutMs = 1_000;
 /** After a failure the service counts in memory for this long, so a frozen Redis delays one request and not all. */
 const redisPauseMs = 5_000;
 
-const limits = {
-  points: statisticsRequestsPerMinute,
-  duration: windowSeconds,
-  keyPrefix: "waymark:rate:statistics",
-  // Memory refuses a client going on after its last request, without the store.
-  inMemoryBlockOnConsumed: statisticsRequestsPerMinute + 1,
-};
-
-/** Counts in Redis when it is configured, otherwise in Postgres. Nothing else knows the store. */
-export function createLimiter({ redisUrl, pool, log, now = Date.now }: LimiterOptions): Limiter {
-  return redisUrl === undefined ? createPostgresLimiter(pool) : createRedisLimiter(redisUrl, log, now);
+function limitsOf({ name, points, windowSeconds }: LimiterOptions) {
+  return {
+    points,
+    duration: windowSeconds,
+    keyPrefix: `waymark:rate:${name}`,
+    // Memory refuses a client going on after its last request, without the store.
+    inMemoryBlockOnConsumed: points + 1,
+  };
 }
 
-function createPostgresLimiter(pool: pg.Pool): Limiter {
+/** Counts in Redis when it is configured, otherwise in Postgres. Nothing else knows the store. */
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { redisUrl, pool } = options;
+  return redisUrl === undefined ? createPostgresLimiter(pool, options) : createRedisLimiter(redisUrl, options);
+}
+
+function createPostgresLimiter(pool: pg.Pool, options: LimiterOptions): Limiter {
   const limiter = new RateLimiterPostgres({
-    ...limits,
+    ...limitsOf(options),
     storeClient: pool,
     storeType: "pool",
     tableName: "rate_limit",
@@ -51,11 +59,17 @@ function createPostgresLimiter(pool: pg.Pool): Limiter {
     // The worker removes expired rows.
     clearExpiredByTimeout: false,
   });
-  return { spend: (keyId) => spend(limiter, keyId), check: async () => undefined, close: async () => undefined };
+  return {
+    spend: (key) => spend(limiter, key),
+    refund: async (key) => void (await limiter.reward(key)),
+    check: async () => undefined,
+    close: async () => undefined,
+  };
 }
 
 /** While Redis is down, each instance counts for itself: a generous limit beats an outage. */
-function createRedisLimiter(url: string, log: Logger, now: () => number): Limiter {
+function createRedisLimiter(url: string, options: LimiterOptions): Limiter {
+  const { log, now = Date.now } = options;
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -76,31 +90,35 @@ function createRedisLimiter(url: string, log: Logger, now: () => number): Limite
   };
   redis.on("error", lose);
   redis.on("ready", regain);
-  const shared = new RateLimiterRedis({ ...limits, storeClient: redis, rejectIfRedisNotReady: true });
-  const own = createMemoryLimiter(limits.points, windowSeconds * 1_000, now);
+  const shared = new RateLimiterRedis({ ...limitsOf(options), storeClient: redis, rejectIfRedisNotReady: true });
+  const own = createMemoryLimiter(options.points, options.windowSeconds * 1_000, now);
   return {
-    async spend(keyId) {
-      if (now() < pausedUntil) return own.spend(keyId);
+    async spend(key) {
+      if (now() < pausedUntil) return own.spend(key);
       // While Redis is down, one request at a time tries it, and the others do not wait.
       if (!isUp) pausedUntil = now() + redisPauseMs;
       try {
-        const allowance = await spend(shared, keyId);
+        const allowance = await spend(shared, key);
         regain();
         return allowance;
       } catch (error) {
         lose(error);
         pausedUntil = now() + redisPauseMs;
-        return own.spend(keyId);
+        return own.spend(key);
       }
+    },
+    async refund(key) {
+      own.refund(key);
+      await shared.reward(key).catch(() => undefined);
     },
     check: () => redis.ping(),
     close: async () => redis.disconnect(),
   };
 }
 
-async function spend(limiter: RateLimiterPostgres | RateLimiterRedis, keyId: string): Promise<Allowance> {
+async function spend(limiter: RateLimiterPostgres | RateLimiterRedis, key: string): Promise<Allowance> {
   try {
-    return toAllowance(await limiter.consume(keyId), true);
+    return toAllowance(await limiter.consume(key), true);
   } catch (refusal) {
     if (refusal instanceof RateLimiterRes) return toAllowance(refusal, false);
     throw refusal;

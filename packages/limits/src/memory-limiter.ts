@@ -40,5 +40,9 @@ export function createMemoryLimiter(points: number, windowMs: number, now: () =>
       const resetSeconds = Math.max(1, Math.ceil((window.endsAt - now()) / 1_000));
       return { isAllowed, remaining: points - window.spent, resetSeconds };
     },
+    refund(key: string): void {
+      const window = windows.get(key);
+      if (window && window.spent > 0) window.spent--;
+    },
   };
 }

@@ -1,14 +1,17 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
+import type { Limiter } from "@waymark/limits";
 import { statisticsRequestsPerMinute } from "@waymark/plan";
 import type { RequestHandler } from "express";
-import type { Limiter } from "./create-limiter.js";
+
+/** The limit per key and minute of the contract. */
+export const statisticsLimit = { name: "statistics", points: statisticsRequestsPerMinute, windowSeconds: 60 };
 
 /**
  * Allows each key 60 requests a minute and reports the rest on every answer (statistics contract, "Limits").
  * Runs behind `authenticate`. A request counts even when a later check refuses it.
  */
-export function rateLimit(limiter: Limiter): RequestHandler {
+export function rateLimit(limiter: Pick<Limiter, "spend">): RequestHandler {
   return async (_request, response, next) => {
     const { isAllowed, remaining, resetSeconds } = await limiter.spend(principalOf(response).keyId);
     response.set({

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import type { CountryDirectory } from "@waymark/analytics";
+import { createAddressReader } from "@waymark/limits";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 
@@ -25,10 +26,7 @@ export interface ClientReaderOptions {
 /** The rest is ignored: caches hold user agents. */
 const userAgentMaxLength = 1_024;
 
-/**
- * Makes the function that finds a request's sender. The address is the connection's, or the last one in `X-Forwarded-For` of no
- * trusted proxy. Clients can write entries further left, so nothing reads them.
- */
+/** Makes the function that finds a request's sender. */
 export function createClientReader({ trustedProxies, countryHeader, countries }: ClientReaderOptions): ClientReader {
   const addressOf = createAddressReader(trustedProxies);
   const isTrusted = proxyAddr.compile([...trustedProxies]);
@@ -44,21 +42,8 @@ export function createClientReader({ trustedProxies, countryHeader, countries }:
   };
 }
 
-export function createAddressReader(trustedProxies: readonly string[]): (request: Request) => string {
-  const isTrusted = proxyAddr.compile([...trustedProxies]);
-  return (request) => {
-    const forwarded = proxyAddr(request, isTrusted);
-    return withoutMapping(isIP(forwarded) === 0 ? peerOf(request) : forwarded);
-  };
-}
-
 function peerOf(request: Request): string {
   return request.socket.remoteAddress ?? "";
-}
-
-/** Sockets for both versions show IPv4 addresses as IPv6; they are the same visitor. */
-function withoutMapping(ip: string): string {
-  return ip.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 /** A copy: a slice would keep the whole header in memory. */

@@ -1,6 +1,6 @@
 import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Refusals } from "@waymark/http";
+import { addressKey } from "@waymark/limits";
 import type { Request, RequestHandler } from "express";
-import { addressKey } from "./address-key.js";
 
 /** An event counts once for every begun 4 KiB of its body; nearly all count once. */
 const bytesPerToken = 4_096;

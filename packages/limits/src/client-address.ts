@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import proxyAddr from "proxy-addr";
+import { z } from "zod";
+
+/** The variable `TRUSTED_PROXIES`: addresses and ranges with a trusted `X-Forwarded-For`. */
+export function trustedProxiesVariable() {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(",")
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .refine(
+      canBeTrusted,
+      "must be addresses or ranges such as 10.0.0.0/8, loopback or uniquelocal, with commas between",
+    )
+    .default([]);
+}
+
+function canBeTrusted(parts: string[]): boolean {
+  try {
+    proxyAddr.compile(parts);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes the function that finds a request's address: the connection's, or the last one in `X-Forwarded-For` of no trusted proxy.
+ * Clients can write entries further left, so nothing reads them.
+ */
+export function createAddressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  return (request) => {
+    const forwarded = proxyAddr(request, isTrusted);
+    return withoutMapping(isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded);
+  };
+}
+
+/** Sockets for both versions show IPv4 addresses as IPv6; they are the same client. */
+function withoutMapping(ip: string): string {
+  return ip.replace(/^::ffff:(?=\d+\.)/i, "");
+}
