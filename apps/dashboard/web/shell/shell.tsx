@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { useMe } from "../data/me.js";
 import { hasAnswer, isAway } from "../data/query.js";
 import { Banner } from "../ui/states.js";
@@ -7,9 +8,12 @@ import { Brand } from "./brand.js";
 import { useStatisticsSite } from "./last-site.js";
 import { Navigation } from "./navigation.js";
 
-/** The frame of every page behind a session. Its own requests wait until the page has its first answer. */
+/** How long the frame's own requests let the page's go first. A page without requests sends none before. */
+const headStartMs = 400;
+
+/** The frame of every page behind a session. */
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
-  const isQuiet = hasAnswer.value;
+  const isQuiet = useHeadStart() || hasAnswer.value;
   const me = useMe(isQuiet);
   const siteId = useStatisticsSite(isQuiet);
   return (
@@ -32,4 +36,13 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
       </main>
     </div>
   );
+}
+
+function useHeadStart(): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), headStartMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isOver;
 }

@@ -1,0 +1,126 @@
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
+import type { AxeResults } from "axe-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type DashboardOptions, type SignedIn, type TestDashboard, useDashboard } from "./dashboard.fixture.js";
+import { readPages } from "./pages/pages.js";
+
+interface Look {
+  width?: number;
+  height?: number;
+  theme?: "light" | "dark";
+}
+
+/** The built dashboard on a loopback port, with Chromium in front. */
+export interface TestBrowser {
+  readonly dashboard: TestDashboard;
+  readonly origin: string;
+  /** Requests of the present test, in order, as `GET /dashboard/api/me`. */
+  readonly requests: readonly string[];
+  /** Opens a tab in a new profile, signed in or not. Paths are relative: `page.goto("/dashboard/traces")`. */
+  page(as?: SignedIn, look?: Look): Promise<Page>;
+  /** What axe finds on the page, as `rule: element`; WCAG 2.2 AA and its best practices. */
+  findings(page: Page): Promise<string[]>;
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/**
+ * Serves the built dashboard to Chromium. A test fails for a violated content policy, an error on the page, and a request
+ * that leaves the origin. Call it in the suite of `describeWithChromium`.
+ */
+export function useBrowser(executablePath: string, options: DashboardOptions = {}): TestBrowser {
+  const dashboard = useDashboard({ pages: readPages(new URL("../dist/web/", import.meta.url)), ...options });
+  const contexts: BrowserContext[] = [];
+  const requests: string[] = [];
+  const problems: string[] = [];
+  let browser: Browser;
+  let server: Server;
+  let origin = "";
+
+  beforeAll(async () => {
+    server = createServer((request, response) => dashboard.app(request, response)).listen(0, "127.0.0.1");
+    const args = ["--no-sandbox", "--disable-background-networking"];
+    browser = await chromium.launch({ executablePath, args });
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    requests.length = 0;
+    expect(problems.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+  });
+
+  return {
+    dashboard,
+    get origin() {
+      return origin;
+    },
+    requests,
+    async page(as, { width = 1440, height = 900, theme = "light" } = {}) {
+      const viewport = { width, height };
+      const context = await browser.newContext({ baseURL: origin, viewport, colorScheme: theme });
+      contexts.push(context);
+      if (as) {
+        const [name = "", value = ""] = as.cookie.split("=");
+        await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: "Lax" }]);
+      }
+      watch(context, { origin, requests, problems });
+      return context.newPage();
+    },
+    findings,
+  };
+}
+
+interface Log {
+  origin: string;
+  requests: string[];
+  problems: string[];
+}
+
+const violationMark = "Content policy violated:";
+
+function watch(context: BrowserContext, { origin, requests, problems }: Log): void {
+  context.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.origin === origin) requests.push(`${request.method()} ${url.pathname}${url.search}`);
+    else if (url.protocol.startsWith("http")) problems.push(`left the origin: ${url.href}`);
+  });
+  context.on("weberror", (error) => problems.push(String(error.error())));
+  context.on("console", (message) => {
+    if (message.text().startsWith(violationMark)) problems.push(message.text());
+  });
+  // Text, since the browser's types are not the server's.
+  void context.addInitScript(
+    `addEventListener("securitypolicyviolation", (event) => console.log(
+      "${violationMark}", event.effectiveDirective, event.blockedURI, event.sourceFile, event.lineNumber, event.sample))`,
+  );
+}
+
+/** Runs axe in a world of its own, so that the page's content policy stays as it is. */
+async function findings(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send("Page.getFrameTree");
+  const world = { frameId: frameTree.frame.id, worldName: "axe" };
+  const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", world);
+  await session.send("Runtime.evaluate", { expression: axe, contextId });
+  const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
+    expression: "axe.run(document, { resultTypes: ['violations'] })",
+    awaitPromise: true,
+    returnByValue: true,
+    contextId,
+  });
+  await session.detach();
+  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  const { violations } = result.value as AxeResults;
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary?.split("\n").at(-1)}`),
+  );
+}
