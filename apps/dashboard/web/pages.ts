@@ -4,4 +4,8 @@ import { part } from "./part.js";
 /** Every page below `/dashboard`, each a part that loads when it is asked for. The menu shows a link once its page is here. */
 export const pages: Readonly<Record<string, FunctionComponent>> = {
   "/": part(() => import("./home-page.js").then((m) => m.HomePage)),
+  "/sign-in": part(() => import("./session/sign-in-page.js").then((m) => m.SignInPage)),
+  "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),
+  "/forgot": part(() => import("./session/forgot-page.js").then((m) => m.ForgotPage)),
+  "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
 };
