@@ -204,7 +204,7 @@ describe("start", () => {
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line));
-    expect(answers[0].pageviews).toBeGreaterThan(700);
+    expect(answers[0].pageviews).toBeGreaterThan(2_000);
     expect(answers[1].events[0].name).toBe("Download");
     expect(answers.at(-1)).toMatchObject({
       status: "error",
@@ -212,8 +212,8 @@ describe("start", () => {
       spans: [{ error: "connection refused", ended_at: expect.any(String) }],
     });
     await visit(output);
-    // One for the demo's own failed trace, one for the pasted trace.
-    await until(async () => (await mails()).length === 2, first.output);
+    // Three for the demo's newest failures, one for the pasted trace.
+    await until(async () => (await mails()).length === 4, first.output);
     await until(() => /mail to demo-pro@localhost/.test(first.output()), first.output);
 
     const accounts = run(cli, ["account", "list", "--json"]);

@@ -82,7 +82,7 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
   // Nor does it get the demo's accounts, whose keys are printed, without --demo.
   const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
-  const demo = isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date() }) : undefined;
+  const demo = isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say }) : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
   const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];

@@ -2,7 +2,9 @@ import { join } from "node:path";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState, writeDemoState } from "./demo-accounts.js";
-import { loadVisits, sendTraces, type visitFiles } from "./demo-data.js";
+import { loadVisits, type sites } from "./load-visits.js";
+import { planFreeTraces, planProTraces } from "./plan-traces.js";
+import { sendTraces } from "./send-traces.js";
 
 /** The demo of a local system. */
 export interface Demo {
@@ -11,8 +13,19 @@ export interface Demo {
   sendTraces(baseUrl: string): Promise<void>;
 }
 
+interface DemoOptions {
+  databaseUrl: string;
+  dataFolder: string;
+  now: Date;
+  /** Gets a line before each part that takes a while. */
+  say(line: string): void;
+}
+
+/** The newest failures come as from an agent, so the mails and their page have something to show. */
+const mailedFailures = 3;
+
 /** Makes the demo's accounts, keys, sites and visits, except those of an earlier start. */
-export async function loadDemo(options: { databaseUrl: string; dataFolder: string; now: Date }): Promise<Demo> {
+export async function loadDemo(options: DemoOptions): Promise<Demo> {
   const file = join(options.dataFolder, "demo.json");
   const state = await readDemoState(file, options.now);
   const pool = createPool({
@@ -27,19 +40,28 @@ export async function loadDemo(options: { databaseUrl: string; dataFolder: strin
     // Written before the visits: an interrupted load must run again with the same time and the same keys.
     await writeDemoState(file, state);
     for (const { site } of Object.values(accounts)) {
-      await once(file, state, site.id, () =>
-        loadVisits(pool, {
-          site: { id: site.id, domain: site.domain as keyof typeof visitFiles },
+      await once(file, state, site.id, () => {
+        options.say(`Loading the demo: 60 days of visits to ${site.domain} ...`);
+        return loadVisits(pool, {
+          site: { id: site.id, domain: site.domain as keyof typeof sites },
           end: new Date(state.end),
-        }),
-      );
+        });
+      });
     }
     return {
       accounts,
-      sendTraces: (baseUrl) =>
-        once(file, state, accounts.pro.id, () =>
-          sendTraces({ baseUrl, key: accounts.pro.keys.trace, end: new Date(state.end) }),
-        ),
+      async sendTraces(baseUrl) {
+        const end = Date.parse(state.end);
+        const { free, pro } = accounts;
+        await once(file, state, pro.id, async () => {
+          const traces = await planProTraces(end);
+          options.say(`Loading the demo: ${traces.length} traces of six agents ...`);
+          await sendTraces({ baseUrl, key: pro.keys.trace, traces, mails: mailedFailures });
+        });
+        await once(file, state, free.id, () =>
+          sendTraces({ baseUrl, key: free.keys.trace, traces: planFreeTraces(end), mails: 0 }),
+        );
+      },
     };
   } finally {
     await prisma.$disconnect();

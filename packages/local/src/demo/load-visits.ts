@@ -1,0 +1,154 @@
+import { readFile } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { importEvents } from "@waymark/analytics";
+import type pg from "pg";
+import { createRandom, type Random } from "./random.js";
+
+const dayMs = 24 * 3_600_000;
+
+const assetsFolder = new URL("../../assets/demo/", import.meta.url);
+
+/** The recorded logs, and the visitors made of them in 60 days, by domain. */
+export const sites = {
+  "semicomplete.com": { file: "semicomplete.visits.ndjson", visitors: 5_200, seed: 3 },
+  "adver.tools": { file: "advertools.visits.ndjson", visitors: 700, seed: 4 },
+} as const;
+
+/** Two ranges of 30 days to compare. */
+const days = 60;
+
+/** A line of the import. */
+interface Visit {
+  ts: string;
+  path: string;
+  visitor: string;
+  type?: "event";
+  name?: string;
+  props?: object;
+  referrer?: string;
+  country?: string;
+  user_agent?: string;
+}
+
+const campaigns = [
+  ["utm_source=newsletter&utm_medium=email&utm_campaign=november-issue", 5],
+  ["utm_source=newsletter&utm_medium=email&utm_campaign=october-issue", 4],
+  ["utm_source=mastodon&utm_medium=social&utm_campaign=release-3", 3],
+  ["utm_source=google&utm_medium=cpc&utm_campaign=desktop-automation", 2],
+] as const;
+
+const chrome = (system: string) =>
+  `Mozilla/5.0 (${system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36`;
+const windows = "Windows NT 10.0; Win64; x64";
+
+const userAgents = [
+  [chrome(windows), 26],
+  [chrome("Macintosh; Intel Mac OS X 10_15_7"), 12],
+  [chrome("X11; Linux x86_64"), 9],
+  [`${chrome(windows)} Edg/142.0.0.0`, 9],
+  ["Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", 10],
+  [`Mozilla/5.0 (${windows}; rv:145.0) Gecko/20100101 Firefox/145.0`, 8],
+  [
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Safari/605.1.15",
+    7,
+  ],
+  [
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148 Safari/604.1",
+    11,
+  ],
+  [
+    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
+    12,
+  ],
+  [
+    "Mozilla/5.0 (iPad; CPU OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148 Safari/604.1",
+    3,
+  ],
+] as const;
+
+/**
+ * Imports a site's visits of the 60 days before `end`. A repeated call with the same `end` counts no visit twice, so an
+ * interrupted load can run again.
+ * @returns the number of visits
+ */
+export async function loadVisits(
+  pool: pg.Pool,
+  { site, end }: { site: { id: string; domain: keyof typeof sites }; end: Date },
+): Promise<number> {
+  const visits = await planVisits(site.domain, end.getTime());
+  const lines = visits.map((visit) => Buffer.from(`${JSON.stringify(visit)}\n`));
+  const { imported, duplicates, rejected } = await importEvents({ pool, site, input: Readable.from(lines) });
+  if (rejected > 0) throw new Error(`${rejected} lines of ${site.domain} were rejected`);
+  return imported + duplicates;
+}
+
+/** Visitors with the pages, referrers and countries of recorded ones, and browsers and campaigns of our own. */
+export async function planVisits(domain: keyof typeof sites, end: number): Promise<Visit[]> {
+  const { file, visitors, seed } = sites[domain];
+  const random = createRandom(seed);
+  const recorded = await readVisitors(fileURLToPath(new URL(file, assetsFolder)));
+  const start = Math.floor(end / dayMs) * dayMs - (days - 1) * dayMs;
+  const visits = Array.from({ length: visitors }, (_, n) =>
+    visitOnce(random, { pages: random.pick(recorded), visitor: String(n), at: momentOf(random, start, end) }),
+  );
+  return visits
+    .flat()
+    .filter(({ ts }) => Date.parse(ts) <= end)
+    .sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0));
+}
+
+type RecordedVisit = Omit<Visit, "user_agent">;
+
+async function readVisitors(file: string): Promise<RecordedVisit[][]> {
+  const byVisitor = new Map<string, RecordedVisit[]>();
+  for (const line of (await readFile(file, "utf8")).trimEnd().split("\n")) {
+    const visit = JSON.parse(line) as RecordedVisit;
+    byVisitor.set(visit.visitor, [...(byVisitor.get(visit.visitor) ?? []), visit]);
+  }
+  // The longest visits are those of programs.
+  return [...byVisitor.values()].filter((pages) => pages.length <= 12);
+}
+
+/** More visitors by day than by night, fewer on weekends, and more each week; a release brings two busy days. */
+function momentOf(random: Random, start: number, end: number): number {
+  for (;;) {
+    const at = start + random.next() * (end - start);
+    const day = Math.floor((at - start) / dayMs);
+    const isWeekend = [0, 6].includes(new Date(at).getUTCDay());
+    const hour = new Date(at).getUTCHours();
+    const release = day === 41 ? 1.6 : day === 42 ? 1.2 : 1;
+    const weight = (isWeekend ? 0.6 : 1) * (hour < 6 ? 0.35 : 1) * (0.62 + (0.38 * day) / days) * release;
+    if (random.next() * 1.6 < weight) return at;
+  }
+}
+
+function visitOnce(
+  random: Random,
+  { pages, visitor, at }: { pages: readonly RecordedVisit[]; visitor: string; at: number },
+): Visit[] {
+  const user_agent = random.weighted(userAgents);
+  const campaign = random.next() < 0.13 ? random.weighted(campaigns) : undefined;
+  let time = at;
+  const common = () => {
+    const ts = new Date(time).toISOString();
+    time += random.between(8_000, 140_000);
+    return { ts, visitor, user_agent };
+  };
+  const visits: Visit[] = pages.map(({ referrer, path, ...page }, index) => ({
+    ...page,
+    ...common(),
+    path: index === 0 && campaign ? `${path}?${campaign}` : path,
+    ...(referrer !== undefined && !(index === 0 && campaign) && { referrer }),
+  }));
+  const [first] = pages;
+  if (first && random.next() < 0.035) {
+    const props = {
+      form: random.pick(["footer", "article", "start page"]),
+      topic: random.pick(["releases", "articles"]),
+    };
+    const country = first.country === undefined ? {} : { country: first.country };
+    visits.push({ ...common(), ...country, type: "event", name: "Newsletter", path: first.path, props });
+  }
+  return visits;
+}

@@ -1,0 +1,94 @@
+import type { PlannedTrace } from "./plan-traces.js";
+import type { DemoSpan } from "./trace-draft.js";
+
+interface SendOptions {
+  baseUrl: string;
+  key: string;
+  traces: readonly PlannedTrace[];
+  /** The newest failures to send as an agent does, running first: each brings a mail. */
+  mails: number;
+}
+
+/** Requests at once; more do not load faster on two cores. */
+const senders = 8;
+
+/** The largest batch of spans (trace contract, "Limits"). */
+const maxBatch = 1_000;
+
+/**
+ * Sends traces to the trace API. Finished traces come with their status, so old failures send no mail. Idempotency keys make an
+ * interrupted load repeatable.
+ * @throws Error with the API's answer after a refusal
+ */
+export async function sendTraces({ baseUrl, key, traces, mails }: SendOptions): Promise<void> {
+  const post = createPost(baseUrl, key);
+  const mailed = new Set(traces.filter(({ status }) => status === "error").slice(-mails));
+  const waiting = traces.map((trace, index) => ({ trace, name: `demo-${index}` }));
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      await sendTrace(post, { ...next, isMailed: mailed.has(next.trace) });
+    }
+  };
+  await Promise.all(Array.from({ length: senders }, work));
+}
+
+type Post = (method: string, path: string, body: object, idempotencyKey?: string) => Promise<Answer>;
+
+interface Answer {
+  trace_id: string;
+  span_ids: string[];
+}
+
+function createPost(baseUrl: string, key: string): Post {
+  return async (method, path, body, idempotencyKey) => {
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+    };
+    const answer = await fetch(`${baseUrl}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as Answer;
+  };
+}
+
+async function sendTrace(
+  post: Post,
+  { trace, name, isMailed }: { trace: PlannedTrace; name: string; isMailed: boolean },
+): Promise<void> {
+  const { startedAt, endMs, spans, status, metadata } = trace;
+  const ended_at = endMs === null ? null : timeOf(startedAt + endMs);
+  const made = { agent_id: trace.agentId, name: trace.name, started_at: timeOf(startedAt), metadata };
+  const begun = isMailed ? { status: "running", ended_at: null } : { status, ended_at };
+  const { trace_id } = await post("POST", "/traces", { ...made, ...begun }, name);
+  const ids: string[] = [];
+  for (let from = 0; from < spans.length; from += maxBatch) {
+    const batch = spans.slice(from, from + maxBatch).map((span, index) => ({
+      ...toSpan(span, startedAt),
+      ref: String(from + index),
+      ...(span.parent !== null &&
+        (span.parent < from ? { parent_span_id: ids[span.parent] } : { parent_ref: String(span.parent) })),
+    }));
+    const { span_ids } = await post("POST", `/traces/${trace_id}/spans/batch`, { spans: batch }, `${name}-${from}`);
+    ids.push(...span_ids);
+  }
+  if (isMailed) await post("PATCH", `/traces/${trace_id}`, { status, ended_at });
+}
+
+function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
+  return {
+    name,
+    status: error ? "error" : "ok",
+    started_at: timeOf(startedAt + startMs),
+    ended_at: endMs === null ? null : timeOf(startedAt + endMs),
+    input: input ?? null,
+    output: output ?? null,
+    error: error ?? null,
+  };
+}
+
+/** A time with microseconds. */
+function timeOf(ms: number): string {
+  const micros = Math.floor((ms % 1) * 1_000);
+  return new Date(Math.floor(ms)).toISOString().replace("Z", `${String(micros).padStart(3, "0")}Z`);
+}
