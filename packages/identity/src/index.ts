@@ -1,5 +1,38 @@
+export { type AuditRow, listAudit } from "./audit/list-audit.query.js";
 export { type AuditAction, type AuditEntry, recordAudit } from "./audit/record-audit.query.js";
+export { createLink, type LinkPurpose, linkLifeMs } from "./links/link.query.js";
+export { createSignInLink, linkUrl, type SignInLink } from "./links/sign-in-link.js";
+export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
+export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
+export { passwordProblem } from "./passwords/password-problem.js";
+export { createPasswords, type Passwords, type PasswordsOptions } from "./passwords/passwords.js";
+export {
+  findPersonByEmail,
+  homeAccountOf,
+  isMember,
+  readPassword,
+  renamePerson,
+  setPassword,
+} from "./people/person.query.js";
 export { type Membership, type PersonInAccount, readViewer } from "./people/read-viewer.query.js";
-export { type Role, startSession } from "./sessions/session.query.js";
-export { createSessionCookie } from "./sessions/session-cookie.js";
+export {
+  changeRole,
+  dropInvitation,
+  listInvitations,
+  listPeople,
+  removePerson,
+  renameAccount,
+  type TeamMember,
+  type WaitingInvitation,
+} from "./people/team.query.js";
+export {
+  endSession,
+  endSessionOfToken,
+  endSessionsOf,
+  listSessions,
+  type Role,
+  startSession,
+  switchAccount,
+} from "./sessions/session.query.js";
+export { createSessionCookie, type SessionCookie } from "./sessions/session-cookie.js";
 export { createSessions, type SessionCache, type Viewer } from "./sessions/sessions.js";

@@ -51,8 +51,9 @@ export async function keepSession(pool: pg.Pool, session: StoredSession, now: Da
 
 const uuid = createUuidV7();
 
-/** Stores a session under the hash of its token. */
+/** Stores a session under the hash of its token, and removes the person's ended ones by `session_person_id_idx`. */
 const insertSessionSql = `
+  WITH removed AS (DELETE FROM session WHERE person_id = $3 AND expires_at < $6)
   INSERT INTO session (id, token, person_id, account_id, client, created_at, seen_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $6, $7)`;
 
@@ -61,7 +62,12 @@ const maxClientLength = 400;
 /** Starts a session and returns its token, which exists only in this answer and in the browser. */
 export async function startSession(
   client: Pick<pg.ClientBase, "query">,
-  { personId, accountId, userAgent, now }: { personId: string; accountId: string; userAgent?: string; now: Date },
+  {
+    personId,
+    accountId,
+    userAgent,
+    now,
+  }: { personId: string; accountId: string; userAgent?: string | undefined; now: Date },
 ): Promise<string> {
   const token = createToken();
   const hash = hashToken(token).toString("base64url");
@@ -69,4 +75,70 @@ export async function startSession(
   const expiresAt = new Date(now.getTime() + idleMs);
   await client.query(insertSessionSql, [uuid(), hash, personId, accountId, browser, now, expiresAt]);
   return token;
+}
+
+/** A range of `session_person_id_idx`. Each row's trigger tells every instance. */
+const endSessionsSql = "DELETE FROM session WHERE person_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
+
+/** Ends a person's sessions, except one where given. */
+export async function endSessionsOf(
+  client: Pick<pg.ClientBase, "query">,
+  personId: string,
+  exceptId?: string,
+): Promise<void> {
+  await client.query(endSessionsSql, [personId, exceptId ?? null]);
+}
+
+/** A probe of `session_pkey`. */
+const endSessionSql = "DELETE FROM session WHERE id = $1 AND person_id = $2";
+
+/** Ends one session of a person. @returns whether there was one */
+export async function endSession(
+  client: Pick<pg.ClientBase, "query">,
+  { sessionId, personId }: { sessionId: string; personId: string },
+): Promise<boolean> {
+  const { rowCount } = await client.query(endSessionSql, [sessionId, personId]);
+  return rowCount === 1;
+}
+
+/** Ends the session of a token: a browser that signs in again. A probe of `session_token_key`. */
+const endSessionOfTokenSql = "DELETE FROM session WHERE token = $1";
+
+export async function endSessionOfToken(client: Pick<pg.ClientBase, "query">, token: string): Promise<void> {
+  await client.query(endSessionOfTokenSql, [hashToken(token).toString("base64url")]);
+}
+
+export interface SessionRow {
+  id: string;
+  client: string | null;
+  createdAt: Date;
+  seenAt: Date;
+}
+
+const maxListed = 100;
+
+/** A range of `session_person_id_idx`. */
+const listSessionsSql = `
+  SELECT id, client, created_at AS "createdAt", seen_at AS "seenAt" FROM session
+  WHERE person_id = $1 AND expires_at > $2 ORDER BY seen_at DESC, id DESC LIMIT ${maxListed}`;
+
+/** A person's live sessions of all accounts, latest first. */
+export async function listSessions(pool: pg.Pool, personId: string, now: Date): Promise<SessionRow[]> {
+  const { rows } = await pool.query<SessionRow>(listSessionsSql, [personId, now]);
+  return rows;
+}
+
+/** Moves a session to another account of its person. Probes `session_pkey` and `membership_pkey`. */
+const switchAccountSql = `
+  UPDATE session s SET account_id = $3
+  WHERE s.id = $1 AND s.person_id = $2
+    AND EXISTS (SELECT FROM membership m WHERE m.account_id = $3 AND m.person_id = $2)`;
+
+/** @returns false where the person is not in the account */
+export async function switchAccount(
+  pool: pg.Pool,
+  { sessionId, personId, accountId }: { sessionId: string; personId: string; accountId: string },
+): Promise<boolean> {
+  const { rowCount } = await pool.query(switchAccountSql, [sessionId, personId, accountId]);
+  return rowCount === 1;
 }

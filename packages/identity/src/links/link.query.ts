@@ -1,0 +1,107 @@
+import { createUuidV7 } from "@waymark/database";
+import type pg from "pg";
+import type { Role } from "../sessions/session.query.js";
+import { createToken, hashToken } from "../token.js";
+
+export type LinkPurpose = "verify" | "reset" | "invite" | "sign_in";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** How long links live, unless a caller says otherwise. */
+export const linkLifeMs = {
+  verify: dayMs,
+  reset: hourMs,
+  invite: 7 * dayMs,
+  sign_in: 15 * minuteMs,
+} as const satisfies Record<LinkPurpose, number>;
+
+export interface NewLink {
+  purpose: LinkPurpose;
+  email: string;
+  /** Name and hashed password of a waiting sign-up. */
+  name?: string;
+  passwordHash?: string;
+  personId?: string;
+  accountId?: string;
+  role?: Role;
+  now: Date;
+  lifeMs?: number;
+}
+
+export interface IssuedLink {
+  id: string;
+  /** Exists only here and in the mail or terminal that shows it. */
+  token: string;
+  expiresAt: Date;
+}
+
+const uuid = createUuidV7();
+
+/** Expired links stay a day, then a new link removes them by `one_time_link_expires_at_idx`. */
+const insertLinkSql = `
+  WITH removed AS (DELETE FROM one_time_link WHERE expires_at < $10::timestamptz - interval '1 day')
+  INSERT INTO one_time_link
+    (hash, id, purpose, email, name, password, person_id, account_id, role, created_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+
+/** Makes a link and stores its hash. */
+export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
+  const { purpose, email, name, passwordHash, personId, accountId, role, now } = link;
+  const token = createToken();
+  const id = uuid();
+  const expiresAt = new Date(now.getTime() + (link.lifeMs ?? linkLifeMs[purpose]));
+  const values = [hashToken(token), id, purpose, email, name, passwordHash, personId, accountId, role, now, expiresAt];
+  await client.query(
+    insertLinkSql,
+    values.map((value) => value ?? null),
+  );
+  return { id, token, expiresAt };
+}
+
+/** A link that still works. */
+export interface LiveLink {
+  purpose: LinkPurpose;
+  email: string;
+  name: string | null;
+  password: string | null;
+  personId: string | null;
+  accountId: string | null;
+  accountName: string | null;
+  role: Role | null;
+  /** The person of the address has a password. */
+  isKnown: boolean;
+}
+
+/** Probes `one_time_link_pkey`, `account_pkey` and `person_email_key`. */
+const findLinkSql = `
+  SELECT l.purpose, l.email, l.name, l.password, l.person_id AS "personId", l.account_id AS "accountId", l.role,
+    COALESCE(a.name, a.email) AS "accountName",
+    EXISTS (SELECT FROM person p WHERE p.email = l.email) AS "isKnown"
+  FROM one_time_link l LEFT JOIN account a ON a.id = l.account_id
+  WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2`;
+
+/** Finds a link without using it up. */
+export async function findLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink | undefined> {
+  const { rows } = await pool.query<LiveLink>(findLinkSql, [hashToken(token), now]);
+  return rows[0];
+}
+
+/** Uses a link up, once: of two at the same time the second one finds `used_at` set. A probe of `one_time_link_pkey`. */
+const takeLinkSql =
+  "UPDATE one_time_link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING id";
+
+/** @returns whether the link worked until now */
+export async function takeLink(client: pg.ClientBase, token: string, now: Date): Promise<boolean> {
+  const { rowCount } = await client.query(takeLinkSql, [hashToken(token), now]);
+  return rowCount === 1;
+}
+
+/** A range of `one_time_link_email_idx`. */
+const dropLinksSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = ANY ($2) AND used_at IS NULL";
+
+/** Removes further links of an address. */
+export async function dropLinks(client: pg.ClientBase, email: string, purposes: readonly LinkPurpose[]): Promise<void> {
+  await client.query(dropLinksSql, [email, purposes]);
+}

@@ -1,0 +1,156 @@
+import { withTransaction } from "@waymark/database";
+import { AppError, validationError } from "@waymark/errors";
+import type pg from "pg";
+import { recordAudit } from "../audit/record-audit.query.js";
+import { passwordProblem } from "../passwords/password-problem.js";
+import type { Passwords } from "../passwords/passwords.js";
+import {
+  addPerson,
+  claimAccount,
+  findPersonByEmail,
+  homeAccountOf,
+  isMember,
+  joinAccount,
+  setPassword,
+  verifyPerson,
+} from "../people/person.query.js";
+import { endSessionsOf, startSession } from "../sessions/session.query.js";
+import { isToken } from "../token.js";
+import { dropLinks, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
+
+/** What a link's page shows and asks for. */
+export interface LinkInfo {
+  purpose: LinkPurpose;
+  email: string;
+  accountName: string | null;
+  needsName: boolean;
+  needsPassword: boolean;
+}
+
+export interface LinkDeps {
+  pool: pg.Pool;
+  passwords: Passwords;
+  now(): Date;
+}
+
+/** Reads a link without using it up. @throws AppError 410 */
+export async function readLink({ pool, now }: Pick<LinkDeps, "pool" | "now">, token: string): Promise<LinkInfo> {
+  const link = await requireLink(pool, token, now());
+  const { purpose, email, accountName } = link;
+  const isNew = purpose === "invite" && !link.isKnown;
+  return { purpose, email, accountName, needsName: isNew, needsPassword: isNew || purpose === "reset" };
+}
+
+async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink> {
+  const link = isToken(token) ? await findLink(pool, token, now) : undefined;
+  if (!link) throw new AppError("link_expired");
+  return link;
+}
+
+export interface LinkInput {
+  token: string;
+  name?: string | undefined;
+  password?: string | undefined;
+  userAgent?: string | undefined;
+}
+
+/** Who came through a link, in a new session. */
+export interface Arrival {
+  purpose: LinkPurpose;
+  personId: string;
+  accountId: string;
+  sessionToken: string;
+}
+
+/**
+ * Uses a link up and signs its person in, in one transaction. Missing input leaves the link as it is.
+ * @throws AppError 410 for a used, expired or unknown link; 400 for missing or bad input; 409 `account_taken`
+ */
+export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
+  const { token, name, password, userAgent } = input;
+  const at = now();
+  const link = await requireLink(pool, token, at);
+  const needed = await readLink({ pool, now }, token);
+  const fields: Record<string, string> = {};
+  if (needed.needsName && name === undefined) fields["name"] = "Required";
+  if (needed.needsPassword) {
+    const problem = password === undefined ? "Required" : passwordProblem(password);
+    if (problem) fields["password"] = problem;
+  }
+  if (Object.keys(fields).length > 0) throw validationError(fields);
+  const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password) : undefined;
+  return withTransaction(pool, async (client) => {
+    if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
+    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash });
+    const sessionToken = await startSession(client, { personId, accountId, userAgent, now: at });
+    return { purpose: link.purpose, personId, accountId, sessionToken };
+  });
+}
+
+interface Arrived {
+  personId: string;
+  accountId: string;
+}
+
+type Arrive = (
+  client: pg.ClientBase,
+  link: LiveLink,
+  input: { name: string | undefined; hash: string | undefined },
+) => Promise<Arrived>;
+
+/** The work of each purpose. */
+const arrivals: Record<LinkPurpose, Arrive> = {
+  async verify(client, { email, name, password }) {
+    const personId = await addPerson(client, { email, name: name ?? email });
+    if (personId === undefined) throw new AppError("link_expired");
+    if (password !== null) await setPassword(client, personId, password);
+    const accountId = await claimAccount(client, email);
+    if (accountId === undefined) throw new AppError("account_taken");
+    await join(client, { accountId, personId, role: "owner" }, email);
+    // Other sign-ups of the address carry other people's passwords.
+    await dropLinks(client, email, ["verify"]);
+    return { personId, accountId };
+  },
+  async reset(client, link, { hash }) {
+    const personId = link.personId ?? "";
+    if (hash === undefined) throw new AppError("link_expired");
+    await setPassword(client, personId, hash);
+    await verifyPerson(client, personId);
+    await endSessionsOf(client, personId);
+    await dropLinks(client, link.email, ["reset", "sign_in"]);
+    return { personId, accountId: await requireHome(client, personId) };
+  },
+  async sign_in(client, { personId: id, accountId: wanted }) {
+    const personId = id ?? "";
+    await verifyPerson(client, personId);
+    const home = await requireHome(client, personId);
+    return { personId, accountId: wanted && (await isMember(client, wanted, personId)) ? wanted : home };
+  },
+  async invite(client, { email, accountId: id, role }, { name, hash }) {
+    const accountId = id ?? "";
+    const known = await findPersonByEmail(client, email);
+    const personId = known?.id ?? (await addPerson(client, { email, name: name ?? email }));
+    // Another request made the person in this moment. The link still works.
+    if (personId === undefined) throw new AppError("link_expired");
+    if (known) await verifyPerson(client, personId);
+    if (!known && hash !== undefined) await setPassword(client, personId, hash);
+    await join(client, { accountId, personId, role: role ?? "member" }, email);
+    return { personId, accountId };
+  },
+};
+
+async function join(
+  client: pg.ClientBase,
+  membership: Arrived & { role: "owner" | "member" },
+  email: string,
+): Promise<void> {
+  const isNew = await joinAccount(client, membership);
+  const { accountId, personId, role } = membership;
+  if (isNew) await recordAudit(client, { accountId, personId, action: "person_joined", subject: `${email} (${role})` });
+}
+
+async function requireHome(client: pg.ClientBase, personId: string): Promise<string> {
+  const accountId = await homeAccountOf(client, personId);
+  if (accountId === undefined) throw new AppError("link_expired");
+  return accountId;
+}
