@@ -18,6 +18,8 @@ export interface LocalSystem {
   readonly urls?: readonly string[];
   /** The collector among them. */
   readonly collectorUrl?: string;
+  /** The dashboard. */
+  readonly dashboardUrl?: string;
 }
 
 /**

@@ -6,6 +6,7 @@ import { addImportCommand } from "./commands/import.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
+import { addSignInLinkCommand } from "./commands/sign-in-link.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
@@ -62,6 +63,7 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
       finish(outcome, program.opts<{ json?: boolean }>().json === true);
     };
   addAccountCommands(program, act);
+  addSignInLinkCommand(program, act);
   addKeyCommands(program, act);
   addSiteCommands(program, act);
   addUsageCommand(program, act);

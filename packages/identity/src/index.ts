@@ -1,7 +1,7 @@
 export { type AuditRow, listAudit } from "./audit/list-audit.query.js";
 export { type AuditAction, type AuditEntry, recordAudit } from "./audit/record-audit.query.js";
 export { createLink, type LinkPurpose, linkLifeMs } from "./links/link.query.js";
-export { createSignInLink, linkUrl, type SignInLink } from "./links/sign-in-link.js";
+export { linkUrl } from "./links/sign-in-link.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
 export { passwordProblem } from "./passwords/password-problem.js";

@@ -13,6 +13,8 @@ export interface SignInLink {
 export interface SignInLinkOptions {
   pool: pg.Pool;
   account: { id: string; email: string };
+  /** The person; the account's first owner without it. Becomes the owner of an account without people. */
+  email?: string;
   /** The dashboard's address. */
   dashboardUrl: string;
   /** Default 15 minutes. */
@@ -20,44 +22,46 @@ export interface SignInLinkOptions {
   now: Date;
 }
 
-/** The first owner. A range of `membership_pkey`, sorted. */
-const findOwnerSql = `
+/** The person with an address, or the first owner. A range of `membership_pkey`, with probes of `person_pkey`. */
+const findPersonSql = `
   SELECT p.id, p.email FROM membership m JOIN person p ON p.id = m.person_id
-  WHERE m.account_id = $1 AND m.role = 'owner' ORDER BY m.created_at, p.id LIMIT 1`;
+  WHERE m.account_id = $1 AND CASE WHEN $2::text IS NULL THEN m.role = 'owner' ELSE p.email = $2 END
+  ORDER BY m.created_at, p.id LIMIT 1`;
 
 /**
- * Makes a link that signs in as the account's first owner; an account without an owner gets one with its own address. For
- * people with access to the database, who could do the same by hand.
+ * Makes a link that signs in a person of the account; an account without people gets an owner. For those with access to the
+ * database, who could do the same by hand.
+ * @returns undefined where the account has people, and none of them has the address
  */
-export async function createSignInLink(options: SignInLinkOptions): Promise<SignInLink> {
+export async function createSignInLink(options: SignInLinkOptions): Promise<SignInLink | undefined> {
   const { pool, account, dashboardUrl, lifeMs, now } = options;
   return withTransaction(pool, async (client) => {
     // Two commands at once must not make two owners.
     await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [account.id]);
-    const { rows } = await client.query<{ id: string; email: string }>(findOwnerSql, [account.id]);
-    const owner = rows[0] ?? (await makeOwner(client, account));
+    const wanted = options.email?.trim().toLowerCase();
+    const { rows } = await client.query<{ id: string; email: string }>(findPersonSql, [account.id, wanted ?? null]);
+    const person = rows[0] ?? (await makeOwner(client, account.id, wanted ?? account.email));
+    if (!person) return undefined;
     const { token, expiresAt } = await createLink(client, {
       purpose: "sign_in",
-      email: owner.email,
-      personId: owner.id,
+      email: person.email,
+      personId: person.id,
       accountId: account.id,
       now,
       ...(lifeMs !== undefined && { lifeMs }),
     });
-    return { url: linkUrl(dashboardUrl, token), email: owner.email, expiresAt };
+    return { url: linkUrl(dashboardUrl, token), email: person.email, expiresAt };
   });
 }
 
-async function makeOwner(client: pg.ClientBase, { id: accountId, email }: { id: string; email: string }) {
+async function makeOwner(client: pg.ClientBase, accountId: string, email: string) {
+  const { rowCount } = await client.query("SELECT FROM membership WHERE account_id = $1 LIMIT 1", [accountId]);
+  if (rowCount !== 0) return undefined;
   const known = await findPersonByEmail(client, email);
-  const personId = known?.id ?? (await addPerson(client, { email, name: email.split("@")[0] ?? email }));
-  if (personId === undefined) throw new Error("The address got a person in this moment; try again");
-  await joinAccount(client, { accountId, personId, role: "owner" });
-  await client.query("UPDATE membership SET role = 'owner' WHERE account_id = $1 AND person_id = $2", [
-    accountId,
-    personId,
-  ]);
-  return { id: personId, email };
+  const id = known?.id ?? (await addPerson(client, { email, name: email.split("@")[0] ?? email }));
+  if (id === undefined) throw new Error("The address got a person in this moment; try again");
+  await joinAccount(client, { accountId, personId: id, role: "owner" });
+  return { id, email };
 }
 
 /** The page of a link. */

@@ -1,0 +1,55 @@
+import { normaliseEmail } from "@waymark/fields";
+import { createSignInLink } from "@waymark/identity/sign-in-link";
+import { type Command, InvalidArgumentError } from "commander";
+import { resolveAccount } from "../arguments/resolve-owner.js";
+import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import { dataFolderOf, readLocalSystem } from "../local-system.js";
+
+const defaultUrl = "http://localhost:4000";
+
+const help = `
+The link works once, for 15 minutes, after a click on its page. An account without people gets its first owner. The link
+begins with DASHBOARD_URL.
+
+Example:
+  $ waymark sign-in-link --account me@example.com`;
+
+/** `waymark sign-in-link`. */
+export function addSignInLinkCommand(program: Command, act: Act): void {
+  program
+    .command("sign-in-link")
+    .description("make a link that signs in to the dashboard")
+    .requiredOption("--account <account>", "the account's id or address")
+    .option("--email <address>", "the person; the account's first owner without it", readAddress)
+    .addHelpText("after", help)
+    .action(
+      act(async (context, options: { account: string; email?: string }) => {
+        const dashboardUrl = await findDashboardUrl(context);
+        const link = await onDatabase(context, async ({ pool, prisma }) => {
+          const account = await resolveAccount(prisma, options.account);
+          const { email } = options;
+          return createSignInLink({ pool, account, dashboardUrl, now: context.now(), ...(email && { email }) });
+        });
+        if (!link)
+          throw new CommandError(`The account has people, and none with the address '${options.email ?? ""}'.`);
+        const value = { url: link.url, email: link.email, expires_at: link.expiresAt.toISOString() };
+        return { value, text: `${link.url}\n\nSigns in ${link.email} once, until ${value.expires_at}.` };
+      }),
+    );
+}
+
+function readAddress(text: string): string {
+  const email = normaliseEmail(text);
+  if (email === undefined) throw new InvalidArgumentError("It is not an email address.");
+  return email;
+}
+
+async function findDashboardUrl({ env }: CommandContext): Promise<string> {
+  const url = env["DASHBOARD_URL"];
+  if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
+    throw new CommandError("DASHBOARD_URL must be a URL that starts with http:// or https://.");
+  }
+  const local = url || env["DATABASE_URL"] ? undefined : await readLocalSystem(dataFolderOf(env));
+  return url || local?.dashboardUrl || defaultUrl;
+}
