@@ -105,7 +105,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
     const checks = { required: { database: () => pool.query("SELECT 1") } };
     const registry = createRegistry("dashboard");
-    const pages = options.pages ?? new Map();
+    const pages = options.pages ?? { files: new Map(), manifest: {} };
     const app = createApp({ config, pool, sessions, pages, checks, log, registry, now, ...options.deps });
     return { app, sessions };
   }

@@ -8,4 +8,6 @@ export const pages: Readonly<Record<string, FunctionComponent>> = {
   "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),
   "/forgot": part(() => import("./session/forgot-page.js").then((m) => m.ForgotPage)),
   "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
+  "/team": part(() => import("./people/team-page.js").then((m) => m.TeamPage)),
+  "/settings": part(() => import("./settings/settings-page.js").then((m) => m.SettingsPage)),
 };

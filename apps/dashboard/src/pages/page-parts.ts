@@ -1,0 +1,38 @@
+/** A page's part of the built app, and its first data below `/dashboard/api`. */
+interface PagePart {
+  /** The page's path below `/dashboard`; `:name` is one segment. */
+  path: string;
+  /** Its source below `web/`, as Vite's manifest names it. */
+  source: string;
+  /** Requests that the page sends first when its address has no query. Each must be the page's very address. */
+  data?: readonly string[];
+}
+
+/** Every page of `web/pages.ts`. */
+export const pageParts: readonly PagePart[] = [
+  { path: "/", source: "home-page.tsx", data: ["/traces?limit=1", "/sites"] },
+  { path: "/sign-in", source: "session/sign-in-page.tsx", data: ["/sign-in"] },
+  { path: "/sign-up", source: "session/sign-up-page.tsx", data: ["/sign-in"] },
+  { path: "/forgot", source: "session/forgot-page.tsx" },
+  { path: "/link/:token", source: "session/link-page.tsx", data: ["/link?token=:token"] },
+  { path: "/team", source: "people/team-page.tsx", data: ["/people", "/audit", "/me"] },
+  { path: "/settings", source: "settings/settings-page.tsx", data: ["/me", "/me/sessions"] },
+];
+
+/** The part of a page's path, with the path's parameters in its data's addresses. */
+export function findPagePart(path: string): { source: string; data: readonly string[] } | undefined {
+  const segments = path.replace(/^\/dashboard\/?/, "").split("/");
+  for (const { path: pattern, source, data = [] } of pageParts) {
+    const wanted = pattern.slice(1).split("/");
+    const isMatch = wanted.length === segments.length && wanted.every((part, at) => matches(part, segments[at] ?? ""));
+    if (!isMatch) continue;
+    const fill = (address: string) => address.replace(/:(\w+)/g, (name) => segments[wanted.indexOf(name)] ?? name);
+    return { source, data: data.map(fill) };
+  }
+  return undefined;
+}
+
+/** A parameter takes the signs of ids and tokens only, so that nothing else gets into a header. */
+function matches(pattern: string, segment: string): boolean {
+  return pattern.startsWith(":") ? /^[\w-]{1,200}$/.test(segment) : pattern === segment;
+}

@@ -1,0 +1,75 @@
+import { useState } from "preact/hooks";
+import type { AuditLine, AuditList } from "../../src/people/people.schema.js";
+import { api } from "../data/api.js";
+import { useAction, useQuery } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { Button } from "../ui/button.js";
+import { Panel } from "../ui/panel.js";
+import { ErrorNote } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+
+const sentences: Readonly<Record<AuditLine["action"], string>> = {
+  key_created: "Created the key",
+  key_revoked: "Revoked the key",
+  person_invited: "Invited",
+  person_joined: "Joined:",
+  person_removed: "Removed",
+  role_changed: "Changed the role of",
+  plan_changed: "Changed the plan:",
+  site_deleted: "Deleted the site",
+  trace_deleted: "Deleted the trace",
+};
+
+/** Who did what to the account, latest first. */
+export function AuditPanel() {
+  const latest = useQuery<AuditList>("/audit");
+  const [older, setOlder] = useState<readonly AuditList[]>([]);
+  const first = latest.data;
+  const lastPage = older.at(-1) ?? first;
+  const more = useAction(async (before: string) => {
+    const page = await api.get<AuditList>(`/audit?before=${before}`);
+    setOlder((pages) => [...pages, page]);
+  });
+  if (latest.error && !first) return <ErrorNote error={latest.error} onRetry={latest.refetch} />;
+  if (!first || first.entries.length === 0) return null;
+  const lines = uniqueLines([first, ...older]);
+  const lastId = lines.at(-1)?.id;
+  return (
+    <Panel title="What was done" isFlush>
+      <Table name="What was done">
+        <thead>
+          <tr>
+            <th scope="col">Action</th>
+            <th scope="col">By</th>
+            <th scope="col" class="number">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(({ id, action, subject, person, at }) => (
+            <tr key={id}>
+              <td class="is-stacked">
+                {sentences[action]} <strong>{subject}</strong>
+              </td>
+              <td>{person ?? <span class="soft">A command</span>}</td>
+              <td class="number">
+                <Ago iso={at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      {lastPage?.hasMore && lastId !== undefined && (
+        <Button look="quiet" isBusy={more.isBusy} onClick={() => void more.run(lastId)}>
+          Show more
+        </Button>
+      )}
+    </Panel>
+  );
+}
+
+/** The latest page grows at its head, and so may overlap with older ones. */
+function uniqueLines(pages: readonly AuditList[]): AuditLine[] {
+  return [...new Map(pages.flatMap(({ entries }) => entries).map((line) => [line.id, line])).values()];
+}

@@ -1,0 +1,51 @@
+import type { Invitation } from "../../src/people/people.schema.js";
+import { api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { Button } from "../ui/button.js";
+import { formatDay } from "../ui/format.js";
+import { Panel } from "../ui/panel.js";
+import { Banner } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+
+/** Invitations that wait for an answer. */
+export function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
+  const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates: ["/people", "/audit"] });
+  return (
+    <Panel title="Invitations" isFlush>
+      {takeBack.error && <Banner tone="error">{takeBack.error.message}</Banner>}
+      <Table name="Invitations">
+        <thead>
+          <tr>
+            <th scope="col">Email</th>
+            <th scope="col">Role</th>
+            <th scope="col">Sent</th>
+            <th scope="col">Ends</th>
+            <th scope="col">
+              <span class="sr-only">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {invitations.map(({ id, email, role, invitedAt, expiresAt }) => (
+            <tr key={id}>
+              <th scope="row" class="is-stacked">
+                {email}
+              </th>
+              <td>{role === "owner" ? "Owner" : "Member"}</td>
+              <td>
+                <Ago iso={invitedAt} />
+              </td>
+              <td>{formatDay(expiresAt)}</td>
+              <td class="is-action">
+                <Button isBusy={takeBack.isBusy} onClick={() => void takeBack.run(id)}>
+                  Take back
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </Panel>
+  );
+}

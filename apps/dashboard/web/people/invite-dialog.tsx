@@ -1,0 +1,52 @@
+import { useState } from "preact/hooks";
+import type { Invitation, InvitePersonBody } from "../../src/people/people.schema.js";
+import { api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { Radios, TextField } from "../ui/field.js";
+
+const roles = [
+  { value: "member", label: "Member", hint: "Sees everything, and makes keys and sites." },
+  { value: "owner", label: "Owner", hint: "Also people, the plan, others' keys, and deletion." },
+] as const;
+
+export function InviteDialog({ onClose }: { onClose(): void }) {
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<InvitePersonBody["role"]>("member");
+  const invite = useAction((body: InvitePersonBody) => api.post<Invitation>("/people", body), {
+    invalidates: ["/people", "/audit"],
+  });
+  const submit = async () => {
+    if (!(await invite.run({ email, role }))) return;
+    announce(`An invitation is on its way to ${email}`);
+    onClose();
+  };
+  const refusal = invite.error && Object.keys(invite.error.fields).length === 0 ? invite.error.message : undefined;
+  return (
+    <Dialog title="Invite somebody" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <TextField
+          label="Email"
+          type="email"
+          autocomplete="off"
+          required
+          value={email}
+          onValue={setEmail}
+          hint="They get a link that works for 7 days."
+          error={invite.error?.fields["email"] ?? refusal}
+        />
+        <Radios label="Role" value={role} choices={roles} onValue={(chosen) => setRole(chosen)} />
+        <Button type="submit" look="main" isBusy={invite.isBusy}>
+          Send invitation
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

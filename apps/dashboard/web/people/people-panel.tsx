@@ -1,0 +1,114 @@
+import { useState } from "preact/hooks";
+import type { ChangePersonBody, ListedPerson } from "../../src/people/people.schema.js";
+import { api } from "../data/api.js";
+import { invalidate, useAction } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { Confirm } from "../ui/dialog.js";
+import { Panel } from "../ui/panel.js";
+import { Banner } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+
+interface PeoplePanelProps {
+  people: readonly ListedPerson[];
+  isOwner: boolean;
+  isLastOwner: boolean;
+}
+
+export function PeoplePanel({ people, isOwner, isLastOwner }: PeoplePanelProps) {
+  const [leaving, setLeaving] = useState<ListedPerson>();
+  const change = useAction(({ id, role }: { id: string } & ChangePersonBody) => api.patch(`/people/${id}`, { role }), {
+    invalidates: ["/people", "/audit", "/me"],
+  });
+  return (
+    <>
+      {change.error && <Banner tone="error">{change.error.message}</Banner>}
+      <Panel isFlush>
+        <Table name="People">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Role</th>
+              <th scope="col">Last here</th>
+              <th scope="col">
+                <span class="sr-only">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {people.map((person) => (
+              <tr key={person.id}>
+                <th scope="row" class="is-stacked">
+                  {person.name} {person.isYou && <span class="hint">(you)</span>}
+                  <span class="soft">{person.email}</span>
+                </th>
+                <td>
+                  <Role
+                    person={person}
+                    isChangeable={isOwner && !(isLastOwner && person.role === "owner")}
+                    onRole={(role) => void change.run({ id: person.id, role })}
+                  />
+                </td>
+                <td>{person.seenAt ? <Ago iso={person.seenAt} /> : "Signed out"}</td>
+                <td class="is-action">
+                  {(isOwner || person.isYou) && !(isLastOwner && person.role === "owner") && (
+                    <Button onClick={() => setLeaving(person)}>{person.isYou ? "Leave" : "Remove"}</Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+      </Panel>
+      {leaving && <LeaveDialog person={leaving} onClose={() => setLeaving(undefined)} />}
+    </>
+  );
+}
+
+interface RoleProps {
+  person: ListedPerson;
+  isChangeable: boolean;
+  onRole(role: ListedPerson["role"]): void;
+}
+
+function Role({ person, isChangeable, onRole }: RoleProps) {
+  if (!isChangeable) return <>{person.role === "owner" ? "Owner" : "Member"}</>;
+  return (
+    <select
+      class="input select-small"
+      aria-label={`Role of ${person.name}`}
+      value={person.role}
+      onChange={(event) => onRole(event.currentTarget.value as ListedPerson["role"])}
+    >
+      <option value="owner">Owner</option>
+      <option value="member">Member</option>
+    </select>
+  );
+}
+
+function LeaveDialog({ person, onClose }: { person: ListedPerson; onClose(): void }) {
+  const remove = useAction(async () => {
+    await api.delete(`/people/${person.id}`);
+    if (person.isYou) location.assign("/dashboard/sign-in");
+    invalidate("/people", "/audit");
+    announce(`${person.name} was removed`);
+    onClose();
+  });
+  return (
+    <Confirm
+      title={person.isYou ? "Leave this account?" : `Remove ${person.name}?`}
+      verb={person.isYou ? "Leave" : "Remove"}
+      isBusy={remove.isBusy}
+      error={remove.error?.message}
+      onConfirm={() => void remove.run()}
+      onClose={onClose}
+    >
+      <p>
+        {person.isYou
+          ? "You sign out here at once. An owner can invite you again."
+          : "Their sessions in this account end within a second. Keys that they made stay; revoke them at “API keys”."}
+      </p>
+    </Confirm>
+  );
+}

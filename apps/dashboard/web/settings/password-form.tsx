@@ -1,0 +1,80 @@
+import { useState } from "preact/hooks";
+import type { ChangePasswordBody } from "../../src/session/session.schema.js";
+import { type ApiError, api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { Button } from "../ui/button.js";
+import { TextField } from "../ui/field.js";
+import { Banner } from "../ui/states.js";
+
+/** Sets a new password; the other sessions end. */
+export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; email: string }) {
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const [isChanged, setChanged] = useState(false);
+  const change = useAction(
+    (body: ChangePasswordBody) => api.post("/me/password", body, { isOwn401: true }).then(() => true),
+    {
+      invalidates: ["/me"],
+    },
+  );
+  const submit = async () => {
+    setChanged(false);
+    if (!(await change.run(hasPassword ? { current, password } : { password }))) return;
+    setCurrent("");
+    setPassword("");
+    setChanged(true);
+  };
+  const errors = errorsOf(change.error);
+  return (
+    <form
+      class="settings-form"
+      method="post"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      {isChanged && <Banner>The password is changed. Your other sessions ended.</Banner>}
+      <input
+        class="sr-only"
+        type="email"
+        autocomplete="username"
+        value={email}
+        readOnly
+        tabIndex={-1}
+        aria-hidden="true"
+      />
+      {hasPassword && (
+        <TextField
+          label="Current password"
+          type="password"
+          autocomplete="current-password"
+          required
+          value={current}
+          onValue={setCurrent}
+          error={errors["current"]}
+        />
+      )}
+      <TextField
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        required
+        hint="10 characters or more"
+        value={password}
+        onValue={setPassword}
+        error={errors["password"]}
+      />
+      <Button type="submit" isBusy={change.isBusy}>
+        {hasPassword ? "Change password" : "Set password"}
+      </Button>
+    </form>
+  );
+}
+
+function errorsOf(error: ApiError | undefined): Readonly<Record<string, string>> {
+  if (!error) return {};
+  if (Object.keys(error.fields).length > 0) return error.fields;
+  if (error.status === 401) return { current: "This is not your password." };
+  return { password: error.message };
+}

@@ -1,0 +1,63 @@
+import "../people/people.css";
+import { useState } from "preact/hooks";
+import type { Me } from "../../src/session/get-me.route.js";
+import { useMe } from "../data/me.js";
+import { Radios } from "../ui/field.js";
+import { Page } from "../ui/page.js";
+import { Panel } from "../ui/panel.js";
+import { ErrorNote, Skeleton } from "../ui/states.js";
+import { readTheme, setTheme, type Theme } from "../ui/theme.js";
+import { NameForm } from "./name-form.js";
+import { PasswordForm } from "./password-form.js";
+import { SessionsPanel } from "./sessions-panel.js";
+
+const themes = [
+  { value: "system", label: "As the system" },
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+] as const;
+
+/** The person's own name, password, sessions and theme; an owner names the account here, too. */
+export function SettingsPage() {
+  const me = useMe();
+  return (
+    <Page title="Settings">
+      {me.error && !me.data && <ErrorNote error={me.error} onRetry={me.refetch} />}
+      {me.isLoading && <Skeleton />}
+      {me.data && <Panels me={me.data} />}
+    </Page>
+  );
+}
+
+function Panels({ me }: { me: Me }) {
+  const [theme, choose] = useState(readTheme);
+  const chooseTheme = (value: Theme) => {
+    setTheme(value);
+    choose(value);
+  };
+  return (
+    <>
+      <Panel title="You">
+        <NameForm key={me.person.name} label="Name" path="/me" name={me.person.name} hint={me.person.email} />
+      </Panel>
+      {me.role === "owner" && (
+        <Panel title="Account">
+          <NameForm
+            key={me.account.name}
+            label="Account name"
+            path="/account"
+            name={me.account.name}
+            hint={`Mails about failed traces go to ${me.account.email}.`}
+          />
+        </Panel>
+      )}
+      <Panel title="Password">
+        <PasswordForm hasPassword={me.person.hasPassword} email={me.person.email} />
+      </Panel>
+      <SessionsPanel />
+      <Panel title="Look">
+        <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />
+      </Panel>
+    </>
+  );
+}
