@@ -9,7 +9,7 @@ await startHttpService(process, {
   loadConfig,
   openApp({ config, pool, registry, log, checkDatabase }) {
     const checks = { required: { database: checkDatabase } };
-    const pages = readPages(new URL("./web/", import.meta.url));
+    const pages = readPages(new URL("../dist/web/", import.meta.url));
     const now = () => new Date();
     const { url, operators, database } = config;
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });

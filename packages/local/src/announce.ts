@@ -2,6 +2,8 @@ import type { DemoAccounts } from "./demo/demo-accounts.js";
 
 /** The running system, for the person at the terminal. */
 export interface RunningSystem {
+  /** Signs in once, or the page to begin at. */
+  entry: { url: string; note: string };
   traceUrl: string;
   analyticsUrl: string;
   collectorUrl: string;
@@ -21,6 +23,7 @@ export function describeSystem(system: RunningSystem): string {
     [
       "Waymark runs.",
       "",
+      `  dashboard      ${system.entry.url}  (${system.entry.note})`,
       `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
       `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
       `  collector      ${collectorUrl}   documentation: ${collectorUrl}/docs`,

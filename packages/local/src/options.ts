@@ -15,8 +15,8 @@ export interface StartOptions {
   inspected: AppName | undefined;
 }
 
-export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector and
-the worker, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
+export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector, the
+worker and the dashboard, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
 usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--inspect APP]
 
@@ -29,8 +29,9 @@ usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--inspect APP]
   --help      show this
 
 environment:
-  TRACE_API_PORT, ANALYTICS_API_PORT,  other ports than 4100, 4200
-  COLLECTOR_PORT                       and 4300
+  TRACE_API_PORT, ANALYTICS_API_PORT,  other ports than 4100, 4200,
+  COLLECTOR_PORT, DASHBOARD_PORT       4300 and 4000
+  DASHBOARD_URL                        the dashboard's address in links (http://127.0.0.1:4000)
   DATABASE_URL                         a Postgres of your own in place of the one from npm
   REDIS_URL                            a Redis for the queue and the rate limits
   RESEND_API_KEY, ALERT_FROM           send mails through Resend in place of writing files

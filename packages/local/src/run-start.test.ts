@@ -40,7 +40,7 @@ interface Started {
 /** Runs a program of ours on the test's data folder. */
 function run(file: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Started {
   const base = { PATH: path, WAYMARK_DATA_DIR: dataFolder };
-  const ports = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0" };
+  const ports = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0", DASHBOARD_PORT: "0" };
   const child = spawn(process.execPath, [file, ...args], { env: { ...base, ...ports, ...env }, stdio: "pipe" });
   children.push(child);
   let output = "";
@@ -160,6 +160,7 @@ describe("start", () => {
     expect(rows.map(({ name }) => name).sort()).toEqual([
       "waymark_analytics_api",
       "waymark_collector",
+      "waymark_dashboard",
       "waymark_trace_api",
       "waymark_worker",
     ]);
@@ -224,7 +225,7 @@ describe("start", () => {
     ]);
 
     expect(await stop(first, "SIGINT")).toBe(0);
-    expect(system.apps).toHaveLength(4);
+    expect(system.apps).toHaveLength(5);
     for (const app of system.apps ?? []) expect(isRunning(app)).toBe(false);
     expect(await readdir(join(dataFolder, "postgres", "data"))).not.toContain("postmaster.pid");
 
@@ -284,6 +285,7 @@ describe("start", () => {
       TRACE_API_PORT: "0",
       ANALYTICS_API_PORT: "0",
       COLLECTOR_PORT: "0",
+      DASHBOARD_PORT: "0",
     };
     const shell = spawn("sh", ["-c", `: pnpm start; "$0" "$1"; :`, process.execPath, bin], {
       env: base,

@@ -6,7 +6,7 @@ import { OptionsError } from "./options-error.js";
 import { loadConfigs, readSettings } from "./settings.js";
 
 const load = loadConfigs(fileURLToPath(new URL("../../../", import.meta.url)), false);
-const noPorts = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0" };
+const noPorts = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0", DASHBOARD_PORT: "0" };
 const servers: Server[] = [];
 
 async function takePort(): Promise<number> {
@@ -34,7 +34,8 @@ async function problemsOf(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 describe("the settings of start", () => {
   it("are those that the apps read", async () => {
     expect(await readSettings({ ...noPorts, DATABASE_URL: "", REDIS_URL: "redis://x" }, load)).toEqual({
-      ports: { trace: 0, analytics: 0, collector: 0 },
+      ports: { trace: 0, analytics: 0, collector: 0, dashboard: 0 },
+      isDashboardLocal: true,
       databaseUrl: undefined,
       redisUrl: "redis://x",
     });
@@ -61,12 +62,17 @@ describe("the settings of start", () => {
     expect(problems.join()).not.toMatch(/secret|loud/);
   });
 
+  it("tell a dashboard on the network from one on this machine", async () => {
+    expect((await readSettings({ ...noPorts, HOST: "0.0.0.0" }, load)).isDashboardLocal).toBe(false);
+  });
+
   it("name all ports that are taken or given twice, metrics' among them, with other mistakes", async () => {
     const [trace, collector, metrics] = taken.map(String);
     const problems = await problemsOf({
       TRACE_API_PORT: trace,
       ANALYTICS_API_PORT: trace,
       COLLECTOR_PORT: collector,
+      DASHBOARD_PORT: "0",
       WORKER_METRICS_PORT: metrics,
       SWEEP_INTERVAL_SECONDS: "0",
     });

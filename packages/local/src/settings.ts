@@ -4,7 +4,7 @@ import { OptionsError } from "./options-error.js";
 import { isPortFree } from "./ports.js";
 
 /** The apps, in the order of their start. */
-export const apps = ["trace-api", "analytics-api", "collector", "worker"] as const;
+export const apps = ["trace-api", "analytics-api", "collector", "worker", "dashboard"] as const;
 export type AppName = (typeof apps)[number];
 
 /** Stands for the embedded database while the configuration is checked. */
@@ -12,13 +12,15 @@ const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 
 /** The part of an app's configuration used here. */
 interface AppConfig {
-  http?: { port: number };
+  http?: { host: string; port: number };
   metrics: { port: number; isPortChosen: boolean };
 }
 
 /** The settings of `start` from its environment. */
 export interface StartSettings {
-  ports: { trace: number; analytics: number; collector: number };
+  ports: { trace: number; analytics: number; collector: number; dashboard: number };
+  /** Whether only this machine reaches the dashboard. */
+  isDashboardLocal: boolean;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
 }
@@ -57,7 +59,13 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   if (problems.size > 0) throw new OptionsError([...problems]);
   const portOf = (app: AppName) => configs[app]?.http?.port ?? 0;
   return {
-    ports: { trace: portOf("trace-api"), analytics: portOf("analytics-api"), collector: portOf("collector") },
+    ports: {
+      trace: portOf("trace-api"),
+      analytics: portOf("analytics-api"),
+      collector: portOf("collector"),
+      dashboard: portOf("dashboard"),
+    },
+    isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
     databaseUrl: env["DATABASE_URL"] || undefined,
     redisUrl: env["REDIS_URL"] || undefined,
   };

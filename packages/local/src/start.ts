@@ -10,6 +10,7 @@ import { loadDemo } from "./demo/load-demo.js";
 import { watchApps } from "./dev/watch-apps.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import type { StartOptions } from "./options.js";
+import { anyFreePort } from "./ports.js";
 import { readRolePasswordFile } from "./role-passwords.js";
 import { type AppName, apps, loadConfigs, readSettings, type StartSettings } from "./settings.js";
 
@@ -21,6 +22,7 @@ const roleOf = {
   "analytics-api": "analytics_api",
   collector: "collector",
   worker: "worker",
+  dashboard: "dashboard",
 } as const satisfies Record<AppName, string>;
 
 /** Node's flags for TypeScript, with workspace packages from their sources. */
@@ -49,6 +51,10 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
   const undo: (() => unknown)[] = [() => claim.release()];
   try {
     const settings = await readSettings(env, loadConfigs(root, deps.options.isWatchWanted));
+    // The apps lead to each other, so each needs the others' ports before it starts.
+    for (const [name, port] of Object.entries(settings.ports)) {
+      if (port === 0) settings.ports[name as keyof StartSettings["ports"]] = await anyFreePort();
+    }
     const running = await startAll(deps, { settings, dataFolder, claim, undo });
     const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
     if (failure) throw new Error(failure);
@@ -86,12 +92,14 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   const ports = await Promise.all(running.map((app) => app.ready));
   const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
-  for (const url of [traceUrl, analyticsUrl, collectorUrl]) await requireReady(url);
+  for (const url of [traceUrl, analyticsUrl, collectorUrl, urlOf("dashboard")]) await requireReady(url);
   await demo?.sendTraces(traceUrl);
   await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl], collectorUrl });
   signal.throwIfAborted();
+  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
   say(
     `\n${describeSystem({
+      entry: { url: `${dashboardUrl}/dashboard/sign-up`, note: "make an account" },
       traceUrl,
       analyticsUrl,
       collectorUrl,
@@ -134,13 +142,7 @@ async function openApps(
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
-  const appEnv = {
-    ...env,
-    WAYMARK_DATA_DIR: dataFolder,
-    TRACE_API_PORT: String(settings.ports.trace),
-    ANALYTICS_API_PORT: String(settings.ports.analytics),
-    COLLECTOR_PORT: String(settings.ports.collector),
-  };
+  const appEnv = appEnvironment(env, settings, dataFolder);
   const { isWatchWanted, inspected } = options;
   const start = (name: AppName) =>
     startApp({
@@ -155,7 +157,38 @@ async function openApps(
       logFile: join(logFolder, `${name}.log`),
       say,
     });
-  return isWatchWanted ? watchApps({ root, names: apps, start, say }) : apps.map(start);
+  if (!isWatchWanted) return apps.map(start);
+  const pages = startApp({
+    name: "pages",
+    entry: join(root, "apps/dashboard/scripts/watch-pages.mjs"),
+    nodeFlags: [],
+    env,
+    cwd: join(root, "apps/dashboard"),
+    logFile: join(logFolder, "pages.log"),
+    say,
+  });
+  await pages.ready;
+  return [...watchApps({ root, names: apps, start, say }), pages];
+}
+
+/** The apps' settings: the ports, and the addresses by which they lead to each other. */
+function appEnvironment(env: NodeJS.ProcessEnv, { ports }: StartSettings, dataFolder: string): NodeJS.ProcessEnv {
+  return {
+    TRACE_API_URL: `http://127.0.0.1:${ports.trace}`,
+    COLLECTOR_URL: `http://127.0.0.1:${ports.collector}`,
+    ...env,
+    DASHBOARD_URL: dashboardUrlOf(env, ports.dashboard),
+    WAYMARK_DATA_DIR: dataFolder,
+    TRACE_API_PORT: String(ports.trace),
+    ANALYTICS_API_PORT: String(ports.analytics),
+    COLLECTOR_PORT: String(ports.collector),
+    DASHBOARD_PORT: String(ports.dashboard),
+  };
+}
+
+/** Cookies belong to a host, so links in mails, redirects and the terminal use the same. */
+function dashboardUrlOf(env: NodeJS.ProcessEnv, port: number): string {
+  return (env["DASHBOARD_URL"] || `http://127.0.0.1:${port}`).replace(/\/+$/, "");
 }
 
 async function requireReady(url: string): Promise<void> {

@@ -40,7 +40,9 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
     }
   };
   const folders = new Set(apps.flatMap((app) => app.folders));
-  const watched = [...folders].flatMap((folder) => [join(root, folder, "src"), join(root, folder, "assets")]);
+  const watched = [...folders].flatMap((folder) =>
+    ["src", "assets", "dist/web"].map((part) => join(root, folder, part)),
+  );
   const isChanged = rememberContents(root, watched);
   const close = watchFolders(watched, (path) => {
     if (!isAppSource(path)) return;
