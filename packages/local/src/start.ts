@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waymark/cli";
 import { type RolePasswords, roleUrl } from "@waymark/database";
-import { describeSystem } from "./announce.js";
+import { describeSystem, type RunningSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { type Claim, claimDataFolder } from "./claim.js";
+import type { DemoAccounts } from "./demo/demo-accounts.js";
+import { makeDemoLink } from "./demo/demo-link.js";
 import { loadDemo } from "./demo/load-demo.js";
 import { watchApps } from "./dev/watch-apps.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
@@ -96,10 +98,11 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   await demo?.sendTraces(traceUrl);
   await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl], collectorUrl });
   signal.throwIfAborted();
-  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
+  const accounts = demo?.accounts;
+  const entry = await findEntry({ env, settings, databaseUrl, accounts });
   say(
     `\n${describeSystem({
-      entry: { url: `${dashboardUrl}/dashboard/sign-up`, note: "make an account" },
+      entry,
       traceUrl,
       analyticsUrl,
       collectorUrl,
@@ -107,10 +110,27 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
       queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
       dataFolder,
       mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${join(dataFolder, "mails")}`,
-      accounts: demo?.accounts,
+      accounts,
     })}`,
   );
   return running;
+}
+
+/** The page to begin at. A link that signs in is only for a dashboard that nobody else reaches. */
+async function findEntry(options: {
+  env: NodeJS.ProcessEnv;
+  settings: StartSettings;
+  databaseUrl: string;
+  accounts: DemoAccounts | undefined;
+}): Promise<RunningSystem["entry"]> {
+  const { env, settings, databaseUrl, accounts } = options;
+  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
+  if (!accounts) return { url: `${dashboardUrl}/dashboard/sign-up`, note: "make an account" };
+  const link = settings.isDashboardLocal
+    ? await makeDemoLink({ databaseUrl, accounts, dashboardUrl, now: new Date() })
+    : undefined;
+  if (link !== undefined) return { url: link, note: "signs you in as the demo" };
+  return { url: `${dashboardUrl}/dashboard/sign-in`, note: "`waymark sign-in-link` lets you in" };
 }
 
 /** Migrates; for your own database, the error names it. */
