@@ -5,6 +5,7 @@ export default defineConfig({
   base: "/dashboard/",
   // JSX by Vite itself: no plugin.
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  server: { port: 4010, strictPort: true, proxy: { "/dashboard/api": "http://localhost:4000" } },
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,
