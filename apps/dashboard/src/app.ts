@@ -1,6 +1,7 @@
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createBodyReader, healthRoutes, mountRoutes, type Route, requestContext } from "@waymark/http";
+import { createPasswordCheck, type Passwords } from "@waymark/identity";
 import type { ReadinessChecks } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -8,16 +9,42 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.js";
 import { type Pages, pageRoutes } from "./pages/pages.js";
+import {
+  changeAccountRoute,
+  changePersonRoute,
+  dropInvitationRoute,
+  invitePersonRoute,
+  listAuditRoute,
+  listPeopleRoute,
+  removePersonRoute,
+} from "./people/people.route.js";
 import { refuseCrossSite } from "./security/cross-site.js";
 import { securityHeaders } from "./security/headers.js";
+import type { AccountMails } from "./session/account-mails.js";
 import { getMeRoute } from "./session/get-me.route.js";
+import type { Guesses } from "./session/guesses.js";
+import { getLinkRoute, useLinkRoute } from "./session/link.route.js";
+import {
+  changeMeRoute,
+  changePasswordRoute,
+  endOtherSessionsRoute,
+  endSessionRoute,
+  listSessionsRoute,
+  switchAccountRoute,
+} from "./session/settings.route.js";
+import { getSignInRoute, signInRoute } from "./session/sign-in.route.js";
+import { signOutRoute } from "./session/sign-out.route.js";
+import { forgotRoute, signUpRoute } from "./session/sign-up.route.js";
 import { requireSession, type Sessions } from "./session/viewer.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
-  config: Pick<Config, "url" | "traceApiUrl" | "collectorUrl">;
+  config: Pick<Config, "url" | "traceApiUrl" | "collectorUrl" | "signUp">;
   pool: pg.Pool;
   sessions: Sessions;
+  passwords: Passwords;
+  guesses: Guesses;
+  mails: AccountMails;
   pages: Pages;
   checks: ReadinessChecks;
   log: Logger;
@@ -27,17 +54,46 @@ export interface AppDeps {
 
 const maxBodyBytes = 65_536;
 
+/** A link's token must not reach the logs. */
+function hideToken(path: string): string {
+  return path.replace(/^(\/dashboard\/link\/).+/s, "$1…");
+}
+
 /** The dashboard: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
-  const openRoutes: Route[] = [];
-  const routes = [getMeRoute(deps)];
+  const checkPassword = createPasswordCheck(deps);
+  const openRoutes: Route[] = [
+    getSignInRoute(deps),
+    signInRoute({ ...deps, checkPassword }),
+    signOutRoute(deps),
+    signUpRoute(deps),
+    forgotRoute(deps),
+    getLinkRoute(deps),
+    useLinkRoute(deps),
+  ];
+  const routes = [
+    getMeRoute(deps),
+    changeMeRoute(deps),
+    changePasswordRoute(deps),
+    switchAccountRoute(deps),
+    listSessionsRoute(deps),
+    endOtherSessionsRoute(deps),
+    endSessionRoute(deps),
+    listPeopleRoute(deps),
+    invitePersonRoute(deps),
+    changePersonRoute(deps),
+    removePersonRoute(deps),
+    dropInvitationRoute(deps),
+    changeAccountRoute(deps),
+    listAuditRoute(deps),
+  ];
   const readBody = createBodyReader(maxBodyBytes);
 
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
-  app.use(requestContext(deps));
+  app.use(requestContext({ ...deps, logPath: hideToken }));
   app.use(securityHeaders(deps.config.url));
   app.use(healthRoutes(deps.checks));
   app.use("/dashboard", refuseCrossSite(deps.config.url));

@@ -1,3 +1,5 @@
+import { trustedProxiesVariable } from "@waymark/limits";
+import { mailVariables, readMailSettings } from "@waymark/mail";
 import { commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
 import { z } from "zod";
 
@@ -23,6 +25,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
     OPERATORS: addressList.default([]),
+    SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
+    TRUSTED_PROXIES: trustedProxiesVariable(),
+    ...mailVariables(env),
   });
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
@@ -32,6 +37,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       isPortChosen: Boolean(env["DASHBOARD_METRICS_PORT"]),
     },
     database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    redisUrl: read.REDIS_URL,
+    trustedProxies: read.TRUSTED_PROXIES,
+    mail: readMailSettings(read),
     /** Its own address, for links, cookies and the check of origins. */
     url: new URL(read.DASHBOARD_URL),
     /** Shown in examples. */
@@ -39,6 +47,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     collectorUrl: read.COLLECTOR_URL,
     /** Addresses of people who run this installation. */
     operators: read.OPERATORS,
+    /** Whether strangers may create accounts. */
+    signUp: read.SIGN_UP,
   };
 }
 

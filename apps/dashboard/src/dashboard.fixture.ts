@@ -2,7 +2,16 @@ import { afterAll, beforeAll } from "@jest/globals";
 import { createAccount } from "@waymark/accounts";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createSessionCookie, createSessions, type Role, type SessionCache, startSession } from "@waymark/identity";
+import {
+  createPasswords,
+  createSessionCookie,
+  createSessions,
+  type Role,
+  type SessionCache,
+  startSession,
+} from "@waymark/identity";
+import { createAddressReader, createLimiter } from "@waymark/limits";
+import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
@@ -11,6 +20,8 @@ import request from "supertest";
 import { type AppDeps, createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import type { Pages } from "./pages/pages.js";
+import { createAccountMails } from "./session/account-mails.js";
+import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
 
 /** The paths of data, below the dashboard's address. */
 const apiPath = "/dashboard/api";
@@ -42,6 +53,8 @@ export interface TestDashboard {
   makeAccount(plan?: PlanId): Promise<string>;
   /** Makes a person of the account and signs them in; an owner unless a role is given. */
   signIn(accountId: string, role?: Role, app?: Express): Promise<SignedIn>;
+  /** The mails of the account since the last call, oldest first. Waits for those under way. */
+  takeMails(): Promise<Mail[]>;
   /** A request without a session, with the browser's header of the own origin. */
   anonymous(app?: Express): Pick<SignedIn, "get" | "post" | "patch" | "put" | "delete">;
 }
@@ -83,6 +96,30 @@ async function addPerson(pool: TestDashboard["pool"], accountId: string, role: R
   return { personId, email };
 }
 
+/** A hash of a millisecond. */
+const cheap = { cost: { N: 1_024, r: 8, p: 1 } };
+
+/** What sign-in needs, with mails kept in memory. */
+function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnType<typeof loadConfig>) {
+  const log = createLogger({ service: "dashboard", level: "silent" });
+  const limiterOf = (limit: typeof emailLimit) => createLimiter({ ...limit, redisUrl: undefined, pool, log });
+  const addressOf = createAddressReader(trustedProxies);
+  const guesses = createGuesses({ perEmail: limiterOf(emailLimit), perNetwork: limiterOf(networkLimit), addressOf });
+  const sent: Mail[] = [];
+  const mailer = {
+    send: async (mail: Mail) => {
+      sent.push(mail);
+      return { outcome: "sent" } as const;
+    },
+  };
+  const mails = createAccountMails({ mailer, log });
+  const takeMails = async () => {
+    await mails.idle();
+    return sent.splice(0);
+  };
+  return { parts: { passwords: createPasswords(cheap), guesses, mails }, takeMails };
+}
+
 /** Builds the app as production does, twice. Call it at the top of a file. */
 export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const database = useDatabase();
@@ -96,6 +133,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   });
   const prisma = createPrisma(pool);
   const cookieOf = createSessionCookie(config.url);
+  const { parts, takeMails } = createIdentity(pool, config);
   const instances: { app: Express; sessions: SessionCache }[] = [];
   let current = () => new Date();
 
@@ -106,7 +144,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
     const checks = { required: { database: () => pool.query("SELECT 1") } };
     const registry = createRegistry("dashboard");
     const pages = options.pages ?? { files: new Map(), manifest: {} };
-    const app = createApp({ config, pool, sessions, pages, checks, log, registry, now, ...options.deps });
+    const app = createApp({ config, pool, sessions, ...parts, pages, checks, log, registry, now, ...options.deps });
     return { app, sessions };
   }
   beforeAll(() => void instances.push(start(), start()));
@@ -143,6 +181,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
       const cookie = cookieOf.write(token).split(";")[0] ?? "";
       return { accountId, personId, email, cookie, ...requester(app, config.url, cookie) };
     },
+    takeMails,
     anonymous: (app = instance(0)) => requester(app, config.url),
   };
 }

@@ -1,22 +1,36 @@
-import { createSessions } from "@waymark/identity";
+import { createPasswords, createSessions } from "@waymark/identity";
+import { createAddressReader, createLimiter } from "@waymark/limits";
+import { openMailer } from "@waymark/mail";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { readPages } from "./pages/pages.js";
+import { createAccountMails } from "./session/account-mails.js";
+import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
 
 await startHttpService(process, {
   name: "dashboard",
   loadConfig,
-  openApp({ config, pool, registry, log, checkDatabase }) {
-    const checks = { required: { database: checkDatabase } };
+  async openApp({ config, pool, registry, log, checkDatabase }) {
     const pages = readPages(new URL("../dist/web/", import.meta.url));
     const now = () => new Date();
-    const { url, operators, database } = config;
+    const { url, operators, database, redisUrl } = config;
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
+    const limiterOf = (limit: typeof emailLimit) => createLimiter({ ...limit, redisUrl, pool, log });
+    const [perEmail, perNetwork] = [limiterOf(emailLimit), limiterOf(networkLimit)];
+    const guesses = createGuesses({ perEmail, perNetwork, addressOf: createAddressReader(config.trustedProxies) });
+    const mails = createAccountMails({ mailer: await openMailer(config.mail, log), log });
+    const bridged = redisUrl === undefined ? {} : { redis: () => perEmail.check() };
+    const checks = { required: { database: checkDatabase }, bridged };
+    const identity = { sessions, passwords: createPasswords(), guesses, mails };
     return {
-      handler: createApp({ config, pool, sessions, pages, checks, log, registry, now }),
+      handler: createApp({ config, pool, ...identity, pages, checks, log, registry, now }),
       checks,
-      stop: () => sessions.stop(),
+      async stop() {
+        await mails.idle();
+        await sessions.stop();
+        await Promise.all([perEmail.close(), perNetwork.close()]);
+      },
     };
   },
 });

@@ -22,6 +22,7 @@ export {
   listPeople,
   removePerson,
   renameAccount,
+  replaceInvitations,
   type TeamMember,
   type WaitingInvitation,
 } from "./people/team.query.js";

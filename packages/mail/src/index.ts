@@ -12,4 +12,4 @@ export {
 } from "./mail-text.js";
 export type { Delivery, Mail, Mailer } from "./mailer.js";
 export { openMailer } from "./open-mailer.js";
-export { mailVariables, readMailSettings } from "./settings.js";
+export { type MailSettings, mailVariables, readMailSettings } from "./settings.js";

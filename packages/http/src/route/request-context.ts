@@ -26,11 +26,18 @@ class RequestLocals {
 /** The safe request ids of clients and proxies: the id goes into headers and logs. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
+interface RequestContextOptions {
+  log: Logger;
+  registry: Registry;
+  /** The path as the access log shows it, for paths with secrets. */
+  logPath?(path: string): string;
+}
+
 /**
  * Gives each request an id (`X-Request-Id`, the client's if it sent one), a logger with that id, an access log line after
  * the answer, and metrics. The log leaves out queries: they may hold private data.
  */
-export function requestContext(options: { log: Logger; registry: Registry }): RequestHandler {
+export function requestContext(options: RequestContextOptions): RequestHandler {
   const observe = createObserver(options.registry);
   // The line holds nothing to redact, and looking for it costs more than the line.
   const accessLog = options.log.child({}, { redact: [] });
@@ -41,7 +48,7 @@ export function requestContext(options: { log: Logger; registry: Registry }): Re
     const locals = new RequestLocals(requestId, options.log);
     response.locals = locals as unknown as Record<string, unknown>;
     response.setHeader("X-Request-Id", requestId);
-    const path = request.path;
+    const path = options.logPath?.(request.path) ?? request.path;
     response.once("close", () => {
       const ms = performance.now() - startedAt;
       const status = response.writableFinished ? response.statusCode : 499;

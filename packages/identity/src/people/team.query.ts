@@ -59,6 +59,15 @@ export async function dropInvitation(pool: pg.Pool, accountId: string, id: strin
   return rowCount === 1;
 }
 
+/** A range of `one_time_link_account_id_idx`. */
+const replaceInvitationsSql =
+  "DELETE FROM one_time_link WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND email = $2";
+
+/** Removes earlier invitations of an address: the newest link is the one that works. */
+export async function replaceInvitations(pool: pg.Pool, accountId: string, email: string): Promise<void> {
+  await pool.query(replaceInvitationsSql, [accountId, email]);
+}
+
 /** The lock keeps two owners from leaving at once. A range of `membership_pkey`. */
 const lockTeamSql = `
   SELECT m.person_id AS id, m.role, p.email FROM membership m JOIN person p ON p.id = m.person_id

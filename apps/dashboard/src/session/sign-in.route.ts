@@ -1,0 +1,82 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import {
+  type CheckPassword,
+  createLink,
+  createSessionCookie,
+  endSessionOfToken,
+  homeAccountOf,
+  linkUrl,
+  startSession,
+} from "@waymark/identity";
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../config.js";
+import type { AccountMails } from "./account-mails.js";
+import type { Guesses } from "./guesses.js";
+import { type EntryOptions, type SignInAnswer, signInBody } from "./session.schema.js";
+
+export interface SignInDeps {
+  pool: pg.Pool;
+  config: Pick<Config, "url" | "signUp">;
+  checkPassword: CheckPassword;
+  guesses: Guesses;
+  mails: AccountMails;
+  now(): Date;
+}
+
+/** `GET /sign-in` */
+export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
+  return route({
+    method: "get",
+    path: "/sign-in",
+    operationId: "getSignIn",
+    summary: "What the pages before a session show",
+    answers: { 200: { description: "The options", schema: z.custom<EntryOptions>() } },
+    handle: async () => ({ status: 200, body: { signUp: config.signUp } satisfies EntryOptions }),
+  });
+}
+
+/**
+ * `POST /sign-in`. Beyond the limit of an address of mail a right password gets a mailed link in place of a session, with the
+ * answer of a wrong one: guessing goes nowhere, and nobody locks another person out.
+ */
+export function signInRoute(deps: SignInDeps) {
+  const { pool, config, checkPassword, guesses, now } = deps;
+  const cookie = createSessionCookie(config.url);
+  return route({
+    method: "post",
+    path: "/sign-in",
+    operationId: "signIn",
+    summary: "Sign in",
+    body: signInBody,
+    answers: {
+      200: { description: "Signed in", schema: z.custom<SignInAnswer>() },
+      202: { description: "A link is mailed if the password is right", schema: z.custom<SignInAnswer>() },
+    },
+    async handle({ body: { email, password }, request }) {
+      const { isAllowed, refund } = await guesses.admit(request, "sign-in", email);
+      const found = await checkPassword(email, password);
+      if (!isAllowed) {
+        if (found) mailLink(deps, { email, personId: found.personId });
+        return { status: 202, body: { isSignedIn: false } satisfies SignInAnswer };
+      }
+      const accountId = found && (await homeAccountOf(pool, found.personId));
+      if (!found || accountId === undefined) throw new AppError("wrong_password");
+      await refund();
+      const before = cookie.read(request.headers.cookie);
+      if (before !== undefined) await endSessionOfToken(pool, before);
+      const userAgent = request.get("user-agent");
+      const token = await startSession(pool, { personId: found.personId, accountId, userAgent, now: now() });
+      const headers = { "Set-Cookie": cookie.write(token) };
+      return { status: 200, headers, body: { isSignedIn: true } satisfies SignInAnswer };
+    },
+  });
+}
+
+function mailLink({ pool, config, mails, now }: SignInDeps, person: { email: string; personId: string }): void {
+  mails.later(async () => {
+    const { token, expiresAt } = await createLink(pool, { purpose: "sign_in", ...person, now: now() });
+    await mails.send(person.email, { purpose: "sign_in", link: linkUrl(config.url.href, token), expiresAt });
+  });
+}
