@@ -188,11 +188,22 @@ describe("start", () => {
     const first = await start();
     const { system } = first;
     const output = first.output();
-    const order = ["Waymark runs.", "Demo keys:", "Paste these:", "<script", "Ctrl-C stops"].map((text) =>
-      output.indexOf(text),
-    );
+    const order = [
+      "Waymark runs.",
+      "/dashboard/link/",
+      "trace API",
+      "Demo keys:",
+      "Paste these:",
+      "<script",
+      "Ctrl-C stops",
+    ].map((text) => output.indexOf(text));
     expect(order).toEqual([...order].sort((a, b) => a - b));
     expect(output).not.toMatch(/warn/i);
+    const [, dashboard = ""] = /dashboard +(http:\/\/127\.0\.0\.1:\d+)\/dashboard\/link\/[\w-]{43} /.exec(output) ?? [];
+    for (const api of system.urls?.slice(0, 2) ?? []) {
+      const { status, headers } = await fetch(`${api}/dashboard/billing?x=1`, { redirect: "manual" });
+      expect([status, headers.get("location")]).toEqual([302, `${dashboard}/dashboard/billing?x=1`]);
+    }
 
     // Runs the lines to paste.
     const lines = output.split("\n").filter((line) => /^ {2}(TRACE=\$\()?curl /.test(line));
