@@ -1,5 +1,5 @@
 import { trustedProxiesVariable } from "@waymark/limits";
-import { mailVariables, readMailSettings } from "@waymark/mail";
+import { type MailSettings, mailVariables, readMailSettings } from "@waymark/mail";
 import { commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
 import { z } from "zod";
 
@@ -29,6 +29,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRUSTED_PROXIES: trustedProxiesVariable(),
     ...mailVariables(env),
   });
+  const mail: MailSettings = readMailSettings(read);
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
     metrics: {
@@ -39,7 +40,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
     redisUrl: read.REDIS_URL,
     trustedProxies: read.TRUSTED_PROXIES,
-    mail: readMailSettings(read),
+    mail,
     /** Its own address, for links, cookies and the check of origins. */
     url: new URL(read.DASHBOARD_URL),
     /** Shown in examples. */

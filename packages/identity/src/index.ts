@@ -1,11 +1,11 @@
-export { type AuditRow, listAudit } from "./audit/list-audit.query.js";
-export { type AuditAction, type AuditEntry, recordAudit } from "./audit/record-audit.query.js";
-export { createLink, type LinkPurpose, linkLifeMs } from "./links/link.query.js";
+export { listAudit } from "./audit/list-audit.query.js";
+export { type AuditAction, recordAudit } from "./audit/record-audit.query.js";
+export { createLink, linkLifeMs } from "./links/link.query.js";
 export { linkUrl } from "./links/sign-in-link.js";
-export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
+export { readLink, useLink } from "./links/use-link.js";
 export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
 export { passwordProblem } from "./passwords/password-problem.js";
-export { createPasswords, type Passwords, type PasswordsOptions } from "./passwords/passwords.js";
+export { createPasswords, type Passwords } from "./passwords/passwords.js";
 export {
   findPersonByEmail,
   homeAccountOf,
@@ -14,7 +14,7 @@ export {
   renamePerson,
   setPassword,
 } from "./people/person.query.js";
-export { type Membership, type PersonInAccount, readViewer } from "./people/read-viewer.query.js";
+export { type PersonInAccount, readViewer } from "./people/read-viewer.query.js";
 export {
   changeRole,
   dropInvitation,
@@ -23,8 +23,6 @@ export {
   removePerson,
   renameAccount,
   replaceInvitations,
-  type TeamMember,
-  type WaitingInvitation,
 } from "./people/team.query.js";
 export {
   endSession,
@@ -35,5 +33,5 @@ export {
   startSession,
   switchAccount,
 } from "./sessions/session.query.js";
-export { createSessionCookie, type SessionCookie } from "./sessions/session-cookie.js";
+export { createSessionCookie } from "./sessions/session-cookie.js";
 export { createSessions, type SessionCache, type Viewer } from "./sessions/sessions.js";

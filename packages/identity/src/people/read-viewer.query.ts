@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Role } from "../sessions/session.query.js";
 
 /** An account with the role that a person has in it. */
-export interface Membership {
+interface Membership {
   id: string;
   /** Its name, or its address where it has none. */
   name: string;

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "@jest/globals";
+import { recordAudit } from "@waymark/identity";
+import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
+
+const dashboard = useDashboard();
+
+const tokenIn = (text: string | undefined) => /\/dashboard\/link\/([\w-]+)/.exec(text ?? "")?.[1] ?? "";
+const cookieOf = (headers: Record<string, unknown>) => String(headers["set-cookie"]).split(";")[0] ?? "";
+const peopleOf = async (as: SignedIn) => (await as.get("/people").expect(200)).body.people as Record<string, unknown>[];
+const actionsOf = async (as: SignedIn) =>
+  (
+    (await as.get("/audit").expect(200)).body.entries as { action: string; subject: string; person: string | null }[]
+  ).map(({ action, subject, person }) => [action, subject, person]);
+
+describe("people", () => {
+  it("are listed by name for everybody in the account, invitations for owners", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await dashboard.signIn(await dashboard.makeAccount());
+    await owner.post("/people", { email: "New@example.com", role: "member" }).expect(201);
+    await dashboard.takeMails();
+    expect(await peopleOf(member)).toMatchObject([
+      { name: "A member", email: member.email, role: "member", isYou: true },
+      { name: "A owner", email: owner.email, role: "owner", isYou: false },
+    ]);
+    const { body } = await owner.get("/people").expect(200);
+    expect(body.invitations).toMatchObject([{ email: "new@example.com", role: "member" }]);
+    expect((await member.get("/people")).body.invitations).toEqual([]);
+  });
+
+  it("change roles at once, and the record says so", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, other] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await other.get("/me").expect(200);
+    await owner.patch(`/people/${other.personId}`, { role: "owner" }).expect(200);
+    expect((await other.get("/me")).body.role).toBe("owner");
+    await other.patch(`/people/${owner.personId}`, { role: "member" }).expect(200);
+    await owner.patch(`/people/${other.personId}`, { role: "member" }).expect(403);
+    expect(await actionsOf(owner)).toEqual([
+      ["role_changed", `${owner.email} (member)`, "A member"],
+      ["role_changed", `${other.email} (owner)`, "A owner"],
+    ]);
+  });
+
+  it("are removed with their sessions; without another account they are gone", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await member.get("/me").expect(200);
+    await owner.delete(`/people/${member.personId}`).expect(200);
+    await member.get("/me").expect(401);
+    const { rows } = await dashboard.pool.query("SELECT FROM person WHERE id = $1", [member.personId]);
+    expect(rows).toEqual([]);
+    expect(await actionsOf(owner)).toEqual([["person_removed", member.email, "A owner"]]);
+  });
+
+  it("leave by themselves, but not the last owner, also when two leave at once", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await member.delete(`/people/${member.personId}`).expect(200);
+    const refused = await owner.delete(`/people/${owner.personId}`).expect(409);
+    expect(refused.body.error).toBe("The last owner cannot leave or become a member");
+    await owner.patch(`/people/${owner.personId}`, { role: "member" }).expect(409);
+    const second = await dashboard.signIn(accountId);
+    const answers = await Promise.all([owner, second].map((each) => each.delete(`/people/${each.personId}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+
+  it("of another account are not found", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    for (const id of [stranger.personId, "x", "00000000-0000-7000-8000-000000000000"]) {
+      await owner.patch(`/people/${id}`, { role: "member" }).expect(404);
+      await owner.delete(`/people/${id}`).expect(404);
+    }
+    await stranger.get("/me").expect(200);
+  });
+});
+
+describe("an invitation", () => {
+  const password = "correct horse battery";
+
+  it("lets a new person join with a name and a password of their own", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    await owner.patch("/account", { name: "Blue Robots" }).expect(200);
+    await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
+    const [mail] = await dashboard.takeMails();
+    expect(mail).toMatchObject({ to: "grace@example.com", subject: "Join “Blue Robots” on Waymark" });
+    const token = tokenIn(mail?.text);
+    const { body } = await dashboard.anonymous().get(`/link?token=${token}`).expect(200);
+    expect(body).toEqual({
+      purpose: "invite",
+      email: "grace@example.com",
+      accountName: "Blue Robots",
+      needsName: true,
+      needsPassword: true,
+    });
+    const missing = await dashboard.anonymous().post("/link", { token }).expect(400);
+    expect(missing.body.fields).toEqual({ name: "Required", password: "Required" });
+    const used = await dashboard.anonymous().post("/link", { token, name: "Grace", password }).expect(200);
+    const me = await dashboard.anonymous().get("/me").set("Cookie", cookieOf(used.headers)).expect(200);
+    expect(me.body).toMatchObject({ person: { name: "Grace" }, account: { id: owner.accountId }, role: "member" });
+    expect((await actionsOf(owner))[0]).toEqual(["person_joined", "grace@example.com (member)", "Grace"]);
+    await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(409);
+  });
+
+  it("adds an account to a known person, who goes from one to the other", async () => {
+    const [first, second] = [await dashboard.makeAccount(), await dashboard.makeAccount()];
+    const [person, owner] = [await dashboard.signIn(first), await dashboard.signIn(second)];
+    await owner.post("/people", { email: person.email, role: "member" }).expect(201);
+    const [mail] = await dashboard.takeMails();
+    await dashboard
+      .anonymous()
+      .post("/link", { token: tokenIn(mail?.text) })
+      .expect(200);
+    expect((await person.get("/me")).body.accounts.map(({ id }: { id: string }) => id).sort()).toEqual(
+      [first, second].sort(),
+    );
+    await person.post("/me/account", { accountId: second }).expect(200);
+    expect((await person.get("/me")).body).toMatchObject({ account: { id: second }, role: "member" });
+    await person.post("/me/account", { accountId: await dashboard.makeAccount() }).expect(404);
+    await owner.delete(`/people/${person.personId}`).expect(200);
+    await person.get("/me").expect(401);
+  });
+
+  it("works for 7 days, until it is taken back or another one replaces it", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    const invite = async () => {
+      const { body } = await owner.post("/people", { email: "late@example.com", role: "owner" }).expect(201);
+      const [mail] = await dashboard.takeMails();
+      return { id: body.id as string, token: tokenIn(mail?.text) };
+    };
+    const [first, second] = [await invite(), await invite()];
+    await dashboard.anonymous().get(`/link?token=${first.token}`).expect(410);
+    await dashboard.anonymous().get(`/link?token=${second.token}`).expect(200);
+    dashboard.setNow(new Date(Date.now() + 7 * 86_400_000 + 1_000));
+    await dashboard.anonymous().get(`/link?token=${second.token}`).expect(410);
+    dashboard.setNow(new Date());
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    await stranger.delete(`/invitations/${second.id}`).expect(404);
+    await owner.delete(`/invitations/${second.id}`).expect(200);
+    await dashboard.anonymous().get(`/link?token=${second.token}`).expect(410);
+  });
+});
+
+describe("the record", () => {
+  it("shows 50 entries at a time to everybody of the account", async () => {
+    const accountId = await dashboard.makeAccount();
+    const member = await dashboard.signIn(accountId, "member");
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    for (let n = 0; n < 60; n++) {
+      const entry = { accountId, personId: null, action: "key_created", subject: `key ${n}` } as const;
+      await recordAudit(dashboard.pool, entry);
+    }
+    const { body: first } = await member.get("/audit").expect(200);
+    expect(first).toMatchObject({ hasMore: true, entries: { length: 50 } });
+    expect(first.entries[0]).toMatchObject({ action: "key_created", subject: "key 59", person: null });
+    const { body: second } = await member.get(`/audit?before=${first.entries[49].id}`).expect(200);
+    expect(second).toMatchObject({ hasMore: false, entries: { length: 10 } });
+    expect((await stranger.get("/audit")).body.entries).toEqual([]);
+  });
+});
+
+describe("a member", () => {
+  it("gets 403 for each thing of an owner", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    const { body } = await owner.post("/people", { email: "x@example.com", role: "member" }).expect(201);
+    const refused = [
+      member.post("/people", { email: "friend@example.com", role: "owner" }),
+      member.patch(`/people/${member.personId}`, { role: "owner" }),
+      member.patch(`/people/${owner.personId}`, { role: "member" }),
+      member.delete(`/people/${owner.personId}`),
+      member.delete(`/invitations/${body.id}`),
+      member.patch("/account", { name: "Mine" }),
+    ];
+    for (const request of refused) {
+      expect((await request.expect(403)).body).toEqual({ error: "Only an owner of the account may do this" });
+    }
+  });
+});

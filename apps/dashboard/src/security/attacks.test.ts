@@ -1,0 +1,133 @@
+import { describe, expect, it } from "@jest/globals";
+import { setPassword } from "@waymark/identity";
+import request from "supertest";
+import { useDashboard } from "../dashboard.fixture.js";
+
+const dashboard = useDashboard();
+const password = "correct horse battery";
+
+describe("a request of another site", () => {
+  const post = (path = "/dashboard/api/sign-out") => request(dashboard.app).post(path);
+  const origin = "http://localhost:4000";
+
+  it.each([
+    ["a cross-site form", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
+    ["a page of a sibling domain", { "Sec-Fetch-Site": "same-site", Origin: "http://evil.localhost:4000" }],
+    ["a foreign page that claims our origin", { "Sec-Fetch-Site": "cross-site", Origin: origin }],
+    ["a typed address", { "Sec-Fetch-Site": "none" }],
+    ["an old browser on another site", { Origin: "https://evil.example" }],
+    ["a sandboxed frame", { Origin: "null" }],
+    ["an origin that begins like ours", { Origin: `${origin}.evil.example` }],
+    ["a program without an origin", {}],
+  ])("by %s is refused with 403", async (_name, headers) => {
+    const { body } = await post().set(headers).send({}).expect(403);
+    expect(body).toEqual({ error: "Request from another site" });
+  });
+
+  it("is refused before its body is read, and signs nobody out", async () => {
+    const person = await dashboard.signIn(await dashboard.makeAccount());
+    await post().set({ Origin: "https://evil.example", Cookie: person.cookie }).send("{").expect(403);
+    await person.get("/me").expect(200);
+  });
+
+  it.each(["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""])(
+    "with a body of type '%s' is refused with 403",
+    async (type) => {
+      const sent = post("/dashboard/api/sign-in").set("Origin", origin);
+      const typed = type === "" ? sent.unset("Content-Type") : sent.set("Content-Type", type);
+      await typed.send('{"email":"a@example.com"}').expect(403);
+    },
+  );
+
+  it("of our own page passes, by either header", async () => {
+    await post().set("Origin", origin).send({}).expect(200);
+    await post().set("Sec-Fetch-Site", "same-origin").send({}).expect(200);
+  });
+});
+
+describe("a guessed address of a client", () => {
+  it("counts for nothing without a trusted proxy: thirty wrong tries end the network's tries", async () => {
+    const guess = (n: number) =>
+      dashboard
+        .anonymous()
+        .post("/sign-in", { email: `spoof-${n}@example.com`, password })
+        .set("X-Forwarded-For", `198.51.100.${n}`);
+    for (let n = 0; n < 30; n++) await guess(n).expect(401);
+    await guess(30).expect(429);
+    await guess(31).expect(429);
+  });
+});
+
+describe("the work for an address", () => {
+  let hashes = 0;
+  const passwords = {
+    hash: async () => `scrypt$1024$8$1$c2FsdA$${++hashes}`,
+    verify: async () => ++hashes < 0,
+  };
+  const allowance = { isAllowed: true, retryAfterSeconds: 0, refund: async () => undefined };
+  const counting = useDashboard({ deps: { passwords, guesses: { admit: async () => allowance } } });
+
+  it("is the same for known and unknown ones, at sign-in, sign-up and a forgotten password", async () => {
+    const person = await counting.signIn(await counting.makeAccount());
+    await setPassword(counting.pool, person.personId, await passwords.hash());
+    hashes = 0;
+    const outcomes = [];
+    for (const email of [person.email, "nobody@example.com"]) {
+      for (const path of ["/sign-in", "/sign-up", "/forgot"]) {
+        const more = { "/sign-in": { password }, "/sign-up": { password, name: "Ada" }, "/forgot": {} }[path];
+        const { status, body, headers } = await counting.anonymous().post(path, { email, ...more });
+        outcomes.push({ path, status, body, names: Object.keys(headers).sort(), hashes });
+        hashes = 0;
+      }
+    }
+    expect(outcomes.slice(3)).toEqual(outcomes.slice(0, 3));
+    expect(outcomes.map((outcome) => outcome.hashes)).toEqual([1, 1, 0, 1, 1, 0]);
+    expect(outcomes.map(({ status }) => status)).toEqual([401, 202, 202, 401, 202, 202]);
+  });
+});
+
+describe("what leaves the dashboard", () => {
+  it("is kept from caches, frames, foreign scripts and other origins' pages", async () => {
+    const person = await dashboard.signIn(await dashboard.makeAccount());
+    const { headers } = await person.get("/me").expect(200);
+    expect(headers).toMatchObject({
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "same-origin",
+      "cross-origin-opener-policy": "same-origin",
+    });
+    const policy = String(headers["content-security-policy"]);
+    for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]) {
+      expect(policy).toContain(rule);
+    }
+    expect(policy).not.toMatch(/unsafe|\*/);
+  });
+});
+
+describe("on https", () => {
+  const secure = useDashboard({ env: { DASHBOARD_URL: "https://waymark.example" } });
+
+  it("the cookie is the host's alone, and a browser without it is not signed in", async () => {
+    const person = await secure.signIn(await secure.makeAccount());
+    expect(person.cookie).toMatch(/^__Host-waymark=/);
+    const { headers } = await person.post("/me/password", { password }).expect(200);
+    expect(String(headers["set-cookie"])).toMatch(
+      /^__Host-waymark=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    expect(headers["strict-transport-security"]).toBe("max-age=31536000");
+    const [, token = ""] = String(headers["set-cookie"]).split(/[=;]/);
+    await secure.anonymous().get("/me").set("Cookie", `waymark=${token}`).expect(401);
+    await secure.anonymous().get("/me").set("Cookie", `__Host-waymark=${token}`).expect(200);
+  });
+});
+
+describe("with SIGN_UP=invited", () => {
+  const closed = useDashboard({ env: { SIGN_UP: "invited" } });
+
+  it("nobody makes an account, and the pages know", async () => {
+    await closed.anonymous().get("/sign-in").expect(200, { signUp: "invited" });
+    const body = { name: "Ada", email: "ada@example.com", password };
+    await closed.anonymous().post("/sign-up", body).expect(403, { error: "Accounts are by invitation here" });
+    expect(await closed.takeMails()).toEqual([]);
+  });
+});
