@@ -145,6 +145,28 @@ async function useAll(output: string, urls: readonly string[]) {
   );
 }
 
+/** What each page of the dashboard reads. */
+const dashboardReads = ["me", "people", "sessions", "audit"];
+
+/** Signs in by the printed link, which works once, and reads every page's data with the dashboard's own role. */
+async function useDashboard(output: string) {
+  const [, origin = "", token = ""] = /(http:\S+)\/dashboard\/link\/(\S+)/.exec(output) ?? [];
+  const use = () =>
+    fetch(`${origin}/dashboard/api/link`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: origin },
+      body: JSON.stringify({ token }),
+    });
+  const signedIn = await use();
+  expect(signedIn.status).toBe(200);
+  expect((await use()).status).toBe(410);
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  for (const path of dashboardReads) {
+    const answer = await fetch(`${origin}/dashboard/api/${path}`, { headers: { Cookie: cookie } });
+    expect([path, answer.status, answer.ok ? "" : await answer.text()]).toEqual([path, 200, ""]);
+  }
+}
+
 describe("start", () => {
   it("runs each service by a role of its own, which suffices for all that it does", async () => {
     const env = { TRACE_STALE_AFTER: "1s", SWEEP_INTERVAL_SECONDS: "1", EVENT_RETENTION_MONTHS: "3" };
@@ -152,6 +174,7 @@ describe("start", () => {
     const { databaseUrl = "", urls = [] } = first.system;
     expect((await stat(join(dataFolder, "roles.json"))).mode & 0o777).toBe(0o600);
     await useAll(first.output(), urls);
+    await useDashboard(first.output());
     const owner = new pg.Client({ connectionString: databaseUrl });
     await owner.connect();
     const { rows } = await owner.query(

@@ -6,7 +6,7 @@ import { type RolePasswords, roleUrl } from "@waymark/database";
 import { describeSystem, type RunningSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { type Claim, claimDataFolder } from "./claim.js";
-import type { DemoAccounts } from "./demo/demo-accounts.js";
+import { type DemoAccounts, demoOperator } from "./demo/demo-accounts.js";
 import { makeDemoLink } from "./demo/demo-link.js";
 import { loadDemo } from "./demo/load-demo.js";
 import { watchApps } from "./dev/watch-apps.js";
@@ -89,17 +89,19 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
   // Nor does it get the demo's accounts, whose keys are printed, without --demo.
-  const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
-  const demo = isDemoWanted ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say }) : undefined;
+  const demo = isDemoWanted(options, settings)
+    ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say })
+    : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
   const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   for (const url of [traceUrl, analyticsUrl, collectorUrl, urlOf("dashboard")]) await requireReady(url);
   await demo?.sendTraces(traceUrl);
-  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl], collectorUrl });
+  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
+  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl, urlOf("dashboard")], collectorUrl, dashboardUrl });
   signal.throwIfAborted();
   const accounts = demo?.accounts;
-  const entry = await findEntry({ env, settings, databaseUrl, accounts });
+  const entry = await findEntry({ settings, databaseUrl, accounts, dashboardUrl });
   say(
     `\n${describeSystem({
       entry,
@@ -118,13 +120,12 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
 
 /** The page to begin at. A link that signs in is only for a dashboard that nobody else reaches. */
 async function findEntry(options: {
-  env: NodeJS.ProcessEnv;
   settings: StartSettings;
   databaseUrl: string;
   accounts: DemoAccounts | undefined;
+  dashboardUrl: string;
 }): Promise<RunningSystem["entry"]> {
-  const { env, settings, databaseUrl, accounts } = options;
-  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
+  const { settings, databaseUrl, accounts, dashboardUrl } = options;
   if (!accounts) return { url: `${dashboardUrl}/dashboard/sign-up`, note: "make an account" };
   const link = settings.isDashboardLocal
     ? await makeDemoLink({ databaseUrl, accounts, dashboardUrl, now: new Date() })
@@ -141,6 +142,10 @@ async function prepare(url: string, passwords: RolePasswords | undefined, { sett
     if (!settings.databaseUrl) throw error;
     throw new CommandError(explainError(error, { url, from: "environment" }, dataFolder), { cause: error });
   }
+}
+
+function isDemoWanted(options: StartOptions, settings: StartSettings): boolean {
+  return options.isDemoWanted ?? settings.databaseUrl === undefined;
 }
 
 async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]): Promise<string> {
@@ -163,6 +168,8 @@ async function openApps(
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
   const appEnv = appEnvironment(env, settings, dataFolder);
+  // Whoever runs the demo runs the installation.
+  if (isDemoWanted(options, settings)) appEnv["OPERATORS"] ||= demoOperator;
   const { isWatchWanted, inspected } = options;
   const start = (name: AppName) =>
     startApp({

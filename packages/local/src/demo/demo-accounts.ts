@@ -29,6 +29,9 @@ const demos = {
   pro: { email: "demo-pro@localhost", domain: "semicomplete.com", name: "Demo: visits to semicomplete.com" },
 } as const satisfies Record<PlanId, object>;
 
+/** May set plans in the dashboard. */
+export const demoOperator = demos.pro.email;
+
 const keyName = "demo";
 
 /** Finds the accounts, keys and sites of the demo, and makes missing ones. */
