@@ -4,9 +4,10 @@ import { useBrowser } from "./browser.fixture.js";
 
 describeWithChromium("the frame in a browser", (executablePath) => {
   const browser = useBrowser(executablePath);
+  const { dashboard } = browser;
 
   async function owner() {
-    return browser.dashboard.signIn(await browser.dashboard.makeAccount());
+    return dashboard.signIn(await dashboard.makeAccount());
   }
 
   it("leads to the sign-in page without a session, and remembers the page", async () => {
@@ -14,28 +15,113 @@ describeWithChromium("the frame in a browser", (executablePath) => {
     await page.goto("/dashboard/settings?x=1");
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     expect(new URL(page.url()).searchParams.get("next")).toBe("/dashboard/settings?x=1");
-    await page.getByRole("textbox", { name: "Email" }).waitFor();
-    await page.getByRole("textbox", { name: "Password" }).waitFor();
   });
 
-  it.each(["light", "dark"] as const)("axe finds nothing on the pages before a session, %s", async (theme) => {
-    for (const path of ["sign-in", "forgot", "link/none"]) {
-      for (const width of [1440, 320]) {
-        const page = await browser.page(undefined, { theme, width });
-        await page.goto(`/dashboard/${path}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        expect([path, width, await browser.findings(page)]).toEqual([path, width, []]);
-      }
+  it("keeps the chosen theme for the next visit", async () => {
+    const page = await browser.page(await owner(), { theme: "light" });
+    await page.goto("/dashboard/team");
+    const scheme = () => page.evaluate("getComputedStyle(document.documentElement).colorScheme");
+    await page.getByRole("button", { name: "Account menu" }).press("Enter");
+    await page.getByRole("menuitemradio", { name: "Dark theme" }).click();
+    expect(await scheme()).toBe("dark");
+    await page.reload();
+    expect(await scheme()).toBe("dark");
+  });
+
+  it("moves by keyboard: to a page, its heading, the menu, and back to the menu's button", async () => {
+    const page = await browser.page(await owner());
+    await page.goto("/dashboard/settings");
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    const focused = () => page.evaluate("document.activeElement?.textContent?.trim()");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Skip to content");
+
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Team" }).press("Enter");
+    const heading = page.getByRole("heading", { level: 1, name: "Team" });
+    await heading.waitFor();
+    await expect(focused()).resolves.toBe("Team");
+    expect(await page.title()).toBe("Team · Waymark");
+    expect(new URL(page.url()).pathname).toBe("/dashboard/team");
+    const link = page.getByRole("link", { name: "Team" });
+    expect(await link.getAttribute("aria-current")).toBe("page");
+
+    await page.getByRole("button", { name: "Account menu" }).press("Enter");
+    expect(await focused()).toBe("Settings");
+    await page.keyboard.press("ArrowUp");
+    expect(await focused()).toBe("Sign out");
+    await page.keyboard.press("d");
+    expect(await focused()).toBe("Dark theme");
+    await page.keyboard.press("Escape");
+    expect(await focused()).toBe("Account menu");
+
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    expect(await focused()).toBe("Settings");
+  });
+
+  it("has its menu at the bottom of a narrow window, with the rest behind More", async () => {
+    const page = await browser.page(await owner(), { width: 320, height: 640 });
+    await page.goto("/dashboard/settings");
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    const box = await navigation.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBe(640);
+    await navigation.getByRole("button", { name: "More" }).click();
+    await navigation.getByRole("link", { name: "Team" }).click();
+    await page.getByRole("heading", { level: 1, name: "Team" }).waitFor();
+    expect(await navigation.getByRole("link", { name: "Team" }).count()).toBe(0);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  });
+
+  it("asks for each page's first data once, ahead of the script", async () => {
+    const page = await browser.page(await owner());
+    for (const [path, name] of [
+      ["/dashboard/team", "Team"],
+      ["/dashboard/settings", "Settings"],
+    ] as const) {
+      const from = browser.requests.length;
+      await page.goto(path);
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await page.getByRole("table").first().waitFor();
+      const asked = browser.requests.slice(from).filter((line) => line.includes("/dashboard/api/"));
+      expect([...new Set(asked)]).toEqual(asked);
+      expect(asked).toContain("GET /dashboard/api/me");
     }
   });
 
-  it("keeps the chosen theme for the next visit, before the first paint", async () => {
-    const page = await browser.page(await owner(), { theme: "light" });
-    await page.goto("/dashboard/nowhere");
-    await page.getByRole("button", { name: "Account menu" }).press("Enter");
-    await page.getByRole("menuitemradio", { name: "Dark theme" }).click();
-    await page.reload();
-    const scheme = await page.evaluate("getComputedStyle(document.documentElement).colorScheme");
-    expect(scheme).toBe("dark");
+  it("says that the database is away, and recovers", async () => {
+    const page = await browser.page(await owner());
+    let isAway = false;
+    const refusal = {
+      status: 503,
+      contentType: "application/json",
+      body: '{"error":"Service temporarily unavailable"}',
+    };
+    await page.route("**/dashboard/api/**", (route) => (isAway ? route.fulfill(refusal) : route.continue()));
+    await page.goto("/dashboard/settings");
+    await page.getByRole("table", { name: "Sessions" }).waitFor();
+    isAway = true;
+    await page.getByRole("link", { name: "Team" }).click();
+    const note = page.getByText("Waymark cannot reach its database now.").first();
+    await note.waitFor();
+    isAway = false;
+    await page.getByRole("table", { name: "People" }).waitFor();
+    expect(await note.count()).toBe(0);
+  });
+
+  it("ends this tab's next request when the session ended elsewhere", async () => {
+    const person = await owner();
+    const page = await browser.page(person);
+    await page.goto("/dashboard/settings");
+    await page.getByRole("table", { name: "Sessions" }).waitFor();
+    await person.post("/sign-out").expect(200);
+    await page.getByRole("link", { name: "Team" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("next")).toBe("/dashboard/team");
+  });
+
+  it("shows a page for an unknown address", async () => {
+    const page = await browser.page(await owner());
+    await page.goto("/dashboard/nowhere/at/all");
+    await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
   });
 });

@@ -24,12 +24,10 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 interface RequestOptions {
   body?: unknown;
-  /** Whether a 401 is about the body, such as a wrong password, and not about the session. */
-  isOwn401?: boolean;
   signal?: AbortSignal | undefined;
 }
 
-async function send(method: Method, path: string, { body, isOwn401, signal }: RequestOptions): Promise<Response> {
+async function send(method: Method, path: string, { body, signal }: RequestOptions): Promise<Response> {
   const init: RequestInit = { method, headers: { accept: "application/json" } };
   if (signal) init.signal = signal;
   if (method !== "GET") {
@@ -41,7 +39,7 @@ async function send(method: Method, path: string, { body, isOwn401, signal }: Re
     throw new ApiError(0, "No connection to Waymark");
   });
   if (response.ok) return response;
-  if (response.status === 401 && !isOwn401 && !isOpenPath(location.pathname)) leaveForSignIn();
+  if (response.status === 401 && !isOpenPath(location.pathname)) leaveForSignIn();
   throw await readError(response);
 }
 
@@ -69,8 +67,7 @@ export const api = {
   get: <T>(path: string, signal?: AbortSignal) => sendJson<T>("GET", path, { signal }),
   /** The answer as it was sent, for stored JSON that must not be parsed. */
   text: async (path: string, signal?: AbortSignal) => (await send("GET", path, { signal })).text(),
-  post: <T = void>(path: string, body?: unknown, options: Pick<RequestOptions, "isOwn401"> = {}) =>
-    sendJson<T>("POST", path, { ...options, body }),
+  post: <T = void>(path: string, body?: unknown) => sendJson<T>("POST", path, { body }),
   put: <T = void>(path: string, body?: unknown) => sendJson<T>("PUT", path, { body }),
   patch: <T = void>(path: string, body?: unknown) => sendJson<T>("PATCH", path, { body }),
   delete: <T = void>(path: string, body?: unknown) => sendJson<T>("DELETE", path, { body }),

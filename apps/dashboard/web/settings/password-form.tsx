@@ -11,12 +11,9 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const [isChanged, setChanged] = useState(false);
-  const change = useAction(
-    (body: ChangePasswordBody) => api.post("/me/password", body, { isOwn401: true }).then(() => true),
-    {
-      invalidates: ["/me"],
-    },
-  );
+  const change = useAction((body: ChangePasswordBody) => api.post("/me/password", body).then(() => true), {
+    invalidates: ["/me"],
+  });
   const submit = async () => {
     setChanged(false);
     if (!(await change.run(hasPassword ? { current, password } : { password }))) return;
@@ -75,6 +72,5 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
 function errorsOf(error: ApiError | undefined): Readonly<Record<string, string>> {
   if (!error) return {};
   if (Object.keys(error.fields).length > 0) return error.fields;
-  if (error.status === 401) return { current: "This is not your password." };
   return { password: error.message };
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useLocation } from "preact-iso";
+import { useRoute } from "preact-iso";
 
 interface PageProps {
   /** Heading 1, and the tab's title. */
@@ -43,7 +43,7 @@ let focusedPath: string | undefined;
 /** For pages with a head of their own: the tab's title, and the ref of a heading 1 with `tabIndex={-1}`. */
 export function usePageHeading(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const { path } = useLocation();
+  const { path } = useRoute();
   useLayoutEffect(() => {
     document.title = title === "" ? "Waymark" : `${title} · Waymark`;
   }, [title]);

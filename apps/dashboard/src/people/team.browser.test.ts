@@ -1,0 +1,118 @@
+import { expect, it } from "@jest/globals";
+import { describeWithChromium } from "@waymark/testing";
+import type { Page } from "playwright-core";
+import { useBrowser } from "../browser.fixture.js";
+
+describeWithChromium("the team and the settings in a browser", (executablePath) => {
+  const browser = useBrowser(executablePath);
+  const { dashboard } = browser;
+
+  async function open(page: Page, path: string, name: string) {
+    await page.goto(`/dashboard/${path}`);
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.getByRole("table").first().waitFor();
+  }
+
+  async function team() {
+    const accountId = await dashboard.makeAccount();
+    return { owner: await dashboard.signIn(accountId), member: await dashboard.signIn(accountId, "member") };
+  }
+
+  it("has an owner invite, change a role and remove, and records it", async () => {
+    const { owner, member } = await team();
+    const page = await browser.page(owner);
+    await open(page, "team", "Team");
+
+    await page.getByRole("button", { name: "Invite" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Invite somebody" });
+    await dialog.getByRole("textbox", { name: "Email" }).fill("grace@example.com");
+    await dialog.getByRole("radio", { name: "Owner" }).check();
+    await dialog.getByRole("button", { name: "Send invitation" }).click();
+    await page.getByRole("table", { name: "Invitations" }).getByText("grace@example.com").waitFor();
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Invite");
+
+    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByRole("table", { name: "Invitations" }).waitFor({ state: "detached" });
+
+    const row = page.getByRole("table", { name: "People" }).getByRole("row").filter({ hasText: member.email });
+    await row.getByRole("combobox").selectOption("owner");
+    await page.getByRole("row", { name: /Changed the role of/ }).waitFor();
+    await row.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await row.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /^Removed/ }).waitFor();
+    await member.get("/me").expect(401);
+  });
+
+  it("shows a member no owner's controls, and lets them leave", async () => {
+    const { owner, member } = await team();
+    const page = await browser.page(member);
+    await open(page, "team", "Team");
+    await page.getByRole("row").filter({ hasText: owner.email }).waitFor();
+    const buttons = page.getByRole("main").getByRole("button");
+    expect(await buttons.allTextContents()).toEqual(["Leave"]);
+    expect(await page.getByRole("combobox").count()).toBe(0);
+    await open(page, "settings", "Settings");
+    expect(await page.getByRole("textbox", { name: "Account name" }).count()).toBe(0);
+    await open(page, "team", "Team");
+    await page.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+  });
+
+  it("keeps the last owner", async () => {
+    const { owner } = await team();
+    const page = await browser.page(owner);
+    await open(page, "team", "Team");
+    const row = page.getByRole("row").filter({ hasText: owner.email });
+    expect(await row.getByRole("button").count()).toBe(0);
+    expect(await row.getByRole("combobox").count()).toBe(0);
+  });
+
+  it("changes the name and the password, and ends other sessions", async () => {
+    const { owner } = await team();
+    const page = await browser.page(owner);
+    await open(page, "settings", "Settings");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Ada Lovelace");
+    await page.getByRole("region", { name: "You" }).getByRole("button", { name: "Save" }).click();
+    await page.getByRole("status").getByText("Saved").waitFor({ state: "attached" });
+    expect((await owner.get("/me").expect(200)).body.person.name).toBe("Ada Lovelace");
+
+    await page.getByRole("textbox", { name: "New password" }).fill("correct horse battery");
+    await page.getByRole("button", { name: "Set password" }).click();
+    await page.getByText("The password is changed.").waitFor();
+    await owner.get("/me").expect(401);
+
+    await page.getByRole("textbox", { name: "Current password" }).fill("not this one");
+    await page.getByRole("textbox", { name: "New password" }).fill("another horse battery");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Is not your password").waitFor();
+
+    const other = dashboard.anonymous();
+    const { headers } = await other
+      .post("/sign-in", { email: owner.email, password: "correct horse battery" })
+      .expect(200);
+    const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+    await page.reload();
+    await page.getByRole("table", { name: "Sessions" }).getByRole("button", { name: "End" }).click();
+    await page.getByRole("button", { name: "End" }).waitFor({ state: "detached" });
+    await other.get("/me").set("Cookie", cookie).expect(401);
+    expect((await page.getByRole("table", { name: "Sessions" }).getByRole("row").count()) - 1).toBe(1);
+  });
+
+  it.each(["light", "dark"] as const)("pass axe in %s", async (theme) => {
+    const { owner } = await team();
+    await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
+    for (const width of [1440, 320]) {
+      const page = await browser.page(owner, { theme, width });
+      await open(page, "settings", "Settings");
+      expect([width, await browser.findings(page)]).toEqual([width, []]);
+      await open(page, "team", "Team");
+      expect([width, await browser.findings(page)]).toEqual([width, []]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      await page.getByRole("button", { name: "Invite" }).click();
+      await page.getByRole("dialog").waitFor();
+      expect([width, await browser.findings(page)]).toEqual([width, []]);
+    }
+  });
+});
