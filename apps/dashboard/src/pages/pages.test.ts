@@ -135,11 +135,22 @@ describe("404", () => {
     expect(answer.body).toEqual({ error: "Not found" });
   });
 
+  it("answers HEAD of an unknown asset, too", async () => {
+    await request(dashboard.app).head("/dashboard/assets/gone-123.js").expect(404);
+  });
+
   it("answers an unknown path of data as JSON, never the page", async () => {
     const person = await dashboard.signIn(await dashboard.makeAccount());
     const answer = await person.get("/nothing").expect(404);
     expect(answer.body).toEqual({ error: "Not found" });
     await get("/dashboard/api/nothing").expect(401);
+  });
+});
+
+describe("405", () => {
+  it("answers writes to an asset", async () => {
+    const write = request(dashboard.app).post("/dashboard/assets/index-abc.js").set("Sec-Fetch-Site", "same-origin");
+    expect((await write.expect(405)).headers["allow"]).toBe("GET, HEAD");
   });
 });
 

@@ -67,7 +67,9 @@ export function pageRoutes({ files, manifest }: Pages): Router {
       markRoute(response, "/dashboard/assets/:name");
       send(request, response, file, "public, max-age=31536000, immutable");
     })
-    .all((request, response, next) => (request.method === "GET" ? next() : readOnly(request, response, next)));
+    .all((request, response, next) =>
+      /^(GET|HEAD)$/.test(request.method) ? next() : readOnly(request, response, next),
+    );
   router.get("/dashboard{/*path}", (request, response, next) => {
     const file = files.get("index.html");
     if (!file || /^\/dashboard\/(?:assets|api)(?:\/|$)/.test(request.path)) return next();

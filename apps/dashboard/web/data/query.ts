@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanstack/query-core";
-import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { ApiError, api } from "./api.js";
 
 /** Whether the last answered request found the server or its database away. */
@@ -69,8 +69,9 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
   wanted._optimisticResults = "optimistic";
   const [observer] = useState(() => new QueryObserver<T, Error, T, T, readonly string[]>(client, wanted));
   const result = observer.getOptimisticResult(wanted);
-  useEffect(() => observer.subscribe(() => update(undefined)), [observer]);
-  useEffect(() => observer.setOptions(wanted), [observer, path, pollMs, keepPrevious, staleMs]);
+  // Before the paint, so that the request goes out at once.
+  useLayoutEffect(() => observer.subscribe(() => update(undefined)), [observer]);
+  useLayoutEffect(() => observer.setOptions(wanted), [observer, path, pollMs, keepPrevious, staleMs]);
   return {
     data: result.data,
     error: result.error instanceof Error ? toApiError(result.error) : undefined,
