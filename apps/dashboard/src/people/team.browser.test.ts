@@ -25,10 +25,16 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
 
     await page.getByRole("button", { name: "Invite" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Invite somebody" });
-    await dialog.getByRole("textbox", { name: "Email" }).fill("grace@example.com");
+    await page.keyboard.type("grace@example.com");
     await dialog.getByRole("radio", { name: "Owner" }).check();
     await dialog.getByRole("button", { name: "Send invitation" }).click();
     await page.getByRole("table", { name: "Invitations" }).getByText("grace@example.com").waitFor();
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Invite");
+
+    await page.keyboard.press("Enter");
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Invite");
 
     await page.getByRole("button", { name: "Take back" }).click();
@@ -95,7 +101,7 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
     await page.reload();
     await page.getByRole("table", { name: "Sessions" }).getByRole("button", { name: "End" }).click();
-    await page.getByRole("button", { name: "End" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "End all others" }).waitFor({ state: "detached" });
     await other.get("/me").set("Cookie", cookie).expect(401);
     expect((await page.getByRole("table", { name: "Sessions" }).getByRole("row").count()) - 1).toBe(1);
   });

@@ -2,6 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.js";
 
+/** Gets the focus on opening: a field, else the first button that is not "Close". */
+const firstControl = ".dialog-body :is(input, select, textarea, button), .dialog-actions button";
+
 interface DialogProps {
   title: string;
   /** Escape, the close button or a click beside it. Keep the dialog mounted to ask before closing. */
@@ -20,6 +23,7 @@ export function Dialog({ title, onClose, actions, isWide, children }: DialogProp
     const element = dialog.current;
     const opener = document.activeElement;
     element?.showModal();
+    element?.querySelector<HTMLElement>(firstControl)?.focus();
     return () => {
       element?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
