@@ -9,32 +9,30 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.js";
 import { type Pages, pageRoutes } from "./pages/pages.js";
-import {
-  changeAccountRoute,
-  changePersonRoute,
-  dropInvitationRoute,
-  invitePersonRoute,
-  listAuditRoute,
-  listPeopleRoute,
-  removePersonRoute,
-} from "./people/people.route.js";
+import { changeAccountRoute } from "./people/change-account.route.js";
+import { changePersonRoute } from "./people/change-person.route.js";
+import { dropInvitationRoute } from "./people/drop-invitation.route.js";
+import { invitePersonRoute } from "./people/invite-person.route.js";
+import { listAuditRoute } from "./people/list-audit.route.js";
+import { listPeopleRoute } from "./people/list-people.route.js";
+import { removePersonRoute } from "./people/remove-person.route.js";
 import { refuseCrossSite } from "./security/cross-site.js";
 import { securityHeaders } from "./security/headers.js";
 import type { AccountMails } from "./session/account-mails.js";
+import { changeMeRoute } from "./session/change-me.route.js";
+import { changePasswordRoute } from "./session/change-password.route.js";
+import { endOtherSessionsRoute } from "./session/end-other-sessions.route.js";
+import { endSessionRoute } from "./session/end-session.route.js";
+import { forgotRoute } from "./session/forgot-password.route.js";
+import { getLinkRoute } from "./session/get-link.route.js";
 import { getMeRoute } from "./session/get-me.route.js";
 import type { Guesses } from "./session/guesses.js";
-import { getLinkRoute, useLinkRoute } from "./session/link.route.js";
-import {
-  changeMeRoute,
-  changePasswordRoute,
-  endOtherSessionsRoute,
-  endSessionRoute,
-  listSessionsRoute,
-  switchAccountRoute,
-} from "./session/settings.route.js";
+import { listSessionsRoute } from "./session/list-sessions.route.js";
 import { getSignInRoute, signInRoute } from "./session/sign-in.route.js";
 import { signOutRoute } from "./session/sign-out.route.js";
-import { forgotRoute, signUpRoute } from "./session/sign-up.route.js";
+import { signUpRoute } from "./session/sign-up.route.js";
+import { switchAccountRoute } from "./session/switch-account.route.js";
+import { useLinkRoute } from "./session/use-link.route.js";
 import { requireSession, type Sessions } from "./session/viewer.js";
 
 /** The dependencies of the dashboard. */
@@ -59,11 +57,10 @@ function hideToken(path: string): string {
   return path.replace(/^(\/dashboard\/link\/).+/s, "$1…");
 }
 
-/** The dashboard: its middleware in order, and every route. */
-export function createApp(deps: AppDeps): Express {
-  const basePath = "/dashboard/api";
+/** The routes before a session. */
+function openRoutesOf(deps: AppDeps): Route[] {
   const checkPassword = createPasswordCheck(deps);
-  const openRoutes: Route[] = [
+  return [
     getSignInRoute(deps),
     signInRoute({ ...deps, checkPassword }),
     signOutRoute(deps),
@@ -72,7 +69,11 @@ export function createApp(deps: AppDeps): Express {
     getLinkRoute(deps),
     useLinkRoute(deps),
   ];
-  const routes = [
+}
+
+/** The routes of a session. */
+function routesOf(deps: AppDeps): Route[] {
+  return [
     getMeRoute(deps),
     changeMeRoute(deps),
     changePasswordRoute(deps),
@@ -88,6 +89,11 @@ export function createApp(deps: AppDeps): Express {
     changeAccountRoute(deps),
     listAuditRoute(deps),
   ];
+}
+
+/** The dashboard: its middleware in order, and every route. */
+export function createApp(deps: AppDeps): Express {
+  const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
 
   const app = express();
@@ -97,8 +103,8 @@ export function createApp(deps: AppDeps): Express {
   app.use(securityHeaders(deps.config.url));
   app.use(healthRoutes(deps.checks));
   app.use("/dashboard", refuseCrossSite(deps.config.url));
-  mountRoutes(app, openRoutes, { basePath, readBody });
-  mountRoutes(app, routes, { basePath, readBody, guards: [requireSession(deps.sessions)] });
+  mountRoutes(app, openRoutesOf(deps), { basePath, readBody });
+  mountRoutes(app, routesOf(deps), { basePath, readBody, guards: [requireSession(deps.sessions)] });
   app.use(pageRoutes(deps.pages));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));

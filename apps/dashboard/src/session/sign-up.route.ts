@@ -1,24 +1,8 @@
 import { AppError, validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import { createLink, findPersonByEmail, linkUrl, type Passwords, passwordProblem } from "@waymark/identity";
-import type pg from "pg";
-import { z } from "zod";
-import type { Config } from "../config.js";
-import type { AccountMails } from "./account-mails.js";
-import type { Guesses } from "./guesses.js";
-import { forgotBody, type MailedAnswer, signUpBody } from "./session.schema.js";
-
-export interface SignUpDeps {
-  pool: pg.Pool;
-  config: Pick<Config, "url" | "signUp">;
-  passwords: Passwords;
-  guesses: Guesses;
-  mails: AccountMails;
-  now(): Date;
-}
-
-const mailed = { status: 202, body: { isMailed: true } satisfies MailedAnswer };
-const answers = { 202: { description: "A mail goes out", schema: z.custom<MailedAnswer>() } };
+import { createLink, findPersonByEmail, linkUrl, passwordProblem } from "@waymark/identity";
+import { signUpBody } from "./session.schema.js";
+import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
 /**
  * `POST /sign-up`. The mail decides: a new address gets a link that makes its person, a known one is told so. Work and answer
@@ -40,7 +24,7 @@ export function signUpRoute({ pool, config, passwords, guesses, mails, now }: Si
     operationId: "signUp",
     summary: "Ask for an account",
     body: signUpBody,
-    answers,
+    answers: mailedAnswers,
     async handle({ body: { name, email, password }, request }) {
       if (config.signUp === "invited") throw new AppError("sign_up_closed");
       const problem = passwordProblem(password);
@@ -48,30 +32,6 @@ export function signUpRoute({ pool, config, passwords, guesses, mails, now }: Si
       const { isAllowed } = await guesses.admit(request, "sign-up", email);
       const passwordHash = await passwords.hash(password);
       if (isAllowed) mails.later(() => mail({ name, email, passwordHash }));
-      return mailed;
-    },
-  });
-}
-
-/** `POST /forgot`: mails a link to a known address. */
-export function forgotRoute({ pool, config, guesses, mails, now }: SignUpDeps) {
-  const mail = async (email: string) => {
-    const person = await findPersonByEmail(pool, email);
-    if (!person) return;
-    const link = { purpose: "reset", email, personId: person.id, now: now() } as const;
-    const { token, expiresAt } = await createLink(pool, link);
-    await mails.send(email, { purpose: "reset", link: linkUrl(config.url.href, token), expiresAt });
-  };
-  return route({
-    method: "post",
-    path: "/forgot",
-    operationId: "forgotPassword",
-    summary: "Ask for a new password",
-    body: forgotBody,
-    answers,
-    async handle({ body: { email }, request }) {
-      const { isAllowed } = await guesses.admit(request, "forgot", email);
-      if (isAllowed) mails.later(() => mail(email));
       return mailed;
     },
   });

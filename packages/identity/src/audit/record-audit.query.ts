@@ -1,20 +1,17 @@
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 
-/** What is recorded of an account. The pages have a sentence for each. */
-export const auditActions = [
-  "key_created",
-  "key_revoked",
-  "person_invited",
-  "person_joined",
-  "person_removed",
-  "role_changed",
-  "plan_changed",
-  "site_deleted",
-  "trace_deleted",
-] as const;
-
-export type AuditAction = (typeof auditActions)[number];
+/** What is recorded of an account. The team page has a sentence for each. */
+export type AuditAction =
+  | "key_created"
+  | "key_revoked"
+  | "person_invited"
+  | "person_joined"
+  | "person_removed"
+  | "role_changed"
+  | "plan_changed"
+  | "site_deleted"
+  | "trace_deleted";
 
 export interface AuditEntry {
   accountId: string;

@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** How long links live, unless a caller says otherwise. */
-export const linkLifeMs = {
+const linkLifeMs = {
   verify: dayMs,
   reset: hourMs,
   invite: 7 * dayMs,

@@ -5,8 +5,8 @@ import { createToken, hashToken } from "../token.js";
 export type Role = "owner" | "member";
 
 const dayMs = 24 * 3_600_000;
-export const idleMs = 14 * dayMs;
-export const longestMs = 90 * dayMs;
+const idleMs = 14 * dayMs;
+const longestMs = 90 * dayMs;
 /** The sign of life of a session is this exact, so reading pages seldom writes. */
 const seenEveryMs = 3_600_000;
 

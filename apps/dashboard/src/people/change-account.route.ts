@@ -1,0 +1,22 @@
+import { route } from "@waymark/http";
+import { renameAccount } from "@waymark/identity";
+import { done } from "../session/done.js";
+import { ownerOf } from "../session/viewer.js";
+import { changeAccountBody } from "./people.schema.js";
+import type { PeopleDeps } from "./people-deps.js";
+
+/** `PATCH /account` */
+export function changeAccountRoute({ pool }: PeopleDeps) {
+  return route({
+    method: "patch",
+    path: "/account",
+    operationId: "changeAccount",
+    summary: "Change the account's name",
+    body: changeAccountBody,
+    answers: done,
+    async handle({ body, response }) {
+      await renameAccount(pool, ownerOf(response).accountId, body.name);
+      return { status: 200, body: {} };
+    },
+  });
+}

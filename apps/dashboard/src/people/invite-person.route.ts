@@ -1,0 +1,46 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import {
+  createLink,
+  findPersonByEmail,
+  isMember,
+  linkUrl,
+  readViewer,
+  recordAudit,
+  replaceInvitations,
+} from "@waymark/identity";
+import { z } from "zod";
+import { tooMany } from "../session/guesses.js";
+import { ownerOf } from "../session/viewer.js";
+import { type Invitation, invitePersonBody } from "./people.schema.js";
+import type { PeopleDeps } from "./people-deps.js";
+
+/** `POST /people`. Only the mail has the link: it proves the address. */
+export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
+  return route({
+    method: "post",
+    path: "/people",
+    operationId: "invitePerson",
+    summary: "Invite a person",
+    body: invitePersonBody,
+    answers: { 201: { description: "The invitation", schema: z.custom<Invitation>() } },
+    async handle({ body: { email, role }, request, response }) {
+      const { accountId, personId } = ownerOf(response);
+      const known = await findPersonByEmail(pool, email);
+      if (known && (await isMember(pool, accountId, known.id))) throw new AppError("already_member");
+      const { isAllowed, retryAfterSeconds } = await guesses.admit(request, "invite", email);
+      if (!isAllowed) throw tooMany(retryAfterSeconds);
+      const invitedAt = now();
+      await replaceInvitations(pool, accountId, email);
+      const link = { purpose: "invite", email, accountId, role, now: invitedAt } as const;
+      const { id, token, expiresAt } = await createLink(pool, link);
+      await recordAudit(pool, { accountId, personId, action: "person_invited", subject: `${email} (${role})` });
+      const viewer = await readViewer(pool, { personId, accountId });
+      const [account, inviter] = [viewer?.account.name ?? "", viewer?.person.name ?? ""];
+      const url = linkUrl(config.url.href, token);
+      mails.later(() => mails.send(email, { purpose: "invite", account, inviter, link: url, expiresAt }));
+      const times = { invitedAt: invitedAt.toISOString(), expiresAt: expiresAt.toISOString() };
+      return { status: 201, body: { id, email, role, ...times } satisfies Invitation };
+    },
+  });
+}

@@ -1,0 +1,26 @@
+import { route } from "@waymark/http";
+import { listAudit } from "@waymark/identity";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { type AuditList, auditQuery } from "./people.schema.js";
+import type { PeopleDeps } from "./people-deps.js";
+
+/** `GET /audit` */
+export function listAuditRoute({ pool }: PeopleDeps) {
+  return route({
+    method: "get",
+    path: "/audit",
+    operationId: "listAudit",
+    summary: "What was done to the account",
+    query: auditQuery,
+    answers: { 200: { description: "50 entries, latest first", schema: z.custom<AuditList>() } },
+    async handle({ query: { before }, response }) {
+      const { entries, hasMore } = await listAudit(pool, viewerOf(response).accountId, before);
+      const body: AuditList = {
+        entries: entries.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
+        hasMore,
+      };
+      return { status: 200, body };
+    },
+  });
+}

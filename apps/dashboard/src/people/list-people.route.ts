@@ -1,0 +1,36 @@
+import { route } from "@waymark/http";
+import { listInvitations, listPeople } from "@waymark/identity";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import type { PeopleList } from "./people.schema.js";
+import type { PeopleDeps } from "./people-deps.js";
+
+/** `GET /people` */
+export function listPeopleRoute({ pool, now }: PeopleDeps) {
+  return route({
+    method: "get",
+    path: "/people",
+    operationId: "listPeople",
+    summary: "The people of the account, and for owners the invitations",
+    answers: { 200: { description: "People and invitations", schema: z.custom<PeopleList>() } },
+    async handle({ response }) {
+      const { accountId, personId, role } = viewerOf(response);
+      const people = await listPeople(pool, accountId);
+      const invitations = role === "owner" ? await listInvitations(pool, accountId, now()) : [];
+      const body: PeopleList = {
+        people: people.map(({ joinedAt, seenAt, ...person }) => ({
+          ...person,
+          joinedAt: joinedAt.toISOString(),
+          seenAt: seenAt?.toISOString() ?? null,
+          isYou: person.id === personId,
+        })),
+        invitations: invitations.map(({ invitedAt, expiresAt, ...invitation }) => ({
+          ...invitation,
+          invitedAt: invitedAt.toISOString(),
+          expiresAt: expiresAt.toISOString(),
+        })),
+      };
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import { withTransaction } from "@waymark/database";
+import { validationError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import {
+  createSessionCookie,
+  endSessionsOf,
+  passwordProblem,
+  readPassword,
+  setPassword,
+  startSession,
+} from "@waymark/identity";
+import { done } from "./done.js";
+import { tooMany } from "./guesses.js";
+import { changePasswordBody } from "./session.schema.js";
+import type { SettingsDeps } from "./settings-deps.js";
+import { viewerOf } from "./viewer.js";
+
+/** `POST /me/password`: every session ends, and this browser gets a new one. */
+export function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: SettingsDeps) {
+  const cookie = createSessionCookie(config.url);
+  return route({
+    method: "post",
+    path: "/me/password",
+    operationId: "changePassword",
+    summary: "Change the own password",
+    body: changePasswordBody,
+    answers: done,
+    async handle({ body, request, response }) {
+      const { personId, accountId } = viewerOf(response);
+      const problem = passwordProblem(body.password);
+      if (problem) throw validationError({ password: problem });
+      const { isAllowed, retryAfterSeconds, refund } = await guesses.admit(request, "password", personId);
+      if (!isAllowed) throw tooMany(retryAfterSeconds);
+      const stored = await readPassword(pool, personId);
+      if (stored !== undefined && !(await passwords.verify(stored, body.current ?? ""))) {
+        throw validationError({ current: body.current === undefined ? "Required" : "Is not your password" });
+      }
+      await refund();
+      const hash = await passwords.hash(body.password);
+      const userAgent = request.get("user-agent");
+      const token = await withTransaction(pool, async (client) => {
+        await setPassword(client, personId, hash);
+        await endSessionsOf(client, personId);
+        return startSession(client, { personId, accountId, userAgent, now: now() });
+      });
+      sessions.forget(accountId);
+      return { status: 200, headers: { "Set-Cookie": cookie.write(token) }, body: {} };
+    },
+  });
+}

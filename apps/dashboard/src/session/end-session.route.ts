@@ -1,0 +1,25 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { endSession } from "@waymark/identity";
+import { z } from "zod";
+import { done } from "./done.js";
+import type { SettingsDeps } from "./settings-deps.js";
+import { viewerOf } from "./viewer.js";
+
+/** `DELETE /me/sessions/:session_id` */
+export function endSessionRoute({ pool, sessions }: SettingsDeps) {
+  return route({
+    method: "delete",
+    path: "/me/sessions/:session_id",
+    operationId: "endSession",
+    summary: "End an own session",
+    answers: done,
+    async handle({ params, response }) {
+      const { personId, accountId } = viewerOf(response);
+      const sessionId = z.uuid().safeParse(params["session_id"]).data;
+      if (!sessionId || !(await endSession(pool, { sessionId, personId }))) throw new AppError("not_found");
+      sessions.forget(accountId);
+      return { status: 200, body: {} };
+    },
+  });
+}

@@ -1,0 +1,25 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { switchAccount } from "@waymark/identity";
+import { done } from "./done.js";
+import { switchAccountBody } from "./session.schema.js";
+import type { SettingsDeps } from "./settings-deps.js";
+import { viewerOf } from "./viewer.js";
+
+/** `POST /me/account` */
+export function switchAccountRoute({ pool, sessions }: SettingsDeps) {
+  return route({
+    method: "post",
+    path: "/me/account",
+    operationId: "switchAccount",
+    summary: "Go to another account of the person",
+    body: switchAccountBody,
+    answers: done,
+    async handle({ body: { accountId }, response }) {
+      const viewer = viewerOf(response);
+      if (!(await switchAccount(pool, { ...viewer, accountId }))) throw new AppError("not_found");
+      sessions.forget(viewer.accountId);
+      return { status: 200, body: {} };
+    },
+  });
+}
