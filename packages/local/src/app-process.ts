@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { type LogFile, openLogFile } from "./log-file.js";
 import { type ProcessIdentity, processStartOf } from "./processes.js";
@@ -127,10 +128,18 @@ function parse(line: string): LogLine | undefined {
 
 /** The terminal shows mails, warnings and errors; the log has everything. */
 function describeLine({ level, msg, path, to, subject, reason, err }: LogLine): string | undefined {
-  if (msg === "mail written") return `mail to ${to}: ${subject}\n  ${path}`;
+  if (msg === "mail written") {
+    const link = path && existsSync(path) && linkIn(readFileSync(path, "utf8"));
+    return [`mail to ${to}: ${subject}`, path, link].filter(Boolean).join("\n  ");
+  }
   if (level !== "warn" && level !== "error" && level !== "fatal") return undefined;
   const cause = reason ?? err?.message;
   return `${level}: ${msg}${cause ? ` (${cause})` : ""}`;
+}
+
+/** The one-time link of a mail, for people without a mail program: quoted-printable breaks it in two. */
+export function linkIn(mail: string): string | undefined {
+  return /https?:\/\/\S+\/dashboard\/link\/[\w-]+/.exec(mail.replaceAll(/=\r?\n/g, ""))?.[0];
 }
 
 function describeEnd(name: string, how: string, lastWords: readonly string[], logFile: string): string {
