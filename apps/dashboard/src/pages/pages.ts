@@ -22,7 +22,7 @@ interface File {
 }
 
 /** Vite's manifest: the built file of each source, and the sources that it imports at once. */
-export type Manifest = Readonly<
+type Manifest = Readonly<
   Record<string, { file: string; imports?: readonly string[]; isEntry?: boolean; isDynamicEntry?: boolean }>
 >;
 

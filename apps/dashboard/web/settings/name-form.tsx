@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { ChangeAccountBody } from "../../src/people/people.schema.js";
 import type { ChangeMeBody } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
@@ -16,7 +17,7 @@ interface NameFormProps {
 /** Changes the person's name or the account's. */
 export function NameForm({ label, path, name, hint }: NameFormProps) {
   const [value, setValue] = useState(name);
-  const save = useAction((body: ChangeMeBody) => api.patch(path, body).then(() => true), {
+  const save = useAction((body: ChangeMeBody & ChangeAccountBody) => api.patch(path, body).then(() => true), {
     invalidates: ["/me", "/people"],
   });
   const submit = async () => {

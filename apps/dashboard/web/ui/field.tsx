@@ -74,7 +74,7 @@ export function TextField({ label, hint, error, onValue, isMono, type = "text", 
   );
 }
 
-export interface Choice<Value extends string> {
+interface Choice<Value extends string> {
   value: Value;
   label: string;
   hint?: string;

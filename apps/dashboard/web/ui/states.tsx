@@ -4,7 +4,7 @@ import type { ApiError } from "../data/api.js";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
 
-export type State = "success" | "error" | "timeout" | "running";
+type State = "success" | "error" | "timeout" | "running";
 
 const words: Readonly<Record<State, string>> = {
   success: "Success",
