@@ -98,7 +98,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
     addStats: (siteId, entries) => addStats(pool, siteId, entries),
     async makeAccount(plan = "pro") {
       const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
-      const { key } = await issueKey(prisma, { accountId: id, service: "analytics", name: "test" });
+      const { key } = await issueKey(pool, { accountId: id, service: "analytics", name: "test" });
       return {
         id,
         key,

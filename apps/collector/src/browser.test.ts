@@ -41,7 +41,7 @@ describeWithChromium("in a browser", (executablePath) => {
     ]);
     const prisma = createPrisma(database.pool);
     ({ id: accountId } = await createAccount(prisma, { email: "owner@example.com", plan: "pro" }));
-    ({ key } = await issueKey(prisma, { accountId, service: "analytics", name: "test" }));
+    ({ key } = await issueKey(database.pool, { accountId, service: "analytics", name: "test" }));
   });
   afterEach(() => context?.close());
   afterAll(async () => {

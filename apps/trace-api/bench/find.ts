@@ -92,7 +92,7 @@ export async function find(pool: pg.Pool, subject: Subject, databaseUrl: string)
 async function load(pool: pg.Pool) {
   const prisma = createPrisma(pool);
   const { id: accountId } = await createAccount(prisma, { email: "finder@example.com", plan: "pro" });
-  const { key } = await issueKey(prisma, { accountId, service: "trace", name: "bench" });
+  const { key } = await issueKey(pool, { accountId, service: "trace", name: "bench" });
   const others: string[] = [];
   for (let n = 0; n < 10; n++)
     others.push((await createAccount(prisma, { email: `other-${n}@example.com`, plan: "pro" })).id);

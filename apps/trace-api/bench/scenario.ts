@@ -62,7 +62,7 @@ export async function makeAccounts(pool: pg.Pool, count: number): Promise<BenchA
   const accounts: BenchAccount[] = [];
   for (let n = 0; n < count; n++) {
     const { id } = await createAccount(prisma, { email: `bench-${n}@example.com`, plan: "pro" });
-    const { key } = await issueKey(prisma, { accountId: id, service: "trace", name: "bench" });
+    const { key } = await issueKey(pool, { accountId: id, service: "trace", name: "bench" });
     const traces = Array.from({ length: tracesPerAccount }, uuid);
     await pool.query(
       `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, metadata)

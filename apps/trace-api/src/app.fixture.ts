@@ -131,7 +131,7 @@ export function useApp(
     },
     async makeAccount(plan) {
       const account = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
-      const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+      const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
       return actAs(running(), account.id, key);
     },
   };

@@ -1,6 +1,8 @@
 export type AccountErrorCode =
   | "unknown_account"
   | "unknown_key"
+  | "too_many_keys"
+  | "too_many_sites"
   | "unknown_site"
   | "invalid_email"
   | "email_taken"

@@ -52,13 +52,13 @@ describe("accounts", () => {
 describe("keys", () => {
   it("are stored as SHA-256 alone, and shown once", async () => {
     const { id: accountId } = await createAccount(prisma, { email: "keys@example.com", plan: "free" });
-    const issued = await issueKey(prisma, { accountId, service: "trace", name: "ci" });
+    const issued = await issueKey(database.pool, { accountId, service: "trace", name: "ci" });
     const { rows } = await database.pool.query("SELECT *, api_key::text AS line FROM api_key WHERE id = $1", [
       issued.id,
     ]);
     expect(rows[0].hash.equals(hashApiKey(issued.key))).toBe(true);
     expect(rows[0].line).not.toContain(issued.key.slice(10, 40));
-    const listed = await listKeys(prisma, accountId);
+    const listed = await listKeys(database.pool, accountId);
     expect(listed).toEqual([
       expect.objectContaining({ id: issued.id, service: "trace", name: "ci", revoked_at: null }),
     ]);
@@ -67,38 +67,40 @@ describe("keys", () => {
 
   it("are revoked for good, and keep the moment of the first revocation", async () => {
     const { id: accountId } = await createAccount(prisma, { email: "revoke@example.com", plan: "free" });
-    const { id } = await issueKey(prisma, { accountId, service: "analytics", name: "old" });
-    const first = await revokeKey(prisma, { keyId: id });
-    expect(await revokeKey(prisma, { keyId: id })).toEqual(first);
-    expect((await listKeys(prisma, accountId))[0]?.revoked_at).toBe(first.revoked_at);
+    const { id } = await issueKey(database.pool, { accountId, service: "analytics", name: "old" });
+    const first = await revokeKey(database.pool, { keyId: id });
+    expect(await revokeKey(database.pool, { keyId: id })).toEqual(first);
+    expect((await listKeys(database.pool, accountId))[0]?.revoked_at).toBe(first.revoked_at);
   });
 
   it("get another name, and keep everything else", async () => {
     const { id: accountId } = await createAccount(prisma, { email: "rename@example.com", plan: "free" });
-    const { id: keyId } = await issueKey(prisma, { accountId, service: "trace", name: "old" });
-    const [before] = await listKeys(prisma, accountId);
-    expect(await renameKey(prisma, { keyId, accountId, name: "new" })).toEqual({ ...before, name: "new" });
-    await expect(renameKey(prisma, { keyId, name: " " })).rejects.toThrow(/1 to 200/);
+    const { id: keyId } = await issueKey(database.pool, { accountId, service: "trace", name: "old" });
+    const [before] = await listKeys(database.pool, accountId);
+    expect(await renameKey(database.pool, { keyId, accountId, name: "new" })).toEqual({ ...before, name: "new" });
+    await expect(renameKey(database.pool, { keyId, name: " " })).rejects.toThrow(/1 to 200/);
   });
 
   it("of another account are not found where the account is given", async () => {
     const [mine, other] = await Promise.all(
       ["mine@example.com", "other@example.com"].map((email) => createAccount(prisma, { email, plan: "free" })),
     );
-    const { id: keyId } = await issueKey(prisma, { accountId: mine?.id ?? "", service: "trace", name: "k" });
+    const { id: keyId } = await issueKey(database.pool, { accountId: mine?.id ?? "", service: "trace", name: "k" });
     const foreign = { keyId, accountId: other?.id ?? "" };
-    await expect(renameKey(prisma, { ...foreign, name: "x" })).rejects.toMatchObject({ code: "unknown_key" });
-    await expect(revokeKey(prisma, foreign)).rejects.toMatchObject({ code: "unknown_key" });
-    expect(await listKeys(prisma, mine?.id ?? "")).toMatchObject([{ name: "k", revoked_at: null }]);
+    await expect(renameKey(database.pool, { ...foreign, name: "x" })).rejects.toMatchObject({ code: "unknown_key" });
+    await expect(revokeKey(database.pool, foreign)).rejects.toMatchObject({ code: "unknown_key" });
+    expect(await listKeys(database.pool, mine?.id ?? "")).toMatchObject([{ name: "k", revoked_at: null }]);
   });
 
   it("are not made for unknown accounts or without a name, and not revoked where unknown", async () => {
     const { id: accountId } = await createAccount(prisma, { email: "names@example.com", plan: "free" });
-    await expect(issueKey(prisma, { accountId: nobody, service: "trace", name: "x" })).rejects.toThrow(/no account/);
+    await expect(issueKey(database.pool, { accountId: nobody, service: "trace", name: "x" })).rejects.toThrow(
+      /no account/,
+    );
     for (const name of ["", "  ", "n".repeat(201), "a\u0000"]) {
-      await expect(issueKey(prisma, { accountId, service: "trace", name })).rejects.toThrow(/1 to 200/);
+      await expect(issueKey(database.pool, { accountId, service: "trace", name })).rejects.toThrow(/1 to 200/);
     }
-    await expect(revokeKey(prisma, { keyId: nobody })).rejects.toThrow(/no key/);
-    await expect(revokeKey(prisma, { keyId: "x" })).rejects.toThrow(/no key/);
+    await expect(revokeKey(database.pool, { keyId: nobody })).rejects.toThrow(/no key/);
+    await expect(revokeKey(database.pool, { keyId: "x" })).rejects.toThrow(/no key/);
   });
 });

@@ -132,6 +132,24 @@ export async function eraseAccount(pool: pg.Pool, accountId: string, control: Er
   return erased;
 }
 
+/** At most 100 deleted sites, oldest first. The table is small: a site leaves it after one erasure. */
+const findDeletedSitesSql = "SELECT id FROM deleted_site ORDER BY deleted_at LIMIT 100";
+
+/** A collector that knows a deleted site from its cache records for some seconds more; the next round removes that too. */
+const forgetDeletedSiteSql = "DELETE FROM deleted_site WHERE id = $1 AND deleted_at < now() - interval '5 minutes'";
+
+/** Removes the events and figures of sites that the dashboard deleted, also of the last site of all. */
+export async function eraseDeletedSites(pool: pg.Pool, control: EraseControl): Promise<Erased> {
+  const erased: Erased = {};
+  const { rows } = await pool.query<{ id: string }>(findDeletedSitesSql);
+  for (const { id } of rows) {
+    await eraseRows(pool, { column: "site_id", id, erased }, control);
+    if (control.isStopping()) break;
+    await pool.query(forgetDeletedSiteSql, [id]);
+  }
+  return erased;
+}
+
 /**
  * Finds at most $1 deleted owners with rows in a table. It jumps from one owner to the next along the index beginning with the
  * owner: a few probes for each, however many rows it has. A table without such an index is small; the statement reads all of it.

@@ -8,20 +8,24 @@ export {
   findAccountByEmail,
   listAccounts,
 } from "./accounts.js";
-export { type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
-export { type EraseControl, type Erased, eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
+export { bareDomain, type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
+export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
 export {
   issueKey,
   listKeys,
+  maxKeysPerAccount,
   renameKey,
   revokeKey,
 } from "./keys.js";
 export { countOwned, type Owned } from "./owned.query.js";
 export {
+  claimSite,
   createSite,
+  deleteSite,
   findSite,
   findSitesOfDomain,
   listSites,
+  maxSitesPerAccount,
   renameSite,
   type Site,
 } from "./sites.js";

@@ -1,8 +1,8 @@
 import { createApiKey, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
-import type { PrismaClient } from "@waymark/database/prisma";
+import type pg from "pg";
 import { AccountError } from "./account-error.js";
-import { findAccount } from "./accounts.js";
+import { lockAccount, requireAccount } from "./lock-account.query.js";
 import { readName } from "./name.js";
 
 /** A new key. Only this answer has `key`: the database stores its hash. */
@@ -29,37 +29,60 @@ export interface KeyReference {
   accountId?: string;
 }
 
+/** A pool, or the connection of a transaction. */
+type Database = Pick<pg.ClientBase, "query">;
+
+/** Keys of an account that are not revoked. */
+export const maxKeysPerAccount = 100;
+
 const uuid = createUuidV7();
 
-/** Makes a key and stores its SHA-256. @throws AccountError `unknown_account`, `invalid_name` */
+/** A range of `api_key_account_id_idx`. */
+const countKeysSql = "SELECT count(*)::int AS keys FROM api_key WHERE account_id = $1 AND revoked_at IS NULL";
+
+const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+
+/**
+ * Makes a key and stores its SHA-256. In a transaction the limit of keys is exact, since the account's row stays locked.
+ * @param input `createdBy` is a person's id; a command names nobody
+ * @throws AccountError `unknown_account`, `invalid_name`, `too_many_keys`
+ */
 export async function issueKey(
-  prisma: PrismaClient,
-  input: { accountId: string; service: KeyService; name: string },
+  database: Database,
+  input: { accountId: string; service: KeyService; name: string; createdBy?: string },
 ): Promise<IssuedKey> {
-  const { service } = input;
+  const { accountId, service, createdBy = null } = input;
   const name = readName(input.name, "key");
-  const { id: accountId } = await findAccount(prisma, input.accountId);
+  await lockAccount(database, accountId);
+  const { rows } = await database.query<{ keys: number }>(countKeysSql, [accountId]);
+  if ((rows[0]?.keys ?? 0) >= maxKeysPerAccount) {
+    const message = `An account has at most ${maxKeysPerAccount} keys. Revoke one that is not used.`;
+    throw new AccountError("too_many_keys", message);
+  }
   const { key, hash, hint } = createApiKey(service);
   const id = uuid();
-  await prisma.apiKey.create({ data: { id, accountId, service, name, hash: new Uint8Array(hash), hint } });
+  await database.query(insertKeySql, [id, accountId, service, name, hash, hint, createdBy]);
   return { id, service, name, key };
 }
 
+/** A range of `api_key_account_id_idx`. */
+const listKeysSql = "SELECT * FROM api_key WHERE account_id = $1 ORDER BY id";
+
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
-export async function listKeys(prisma: PrismaClient, accountId: string): Promise<ListedKey[]> {
-  const { id } = await findAccount(prisma, accountId);
-  const keys = await prisma.apiKey.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
-  return keys.map(present);
+export async function listKeys(database: Database, accountId: string): Promise<ListedKey[]> {
+  await requireAccount(database, accountId);
+  const { rows } = await database.query<StoredKey>(listKeysSql, [accountId]);
+  return rows.map(present);
 }
 
 /** @throws AccountError `unknown_key` (also for another account's key), `invalid_name` */
 export async function renameKey(
-  prisma: PrismaClient,
+  database: Database,
   { name: newName, ...reference }: KeyReference & { name: string },
 ): Promise<ListedKey> {
   const name = readName(newName, "key");
-  const { id } = await findKey(prisma, reference);
-  return present(await prisma.apiKey.update({ where: { id }, data: { name } }));
+  return present(await changeKey(database, reference, "UPDATE api_key SET name = $3", name));
 }
 
 /**
@@ -67,13 +90,12 @@ export async function renameKey(
  * @throws AccountError `unknown_key` (also for another account's key)
  */
 export async function revokeKey(
-  prisma: PrismaClient,
+  database: Database,
   reference: KeyReference,
-): Promise<{ id: string; revoked_at: string }> {
-  const { id, revokedAt: before } = await findKey(prisma, reference);
-  const revokedAt = before ?? new Date();
-  if (!before) await prisma.apiKey.update({ where: { id }, data: { revokedAt } });
-  return { id, revoked_at: revokedAt.toISOString() };
+): Promise<{ id: string; name: string; hint: string; revoked_at: string }> {
+  const change = "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)";
+  const { id, name, hint, revoked_at } = await changeKey(database, reference, change, new Date());
+  return { id, name, hint, revoked_at: (revoked_at ?? new Date()).toISOString() };
 }
 
 interface StoredKey {
@@ -81,14 +103,23 @@ interface StoredKey {
   service: string;
   name: string;
   hint: string;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  revokedAt: Date | null;
+  created_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
 }
 
-async function findKey(prisma: PrismaClient, { keyId, accountId }: KeyReference): Promise<StoredKey> {
-  const where = { id: keyId, ...(accountId !== undefined && { accountId }) };
-  const key = isUuid(keyId) ? await prisma.apiKey.findUnique({ where }) : null;
+/** One probe of `api_key_pkey`. */
+async function changeKey(
+  database: Database,
+  { keyId, accountId }: KeyReference,
+  change: string,
+  value: unknown,
+): Promise<StoredKey> {
+  const sql = `${change} WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING *`;
+  const { rows } = isUuid(keyId)
+    ? await database.query<StoredKey>(sql, [keyId, accountId ?? null, value])
+    : { rows: [] };
+  const [key] = rows;
   if (!key) throw new AccountError("unknown_key", `There is no key '${keyId}'.`);
   return key;
 }
@@ -99,8 +130,8 @@ function present(key: StoredKey): ListedKey {
     service: key.service,
     name: key.name,
     hint: key.hint,
-    created_at: key.createdAt.toISOString(),
-    last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    revoked_at: key.revokedAt?.toISOString() ?? null,
+    created_at: key.created_at.toISOString(),
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+    revoked_at: key.revoked_at?.toISOString() ?? null,
   };
 }

@@ -15,7 +15,7 @@ async function newAccount(): Promise<string> {
 }
 
 const newSite = async (accountId: string, domain = `${randomUUID()}.example`) =>
-  (await createSite(prisma, { accountId, domain, name: "s", isShared: true })).site;
+  (await createSite(pool, { accountId, domain, name: "s", whenTaken: "share" as const })).site;
 
 describe("a site", () => {
   it("is found by its id and by its domain, oldest first", async () => {
@@ -34,26 +34,26 @@ describe("a site", () => {
     const site = await newSite(accountId);
     const foreign = { siteId: site.id, accountId: other };
     await expect(findSite(pool, foreign)).rejects.toMatchObject({ code: "unknown_site" });
-    const change = { ...foreign, name: "x", isShared: true };
-    await expect(renameSite(prisma, change)).rejects.toMatchObject({ code: "unknown_site" });
-    await expect(renameSite(prisma, { ...change, siteId: "x" })).rejects.toMatchObject({ code: "unknown_site" });
-    expect(await listSites(prisma, accountId)).toEqual([site]);
+    const change = { ...foreign, name: "x", whenTaken: "share" as const };
+    await expect(renameSite(pool, change)).rejects.toMatchObject({ code: "unknown_site" });
+    await expect(renameSite(pool, { ...change, siteId: "x" })).rejects.toMatchObject({ code: "unknown_site" });
+    expect(await listSites(pool, accountId)).toEqual([site]);
   });
 
   it("gets another name, another domain, or both", async () => {
     const accountId = await newAccount();
     const { id: siteId, domain } = await newSite(accountId);
-    const change = { siteId, accountId, isShared: false };
-    expect(await renameSite(prisma, { ...change, name: "n" })).toEqual({ id: siteId, domain, name: "n" });
+    const change = { siteId, accountId };
+    expect(await renameSite(pool, { ...change, name: "n" })).toEqual({ id: siteId, domain, name: "n" });
     const moved = `${randomUUID()}.example`;
-    expect(await renameSite(prisma, { ...change, domain: moved })).toMatchObject({ domain: moved, name: "n" });
-    expect(await renameSite(prisma, { ...change, name: "m", domain })).toMatchObject({ domain, name: "m" });
+    expect(await renameSite(pool, { ...change, domain: moved })).toMatchObject({ domain: moved, name: "n" });
+    expect(await renameSite(pool, { ...change, name: "m", domain })).toMatchObject({ domain, name: "m" });
   });
 
   it("is refused with a code", async () => {
     const [accountId, other] = [await newAccount(), await newAccount()];
     const { domain } = await newSite(accountId);
-    const create = (input: { accountId: string; domain: string; name: string }) => createSite(prisma, input);
+    const create = (input: { accountId: string; domain: string; name: string }) => createSite(pool, input);
     for (const [input, code] of [
       [{ accountId: other, domain, name: "s" }, "domain_taken"],
       [{ accountId, domain: "no domain", name: "s" }, "invalid_domain"],

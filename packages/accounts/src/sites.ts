@@ -1,10 +1,8 @@
-import { maxSitesPerDomain } from "@waymark/analytics";
-import { createUuidV7, isUuid } from "@waymark/database";
-import type { Prisma, PrismaClient } from "@waymark/database/prisma";
+import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import { AccountError } from "./account-error.js";
-import { findAccount } from "./accounts.js";
-import { claimDomain } from "./domain-claims.query.js";
+import { moveDomain, takeDomain, type WhenTaken } from "./domain-claims.query.js";
+import { lockAccount, requireAccount } from "./lock-account.query.js";
 import { readName } from "./name.js";
 import { normaliseDomain } from "./site-domain.js";
 
@@ -20,27 +18,55 @@ export interface SiteReference {
   accountId?: string;
 }
 
+export const maxSitesPerAccount = 200;
+
 const uuid = createUuidV7();
+
+/** A range of `site_account_id_idx`. */
+const countSitesSql = "SELECT count(*)::int AS sites FROM site WHERE account_id = $1";
+
+const insertSiteSql = "INSERT INTO site (id, account_id, domain, name, is_proven) VALUES ($1, $2, $3, $4, $5)";
 
 /**
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
- * @param input `isShared` lets another account have the domain too: the operator's word that both may read its events
- * @returns the site, and the number of sites the domain had before
- * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`
+ * @param input `whenTaken` is for a domain of another account; refused by default
+ * @returns the site, the number of sites the domain had before, and whether the site gets its events
+ * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`, `too_many_sites`
  */
 export async function createSite(
-  prisma: PrismaClient,
-  input: { accountId: string; domain: string; name: string; isShared?: boolean },
-): Promise<{ site: Site; sameDomain: number }> {
+  pool: pg.Pool,
+  input: { accountId: string; domain: string; name: string; whenTaken?: WhenTaken },
+): Promise<{ site: Site; sameDomain: number; isProven: boolean }> {
+  const { accountId, whenTaken = "refuse" } = input;
   const domain = normaliseDomain(input.domain);
   const name = readName(input.name, "site");
-  const { id: accountId } = await findAccount(prisma, input.accountId);
-  return prisma.$transaction(async (transaction) => {
-    const sameDomain = await takeDomain(transaction, { accountId, domain, isShared: input.isShared === true });
-    const site = await transaction.site.create({ data: { id: uuid(), accountId, domain, name } });
-    return { site: present(site), sameDomain };
+  return withTransaction(pool, async (transaction) => {
+    await lockAccount(transaction, accountId);
+    const { rows } = await transaction.query<{ sites: number }>(countSitesSql, [accountId]);
+    if ((rows[0]?.sites ?? 0) >= maxSitesPerAccount) {
+      throw new AccountError("too_many_sites", `An account has at most ${maxSitesPerAccount} sites.`);
+    }
+    const { isProven, sites } = await takeDomain(transaction, { accountId, domain }, whenTaken);
+    const id = uuid();
+    await transaction.query(insertSiteSql, [id, accountId, domain, name, isProven]);
+    return { site: { id, domain, name }, sameDomain: sites, isProven };
   });
 }
+
+/** One probe of `site_pkey`. */
+const lockSiteSql = `
+  SELECT id, domain, name, account_id FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) FOR UPDATE`;
+
+async function lockSite(transaction: pg.ClientBase, { siteId, accountId }: SiteReference) {
+  const { rows } = isUuid(siteId)
+    ? await transaction.query<Site & { account_id: string }>(lockSiteSql, [siteId, accountId ?? null])
+    : { rows: [] };
+  const [site] = rows;
+  if (!site) throw unknownSite(siteId);
+  return site;
+}
+
+const updateSiteSql = "UPDATE site SET name = $2, domain = $3, is_proven = COALESCE($4, is_proven) WHERE id = $1";
 
 /**
  * Changes a site's name, its domain, or both, by the rules of {@link createSite}. Its events and figures stay. The collector
@@ -48,50 +74,65 @@ export async function createSite(
  * @throws AccountError as {@link createSite} does, and `unknown_site` (also for another account's site)
  */
 export async function renameSite(
-  prisma: PrismaClient,
-  input: SiteReference & { name?: string | undefined; domain?: string | undefined; isShared: boolean },
+  pool: pg.Pool,
+  input: SiteReference & { name?: string | undefined; domain?: string | undefined; whenTaken?: WhenTaken },
 ): Promise<Site> {
-  const { siteId: id, accountId: owner, isShared } = input;
-  const name = input.name === undefined ? undefined : readName(input.name, "site");
-  const domain = input.domain === undefined ? undefined : normaliseDomain(input.domain);
-  const where = { id, ...(owner !== undefined && { accountId: owner }) };
-  return prisma.$transaction(async (transaction) => {
-    const site = isUuid(id) ? await transaction.site.findUnique({ where }) : null;
-    if (!site) throw unknownSite(id);
-    const { accountId } = site;
-    if (domain !== undefined && domain !== site.domain) {
-      await takeDomain(transaction, { accountId, domain, isShared, siteId: id });
-    }
-    const data = { ...(name !== undefined && { name }), ...(domain !== undefined && { domain }) };
-    return present(await transaction.site.update({ where: { id }, data }));
+  const { siteId: id, whenTaken = "refuse" } = input;
+  const newName = input.name === undefined ? undefined : readName(input.name, "site");
+  const newDomain = input.domain === undefined ? undefined : normaliseDomain(input.domain);
+  return withTransaction(pool, async (transaction) => {
+    const { account_id: accountId, ...before } = await lockSite(transaction, input);
+    const name = newName ?? before.name;
+    const domain = newDomain ?? before.domain;
+    const isMoved = domain !== before.domain;
+    const taken = isMoved && (await takeDomain(transaction, { accountId, domain, siteId: id }, whenTaken));
+    await transaction.query(updateSiteSql, [id, name, domain, taken ? taken.isProven : null]);
+    return { id, domain, name };
   });
 }
 
-/** Claims the domain for a site of the account. @returns the number of other sites with it */
-async function takeDomain(
-  transaction: Prisma.TransactionClient,
-  { isShared, ...claim }: { accountId: string; domain: string; isShared: boolean; siteId?: string },
-): Promise<number> {
-  const { accountId, domain } = claim;
-  const { holder, sites } = await claimDomain(transaction, claim);
-  if (holder !== accountId && !isShared) {
-    throw new AccountError("domain_taken", `The domain ${domain} belongs to another account, which has a site for it.`);
-  }
-  if (sites >= maxSitesPerDomain) {
-    const message = `The domain ${domain} has ${sites} sites, and at most ${maxSitesPerDomain} get its events.`;
-    throw new AccountError("domain_full", message);
-  }
-  return sites;
+/** By `site_pkey`. The trigger on `site` releases the domain. */
+const deleteSiteSql = "DELETE FROM site WHERE id = $1";
+
+/**
+ * Deletes a site at once; the worker removes its events and figures afterwards.
+ * @returns the deleted site
+ * @throws AccountError `unknown_site` (also for another account's site)
+ */
+export async function deleteSite(transaction: pg.ClientBase, reference: SiteReference): Promise<Site> {
+  const { account_id: _, ...site } = await lockSite(transaction, reference);
+  await transaction.query("INSERT INTO deleted_site (id) VALUES ($1) ON CONFLICT DO NOTHING", [site.id]);
+  await transaction.query(deleteSiteSql, [site.id]);
+  return site;
 }
+
+/**
+ * Gives a site its domain's events, by a proof or by the operator's word: the account has the domain from now on.
+ * @param options `isShared` leaves other accounts' sites their events
+ * @returns the site, and the accounts whose sites of the domain wait from now on
+ * @throws AccountError `unknown_site` (also for another account's site)
+ */
+export async function claimSite(
+  transaction: pg.ClientBase,
+  reference: SiteReference,
+  { isShared }: { isShared: boolean },
+): Promise<{ site: Site; losers: string[] }> {
+  const { account_id: accountId, ...site } = await lockSite(transaction, reference);
+  const losers = await moveDomain(transaction, { accountId, domain: site.domain }, { isShared });
+  return { site, losers };
+}
+
+/** A range of `site_account_id_idx`. */
+const listSitesSql = "SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id";
 
 /** The account's sites, oldest first. @throws AccountError `unknown_account` */
-export async function listSites(prisma: PrismaClient, accountId: string): Promise<Site[]> {
-  const { id } = await findAccount(prisma, accountId);
-  const sites = await prisma.site.findMany({ where: { accountId: id }, orderBy: { id: "asc" } });
-  return sites.map(present);
+export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[]> {
+  await requireAccount(pool, accountId);
+  const { rows } = await pool.query<Site>(listSitesSql, [accountId]);
+  return rows;
 }
 
-/** A probe of `site_pkey`, in SQL because Prisma's compiler would take a tenth of an import's memory. */
+/** A probe of `site_pkey`. */
 const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 
 /** @throws AccountError `unknown_site` (also for another account's site) */
@@ -102,7 +143,7 @@ export async function findSite(pool: pg.Pool, { siteId, accountId }: SiteReferen
   return site;
 }
 
-/** A range of `site_domain_idx`, of about ten rows at most. */
+/** A range of `site_domain_idx`, of about ten rows and those that wait. */
 const findSitesOfDomainSql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
 
 /** The sites of all accounts with a domain, oldest first. @throws AccountError `invalid_domain` */
@@ -113,8 +154,4 @@ export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<
 
 function unknownSite(id: string): AccountError {
   return new AccountError("unknown_site", `There is no site '${id}'.`);
-}
-
-function present({ id, domain, name }: Site): Site {
-  return { id, domain, name };
 }

@@ -49,6 +49,7 @@ export const tableGrants = {
     dashboard: "SELECT",
   },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
@@ -66,8 +67,9 @@ export const tableGrants = {
     dashboard: "SELECT, INSERT, UPDATE",
   },
   session: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
-  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE" },
-  site_domain: { worker: "SELECT, DELETE" },
+  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  // The trigger that releases a domain runs with the rights of who deletes the site.
+  site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
   stripe_event: { dashboard: "SELECT, INSERT" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },

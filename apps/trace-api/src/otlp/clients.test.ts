@@ -80,7 +80,7 @@ async function startProxy(faults: readonly Refusal[] = []): Promise<FaultyProxy>
 
 async function makeAccount() {
   const account = await createAccount(prisma, { email: `client-${++accounts}@example.com`, plan: "pro" });
-  const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+  const { key } = await issueKey(database.pool, { accountId: account.id, service: "trace", name: "test" });
   return { id: account.id, key };
 }
 

@@ -48,7 +48,7 @@ async function deliver(url: string, key: string, body: string): Promise<void> {
 it("stores and counts each span once, with one alert per trace, when exporters repeat requests to a killed service", async () => {
   const prisma = createPrisma(database.pool);
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
-  const { key } = await issueKey(prisma, { accountId, service: "trace", name: "test" });
+  const { key } = await issueKey(database.pool, { accountId, service: "trace", name: "test" });
   service = await startService({ databaseUrl: database.url });
   const { port } = service;
   const requests = Array.from({ length: traces }, requestsOfRun).flat();

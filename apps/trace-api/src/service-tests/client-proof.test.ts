@@ -54,7 +54,7 @@ async function writeByHandles(waymark: Waymark, held: Held): Promise<void> {
 async function openClient(url: string) {
   const prisma = createPrisma(database.pool);
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
-  const { key } = await issueKey(prisma, { accountId, service: "trace", name: "test" });
+  const { key } = await issueKey(database.pool, { accountId, service: "trace", name: "test" });
   const losses: Error[] = [];
   // No limit of attempts: the length of a restart depends on the machine.
   const retry = { baseMs: 10, retries: 1_000 };

@@ -38,7 +38,7 @@ describeOnLinux("while Postgres is frozen", () => {
     });
     const prisma = createPrisma(pool);
     const account = await createAccount(prisma, { email: "frozen@example.com", plan: "pro" });
-    const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+    const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
     await pool.end();
     headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     service = await startService({ databaseUrl: postgres.connectionString });

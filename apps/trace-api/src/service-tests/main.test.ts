@@ -33,7 +33,7 @@ async function start(redisUrl?: string): Promise<ServiceProcess> {
 
 async function makeAccount(plan: PlanId) {
   const account = await createAccount(prisma, { email: `process-${++accounts}@example.com`, plan });
-  const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+  const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
   return { id: account.id, key };
 }
 

@@ -41,7 +41,7 @@ describe("beside a neighbour at its worst", () => {
     const prisma = createPrisma(pool);
     const makeAccount = async () => {
       const { id } = await createAccount(prisma, { email: `neighbour-${++accounts}@example.com`, plan: "pro" });
-      return { id, key: (await issueKey(prisma, { accountId: id, service: "trace", name: "test" })).key };
+      return { id, key: (await issueKey(pool, { accountId: id, service: "trace", name: "test" })).key };
     };
     const send = (key: string, method: string, path: string, body?: string) =>
       fetch(`http://127.0.0.1:${started.port}/api/v1${path}`, {

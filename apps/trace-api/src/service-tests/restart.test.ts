@@ -66,7 +66,7 @@ async function openProxy(
 describe("two instances behind a proxy", () => {
   it("are restarted 20 times under load without a failed request or a reset connection", async () => {
     const account = await createAccount(prisma, { email: "restart@example.com", plan: "pro" });
-    const { key } = await issueKey(prisma, { accountId: account.id, service: "trace", name: "test" });
+    const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
     const instances = await Promise.all([start(), start()]);
     const proxy = await openProxy(() => instances.map(({ port }) => port));
     const statuses = new Map<number, number>();

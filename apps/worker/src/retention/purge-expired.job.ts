@@ -1,4 +1,4 @@
-import { eraseOrphans } from "@waymark/accounts";
+import { eraseDeletedSites, eraseOrphans } from "@waymark/accounts";
 import { purgeSalts } from "@waymark/analytics";
 import { uuidV7Floor } from "@waymark/database";
 import { isPlanId, planOf } from "@waymark/plan";
@@ -55,8 +55,9 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
     await attempt("deletedTraces", () => purgeDeletedTraces(pool, daysAgo(deletedTracesMs)));
     await attempt("rateLimits", () => purgeRateLimits(pool, now()));
     await attempt("failedAccounts", () => purgeAccounts(deps, total));
+    await attempt("deletedSites", async () => sumOf(await eraseDeletedSites(pool, { isStopping })));
     await attempt("orphans", async () => sumOf(await eraseOrphans(pool, { isStopping })));
-    if (sumOf(total) + (counts["orphans"] ?? 0) > 0)
+    if (sumOf(total) + (counts["deletedSites"] ?? 0) + (counts["orphans"] ?? 0) > 0)
       log.info({ ...total, ...counts }, "data past its retention removed");
     return total;
   };

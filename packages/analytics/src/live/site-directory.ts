@@ -24,12 +24,13 @@ export const maxSitesPerDomain = 10;
 /** Names in DNS have only these characters and this length (RFC 1035, 2.3.4); any other text has no site. */
 const domainPattern = /^[a-z0-9._-]{1,253}$/;
 
-/** The oldest sites of each domain, with or without `www.`, at most ten. Probes of `site_domain_idx`. */
+/** The oldest proven sites of each domain, with or without `www.`, at most ten. Probes of `site_receiving_idx`. */
 const findSitesSql = `
   SELECT asked.domain AS asked, site.id, site.domain
   FROM unnest($1::text[], $2::text[]) AS asked (domain, bare)
   CROSS JOIN LATERAL (
-    SELECT id, domain FROM site WHERE site.domain IN (asked.domain, asked.bare) ORDER BY id LIMIT ${maxSitesPerDomain}
+    SELECT id, domain FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
+    ORDER BY id LIMIT ${maxSitesPerDomain}
   ) AS site`;
 
 export class SiteDirectoryFullError extends Error {

@@ -21,9 +21,9 @@ export function addKeyCommands(program: Command, act: Act): void {
     .action(
       act(async (context, options: { account: string; service: KeyService; name: string }) => {
         const { account, service, name } = options;
-        const value = await onDatabase(context, async ({ prisma }) => {
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id: accountId } = await resolveAccount(prisma, account);
-          return issueKey(prisma, { accountId, service, name });
+          return issueKey(pool, { accountId, service, name });
         });
         const text = `${formatFields({ ...value })}\n\nKeep the key now: only its hash is stored, it cannot be shown again.`;
         return { value, text };
@@ -36,9 +36,9 @@ export function addKeyCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ prisma }) => {
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id } = await resolveAccount(prisma, account);
-          return listKeys(prisma, id);
+          return listKeys(pool, id);
         });
         const text = formatTable(columns, value);
         return { value, text: value.length > 0 ? text : "The account has no keys. 'waymark key create' makes one." };
@@ -56,7 +56,7 @@ function addChangeCommands(key: Command, act: Act): void {
     .addHelpText("after", '\nExample:\n  $ waymark key rename ID --name "build server"')
     .action(
       act(async (context, keyId: string, { name }: { name: string }) => {
-        const value = await onDatabase(context, ({ prisma }) => renameKey(prisma, { keyId, name }));
+        const value = await onDatabase(context, ({ pool }) => renameKey(pool, { keyId, name }));
         return { value, text: formatTable(columns, [value]) };
       }),
     );
@@ -67,7 +67,7 @@ function addChangeCommands(key: Command, act: Act): void {
     .argument("<key-id>", "the key's id, from 'waymark key list'")
     .action(
       act(async (context, keyId: string) => {
-        const value = await onDatabase(context, ({ prisma }) => revokeKey(prisma, { keyId }));
+        const value = await onDatabase(context, ({ pool }) => revokeKey(pool, { keyId }));
         return { value, text: `The key ${value.id} is revoked since ${value.revoked_at}.` };
       }),
     );

@@ -1,5 +1,13 @@
-import { createSite, type DomainConflict, findDomainConflicts, listSites, renameSite } from "@waymark/accounts";
+import {
+  claimSite,
+  createSite,
+  type DomainConflict,
+  findDomainConflicts,
+  listSites,
+  renameSite,
+} from "@waymark/accounts";
 import { maxSitesPerDomain } from "@waymark/analytics";
+import { withTransaction } from "@waymark/database";
 import type { Command } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
@@ -20,6 +28,12 @@ Examples:
   $ waymark site rename --site example.com --name "My shop"
   $ waymark site rename --site example.com --domain shop.example`;
 
+const claimHelp = `
+Other accounts' sites of the domain get no further events; past events stay where they are.
+
+Example:
+  $ waymark site claim --site ID`;
+
 const createHelp = `
 The command prints the script tag for the site's pages. The tag names the collector of --collector, COLLECTOR_URL or the
 running local system.
@@ -27,11 +41,11 @@ running local system.
 Example:
   $ waymark site create --account me@example.com --domain example.com --name "My site"`;
 
-/** `waymark site create|list|rename|delete`. */
+/** `waymark site create|list|rename|claim|delete`. */
 export function addSiteCommands(program: Command, act: Act): void {
   const site = program
     .command("site")
-    .description("create the sites of an account, list them, rename them, delete them");
+    .description("create the sites of an account, list them, rename them, claim their domains, delete them");
 
   site
     .command("create")
@@ -44,11 +58,11 @@ export function addSiteCommands(program: Command, act: Act): void {
     .addHelpText("after", createHelp)
     .action(
       act(async (context, options: CreateOptions) => {
-        const { domain, name, shared: isShared = false } = options;
+        const { domain, name, shared } = options;
         const collectorUrl = await findCollectorUrl(context.env, options.collector);
-        const { site: value, sameDomain } = await onDatabase(context, async ({ prisma }) => {
+        const { site: value, sameDomain } = await onDatabase(context, async ({ pool, prisma }) => {
           const { id: accountId } = await resolveAccount(prisma, options.account);
-          return createSite(prisma, { accountId, domain, name, isShared });
+          return createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
         });
         if (sameDomain > 0) {
           context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
@@ -64,9 +78,9 @@ export function addSiteCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const { value, conflicts } = await onDatabase(context, async ({ prisma }) => {
+        const { value, conflicts } = await onDatabase(context, async ({ pool, prisma }) => {
           const { id } = await resolveAccount(prisma, account);
-          return { value: await listSites(prisma, id), conflicts: await findDomainConflicts(prisma, id) };
+          return { value: await listSites(pool, id), conflicts: await findDomainConflicts(pool, id) };
         });
         for (const conflict of conflicts) context.stderr.write(`Note: ${explainConflict(conflict)}\n`);
         const text = formatTable(["id", "domain", "name"], value);
@@ -102,13 +116,30 @@ function addChangeCommands(site: Command, act: Act): void {
     .addHelpText("after", renameHelp)
     .action(
       act(async (context, options: RenameOptions) => {
-        const { name, domain, shared: isShared = false } = options;
+        const { name, domain, shared } = options;
         if (name === undefined && domain === undefined) throw new UsageError("Give --name, --domain, or both.");
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
+        const value = await onDatabase(context, async ({ pool }) => {
           const { id: siteId } = await resolveSite(pool, options.site);
-          return renameSite(prisma, { siteId, name, domain, isShared });
+          return renameSite(pool, { siteId, name, domain, whenTaken: shared ? "share" : "refuse" });
         });
         return { value, text: formatFields({ ...value }) };
+      }),
+    );
+
+  site
+    .command("claim")
+    .description("give a site the events of its domain, by your word that its account has the domain")
+    .requiredOption("--site <site>", "the site's id")
+    .option("--shared", "leave other accounts' sites of the domain their events")
+    .addHelpText("after", claimHelp)
+    .action(
+      act(async (context, { site: text, shared }: { site: string; shared?: true }) => {
+        const value = await onDatabase(context, async ({ pool }) => {
+          const { id: siteId } = await resolveSite(pool, text);
+          const isShared = shared === true;
+          return withTransaction(pool, async (client) => (await claimSite(client, { siteId }, { isShared })).site);
+        });
+        return { value, text: `The site ${value.id} gets the events of ${value.domain} within ten seconds.` };
       }),
     );
 
@@ -125,7 +156,10 @@ function addChangeCommands(site: Command, act: Act): void {
     );
 }
 
-function explainConflict({ id, domain, older }: DomainConflict): string {
+function explainConflict({ id, domain, older, isProven }: DomainConflict): string {
+  if (!isProven) {
+    return `the site ${id} gets no events: another account has the domain ${domain}, and this one did not prove it.`;
+  }
   if (older >= maxSitesPerDomain) {
     return `the site ${id} gets no events: ${maxSitesPerDomain} older sites have the domain ${domain}.`;
   }

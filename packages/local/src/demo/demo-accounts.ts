@@ -3,6 +3,7 @@ import { type Account, createAccount, createSite, issueKey, listKeys, listSites,
 import { type KeyService, keyServices } from "@waymark/auth";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
+import type pg from "pg";
 
 /** A demo account with its keys and its site. */
 interface DemoAccount {
@@ -34,33 +35,38 @@ export const demoOperator = demos.pro.email;
 
 const keyName = "demo";
 
+interface Database {
+  pool: pg.Pool;
+  prisma: PrismaClient;
+}
+
 /** Finds the accounts, keys and sites of the demo, and makes missing ones. */
-export async function prepareAccounts(prisma: PrismaClient, state: DemoState): Promise<DemoAccounts> {
+export async function prepareAccounts(database: Database, state: DemoState): Promise<DemoAccounts> {
   const accounts: Partial<DemoAccounts> = {};
-  for (const plan of planIds) accounts[plan] = await prepareAccount(prisma, state, plan);
+  for (const plan of planIds) accounts[plan] = await prepareAccount(database, state, plan);
   return accounts as DemoAccounts;
 }
 
-async function prepareAccount(prisma: PrismaClient, state: DemoState, plan: PlanId): Promise<DemoAccount> {
+async function prepareAccount({ pool, prisma }: Database, state: DemoState, plan: PlanId): Promise<DemoAccount> {
   const { email, domain, name } = demos[plan];
   const found = await prisma.account.findUnique({ where: { email } });
   const { id }: Pick<Account, "id"> = found ?? (await createAccount(prisma, { email, plan }));
   const keys: Partial<DemoAccount["keys"]> = {};
-  for (const service of keyServices) keys[service] = await prepareKey(prisma, state, id, service);
+  for (const service of keyServices) keys[service] = await prepareKey(pool, state, id, service);
   const site =
-    (await listSites(prisma, id)).find((it) => it.domain === domain) ??
-    (await createSite(prisma, { accountId: id, domain, name })).site;
+    (await listSites(pool, id)).find((it) => it.domain === domain) ??
+    (await createSite(pool, { accountId: id, domain, name })).site;
   return { id, email, keys: keys as DemoAccount["keys"], site: { id: site.id, domain } };
 }
 
 /** The earlier key while it is valid in the database; otherwise a new one, and older demo keys are revoked. */
-async function prepareKey(prisma: PrismaClient, state: DemoState, accountId: string, service: KeyService) {
+async function prepareKey(pool: pg.Pool, state: DemoState, accountId: string, service: KeyService) {
   const slot = `${accountId} ${service}`;
   const kept = state.keys[slot];
-  const mine = (await listKeys(prisma, accountId)).filter((it) => it.service === service && it.revoked_at === null);
+  const mine = (await listKeys(pool, accountId)).filter((it) => it.service === service && it.revoked_at === null);
   if (kept && mine.some(({ id }) => id === kept.id)) return kept.key;
-  for (const { id, name } of mine) if (name === keyName) await revokeKey(prisma, { keyId: id });
-  const { id, key } = await issueKey(prisma, { accountId, service, name: keyName });
+  for (const { id, name } of mine) if (name === keyName) await revokeKey(pool, { keyId: id });
+  const { id, key } = await issueKey(pool, { accountId, service, name: keyName });
   state.keys[slot] = { id, key };
   return key;
 }

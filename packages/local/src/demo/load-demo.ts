@@ -36,7 +36,7 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
   });
   const prisma = createPrisma(pool);
   try {
-    const accounts = await prepareAccounts(prisma, state);
+    const accounts = await prepareAccounts({ pool, prisma }, state);
     // Written before the visits: an interrupted load must run again with the same time and the same keys.
     await writeDemoState(file, state);
     for (const { site } of Object.values(accounts)) {

@@ -1,0 +1,18 @@
+import { isUuid } from "@waymark/database";
+import type pg from "pg";
+import { AccountError } from "./account-error.js";
+
+/** One probe of `account_pkey`. In a transaction, writers of one account's keys or sites wait for each other. */
+const lockAccountSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
+
+/** @throws AccountError `unknown_account` */
+export async function lockAccount(database: Pick<pg.ClientBase, "query">, id: string): Promise<void> {
+  const { rowCount } = isUuid(id) ? await database.query(lockAccountSql, [id]) : { rowCount: 0 };
+  if (rowCount !== 1) throw new AccountError("unknown_account", `There is no account '${id}'.`);
+}
+
+/** @throws AccountError `unknown_account` */
+export async function requireAccount(database: Pick<pg.ClientBase, "query">, id: string): Promise<void> {
+  const { rowCount } = isUuid(id) ? await database.query("SELECT FROM account WHERE id = $1", [id]) : { rowCount: 0 };
+  if (rowCount !== 1) throw new AccountError("unknown_account", `There is no account '${id}'.`);
+}
