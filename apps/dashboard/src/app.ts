@@ -8,6 +8,9 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.js";
+import { createKeyRoute } from "./keys/create-key.route.js";
+import { listKeysRoute } from "./keys/list-keys.route.js";
+import { revokeKeyRoute } from "./keys/revoke-key.route.js";
 import { type Pages, pageRoutes } from "./pages/pages.js";
 import { changeAccountRoute } from "./people/change-account.route.js";
 import { changePersonRoute } from "./people/change-person.route.js";
@@ -34,15 +37,21 @@ import { signUpRoute } from "./session/sign-up.route.js";
 import { switchAccountRoute } from "./session/switch-account.route.js";
 import { useLinkRoute } from "./session/use-link.route.js";
 import { requireSession, type Sessions } from "./session/viewer.js";
+import { changeSiteRoute } from "./sites/change-site.route.js";
+import { createSiteRoute } from "./sites/create-site.route.js";
+import { deleteSiteRoute } from "./sites/delete-site.route.js";
+import { listSitesRoute } from "./sites/list-sites.route.js";
+import { type ProofDeps, proveSiteRoute } from "./sites/prove-site.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
-  config: Pick<Config, "url" | "traceApiUrl" | "collectorUrl" | "signUp">;
+  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "signUp">;
   pool: pg.Pool;
   sessions: Sessions;
   passwords: Passwords;
   guesses: Guesses;
   mails: AccountMails;
+  proofs: ProofDeps["proofs"];
   pages: Pages;
   checks: ReadinessChecks;
   log: Logger;
@@ -88,6 +97,14 @@ function routesOf(deps: AppDeps): Route[] {
     dropInvitationRoute(deps),
     changeAccountRoute(deps),
     listAuditRoute(deps),
+    listKeysRoute(deps),
+    createKeyRoute(deps),
+    revokeKeyRoute(deps),
+    listSitesRoute(deps),
+    createSiteRoute(deps),
+    changeSiteRoute(deps),
+    deleteSiteRoute(deps),
+    proveSiteRoute(deps),
   ];
 }
 

@@ -23,6 +23,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     DASHBOARD_METRICS_PORT: portVariable(4001),
     DASHBOARD_URL: webUrl.default("http://localhost:4000"),
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
+    ANALYTICS_API_URL: webUrl.default("http://localhost:4200"),
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
     OPERATORS: addressList.default([]),
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
@@ -45,6 +46,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     url: new URL(read.DASHBOARD_URL),
     /** Shown in examples. */
     traceApiUrl: read.TRACE_API_URL,
+    analyticsApiUrl: read.ANALYTICS_API_URL,
     collectorUrl: read.COLLECTOR_URL,
     /** Addresses of people who run this installation. */
     operators: read.OPERATORS,

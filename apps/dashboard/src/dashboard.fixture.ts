@@ -22,6 +22,8 @@ import { loadConfig } from "./config.js";
 import type { Pages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
 import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
+import { createProofNetwork } from "./sites/proof-network.js";
+import { proofLimit } from "./sites/prove-site.route.js";
 
 /** The paths of data, below the dashboard's address. */
 const apiPath = "/dashboard/api";
@@ -117,7 +119,8 @@ function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnT
     await mails.idle();
     return sent.splice(0);
   };
-  return { parts: { passwords: createPasswords(cheap), guesses, mails }, takeMails };
+  const proofs = { limiter: limiterOf(proofLimit), network: createProofNetwork() };
+  return { parts: { passwords: createPasswords(cheap), guesses, mails, proofs }, takeMails };
 }
 
 /** Builds the app as production does, twice. Call it at the top of a file. */

@@ -7,6 +7,8 @@ import { loadConfig } from "./config.js";
 import { readPages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
 import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
+import { createProofNetwork } from "./sites/proof-network.js";
+import { proofLimit } from "./sites/prove-site.route.js";
 
 await startHttpService(process, {
   name: "dashboard",
@@ -19,17 +21,19 @@ await startHttpService(process, {
     const limiterOf = (limit: typeof emailLimit) => createLimiter({ ...limit, redisUrl, pool, log });
     const [perEmail, perNetwork] = [limiterOf(emailLimit), limiterOf(networkLimit)];
     const guesses = createGuesses({ perEmail, perNetwork, addressOf: createAddressReader(config.trustedProxies) });
+    const proofLimiter = limiterOf(proofLimit);
+    const proofs = { limiter: proofLimiter, network: createProofNetwork() };
     const mails = createAccountMails({ mailer: await openMailer(config.mail, log), log });
     const bridged = redisUrl === undefined ? {} : { redis: () => perEmail.check() };
     const checks = { required: { database: checkDatabase }, bridged };
-    const identity = { sessions, passwords: createPasswords(), guesses, mails };
+    const identity = { sessions, passwords: createPasswords(), guesses, mails, proofs };
     return {
       handler: createApp({ config, pool, ...identity, pages, checks, log, registry, now }),
       checks,
       async stop() {
         await mails.idle();
         await sessions.stop();
-        await Promise.all([perEmail.close(), perNetwork.close()]);
+        await Promise.all([perEmail.close(), perNetwork.close(), proofLimiter.close()]);
       },
     };
   },

@@ -8,6 +8,9 @@ export const pages: Readonly<Record<string, FunctionComponent>> = {
   "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),
   "/forgot": part(() => import("./session/forgot-page.js").then((m) => m.ForgotPage)),
   "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
+  "/sites": part(() => import("./sites/sites-page.js").then((m) => m.SitesPage)),
+  "/sites/:id/settings": part(() => import("./sites/site-settings-page.js").then((m) => m.SiteSettingsPage)),
+  "/keys": part(() => import("./keys/keys-page.js").then((m) => m.KeysPage)),
   "/team": part(() => import("./people/team-page.js").then((m) => m.TeamPage)),
   "/settings": part(() => import("./settings/settings-page.js").then((m) => m.SettingsPage)),
 };

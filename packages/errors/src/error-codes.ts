@@ -17,6 +17,7 @@ export const errorCodes = {
   trace_not_found: { status: 404, message: "Trace not found" },
   span_not_found: { status: 404, message: "Span not found" },
   method_not_allowed: { status: 405, message: "Method not allowed" },
+  account_full: { status: 409, message: "The account has no room for another one" },
   request_in_progress: { status: 409, message: "A request with this idempotency key is in progress" },
   last_owner: { status: 409, message: "The last owner cannot leave or become a member" },
   already_member: { status: 409, message: "This person is in the account already" },

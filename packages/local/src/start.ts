@@ -202,6 +202,7 @@ async function openApps(
 function appEnvironment(env: NodeJS.ProcessEnv, { ports }: StartSettings, dataFolder: string): NodeJS.ProcessEnv {
   return {
     TRACE_API_URL: `http://127.0.0.1:${ports.trace}`,
+    ANALYTICS_API_URL: `http://127.0.0.1:${ports.analytics}`,
     COLLECTOR_URL: `http://127.0.0.1:${ports.collector}`,
     ...env,
     DASHBOARD_URL: dashboardUrlOf(env, ports.dashboard),

@@ -15,6 +15,9 @@ export const pageParts: readonly PagePart[] = [
   { path: "/sign-up", source: "session/sign-up-page.tsx", data: ["/sign-in"] },
   { path: "/forgot", source: "session/forgot-page.tsx" },
   { path: "/link/:token", source: "session/link-page.tsx", data: ["/link?token=:token"] },
+  { path: "/sites", source: "sites/sites-page.tsx", data: ["/sites"] },
+  { path: "/sites/:id/settings", source: "sites/site-settings-page.tsx", data: ["/sites", "/me"] },
+  { path: "/keys", source: "keys/keys-page.tsx", data: ["/keys", "/me"] },
   { path: "/team", source: "people/team-page.tsx", data: ["/people", "/audit", "/me"] },
   { path: "/settings", source: "settings/settings-page.tsx", data: ["/me", "/me/sessions"] },
 ];

@@ -11,11 +11,14 @@ export interface Me extends PersonInAccount {
   role: Role;
   isOperator: boolean;
   traceApiUrl: string;
+  analyticsApiUrl: string;
   collectorUrl: string;
 }
 
+type Addresses = Pick<Config, "traceApiUrl" | "analyticsApiUrl" | "collectorUrl">;
+
 /** `GET /me` */
-export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Pick<Config, "traceApiUrl" | "collectorUrl"> }) {
+export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Addresses }) {
   return route({
     method: "get",
     path: "/me",
@@ -26,8 +29,8 @@ export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Pick<Confi
       const { role, isOperator, ...viewer } = viewerOf(response);
       const found = await readViewer(pool, viewer);
       if (!found) throw new AppError("not_signed_in");
-      const { traceApiUrl, collectorUrl } = config;
-      const me: Me = { ...found, role, isOperator, traceApiUrl, collectorUrl };
+      const { traceApiUrl, analyticsApiUrl, collectorUrl } = config;
+      const me: Me = { ...found, role, isOperator, traceApiUrl, analyticsApiUrl, collectorUrl };
       return { status: 200, body: me };
     },
   });

@@ -17,6 +17,8 @@ const sentences: Readonly<Record<AuditLine["action"], string>> = {
   role_changed: "Changed the role of",
   plan_changed: "Changed the plan:",
   site_deleted: "Deleted the site",
+  site_proven: "Proved the domain",
+  site_lost: "Another account proved the domain",
   trace_deleted: "Deleted the trace",
 };
 

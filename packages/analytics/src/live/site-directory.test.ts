@@ -37,6 +37,16 @@ describe("the directory of sites", () => {
     expect(seen.statements).toBeLessThanOrEqual(4);
   });
 
+  it("does not find a site that waits for the proof of its domain", async () => {
+    const { id, domain } = await makeSite(database.pool);
+    const setProven = (isProven: boolean) =>
+      database.pool.query("UPDATE site SET is_proven = $2 WHERE id = $1", [id, isProven]);
+    await setProven(false);
+    expect(await createSiteDirectory(database).find(domain)).toEqual([]);
+    await setProven(true);
+    expect(await createSiteDirectory(database).find(domain)).toMatchObject([{ id }]);
+  });
+
   it("finds a site with www. and without, and at most ten of a domain", async () => {
     const [first, ...more] = await Promise.all(Array.from({ length: 12 }, () => makeSite(database.pool)));
     const domain = first?.domain ?? "";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
+import { createSite } from "@waymark/accounts";
 import { migrationsFolder } from "@waymark/database";
 import { useDatabase, useEmptyDatabase } from "@waymark/testing";
 import pg from "pg";
@@ -77,6 +78,27 @@ describe("a domain", () => {
   });
 });
 
+describe("site claim", () => {
+  it("gives a site the events of a domain that another account has, or shares them", async () => {
+    const [first, second, domain] = [await newAccount(), await newAccount(), newDomain()];
+    const theirs = JSON.parse((await create(first, domain)).stdout).id;
+    const { site } = await createSite(database.pool, { accountId: second, domain, name: "x", whenTaken: "wait" });
+    const proven = async () =>
+      (await database.pool.query("SELECT id FROM site WHERE domain = $1 AND is_proven ORDER BY id", [domain])).rows;
+    const { stderr } = await run(["site", "list", "--account", second]);
+    expect(stderr).toBe(
+      `Note: the site ${site.id} gets no events: another account has the domain ${domain}, and this one did not prove it.\n`,
+    );
+    expect(await proven()).toEqual([{ id: theirs }]);
+    expect((await run(["site", "claim", "--site", site.id, "--shared"])).code).toBe(0);
+    expect([await holderOf(domain), await proven()]).toEqual([first, [{ id: theirs }, { id: site.id }]]);
+    expect(await json("site", "claim", "--site", site.id)).toEqual({ id: site.id, domain, name: "x" });
+    expect([await holderOf(domain), await proven()]).toEqual([second, [{ id: site.id }]]);
+    await database.pool.query("DELETE FROM site WHERE id = $1", [site.id]);
+    expect(await holderOf(domain)).toBeUndefined();
+  });
+});
+
 describe("the migration of a database in which accounts share domains", () => {
   const old = useEmptyDatabase();
 
@@ -98,6 +120,7 @@ describe("the migration of a database in which accounts share domains", () => {
     await apply(own);
     const { rows } = await client.query("SELECT domain, account_id FROM site_domain");
     expect(rows).toEqual([{ domain: "example.com", account_id: accounts[0] }]);
+    for (const name of names.filter((each) => each > own)) await apply(name);
     await client.end();
     const oldCommandLine = createCommandLine({ DATABASE_URL: old.url });
     const { stdout, stderr } = await oldCommandLine.run(["site", "list", "--account", accounts[1] ?? "", "--json"]);

@@ -11,6 +11,8 @@ export type AuditAction =
   | "role_changed"
   | "plan_changed"
   | "site_deleted"
+  | "site_proven"
+  | "site_lost"
   | "trace_deleted";
 
 export interface AuditEntry {

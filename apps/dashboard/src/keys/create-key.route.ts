@@ -1,0 +1,31 @@
+import { issueKey } from "@waymark/accounts";
+import { withTransaction } from "@waymark/database";
+import { route } from "@waymark/http";
+import { recordAudit } from "@waymark/identity";
+import type pg from "pg";
+import { z } from "zod";
+import { answerAccountErrors } from "../account-errors.js";
+import { viewerOf } from "../session/viewer.js";
+import { type CreatedKey, createKeyBody } from "./keys.schema.js";
+
+/** `POST /keys` */
+export function createKeyRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "post",
+    path: "/keys",
+    operationId: "createKey",
+    summary: "Make a key and show it, this once",
+    body: createKeyBody,
+    answers: { 201: { description: "The key", schema: z.custom<CreatedKey>() } },
+    async handle({ response, body }) {
+      const { accountId, personId } = viewerOf(response);
+      const work = withTransaction(pool, async (transaction) => {
+        const key = await issueKey(transaction, { accountId, createdBy: personId, ...body });
+        await recordAudit(transaction, { accountId, personId, action: "key_created", subject: key.name });
+        return key;
+      });
+      const created: CreatedKey = await answerAccountErrors(work);
+      return { status: 201, body: created };
+    },
+  });
+}

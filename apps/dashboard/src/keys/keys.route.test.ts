@@ -1,0 +1,106 @@
+import { describe, expect, it } from "@jest/globals";
+import { issueKey } from "@waymark/accounts";
+import { createKeyDirectory } from "@waymark/auth";
+import { createLogger } from "@waymark/service";
+import { useDashboard } from "../dashboard.fixture.js";
+
+const dashboard = useDashboard();
+const nobody = "00000000-0000-7000-8000-000000000000";
+
+async function team() {
+  const accountId = await dashboard.makeAccount("free");
+  const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+  return { accountId, owner, member };
+}
+
+describe("POST /keys", () => {
+  it("201: shows the key once, and its hash is stored with its maker", async () => {
+    const { member, owner } = await team();
+    const { body } = await member.post("/keys", { name: " laptop ", service: "trace" }).expect(201);
+    expect(body).toEqual({
+      id: expect.any(String),
+      name: "laptop",
+      service: "trace",
+      key: expect.stringMatching(/^wmk_trace_/),
+    });
+    const { body: list, text } = await owner.get("/keys").expect(200);
+    expect(list.keys).toEqual([
+      {
+        ...{
+          id: body.id,
+          name: "laptop",
+          service: "trace",
+          hint: `wmk_trace_…${body.key.slice(-4)}`,
+          lastUsedAt: null,
+        },
+        createdBy: { id: member.personId, name: "A member" },
+        createdAt: expect.any(String),
+      },
+    ]);
+    expect(text).not.toContain(body.key);
+    const { body: audit } = await owner.get("/audit").expect(200);
+    expect(audit.entries[0]).toMatchObject({ action: "key_created", subject: "laptop", person: "A member" });
+  });
+
+  it("400: wants a name and one of both services", async () => {
+    const { owner } = await team();
+    const { body } = await owner.post("/keys", { name: " ", service: "web" }).expect(400);
+    expect(Object.keys(body.fields)).toEqual(["name", "service"]);
+    await owner.post("/keys", { name: "a\u0000", service: "trace" }).expect(400);
+  });
+
+  it("409: makes a hundredth key and no more, also at once, until one is revoked", async () => {
+    const { owner, accountId } = await team();
+    for (let n = 0; n < 97; n++) await issueKey(dashboard.pool, { accountId, service: "trace", name: "k" });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => owner.post("/keys", { name: "k", service: "analytics" })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body).toEqual({
+      error: "The account has no room for another one",
+      limit: 100,
+      reason: "An account has at most 100 keys. Revoke one that is not used.",
+    });
+    const { keys } = (await owner.get("/keys")).body;
+    await owner.delete(`/keys/${keys[0].id}`).expect(200);
+    await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
+  });
+});
+
+describe("DELETE /keys/:id", () => {
+  it("200: ends the key in running services within a second, and leaves the list", async () => {
+    const { owner } = await team();
+    const { body: created } = await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
+    const connectionString = dashboard.databaseUrl;
+    const log = createLogger({ service: "trace-api", level: "silent" });
+    const keys = createKeyDirectory({ service: "trace", pool: dashboard.pool, connectionString, log });
+    expect(await keys.find(created.key)).toMatchObject({ keyId: created.id });
+    await owner.delete(`/keys/${created.id}`).expect(200);
+    let tries = 0;
+    while ((await keys.find(created.key)) && ++tries < 100) await new Promise((resolve) => setTimeout(resolve, 10));
+    await keys.stop();
+    expect(tries).toBeLessThan(100);
+    expect((await owner.get("/keys")).body.keys).toEqual([]);
+    const [entry] = (await owner.get("/audit")).body.entries;
+    expect(entry).toMatchObject({ action: "key_revoked", subject: `k (wmk_trace_…${created.key.slice(-4)})` });
+    await owner.delete(`/keys/${created.id}`).expect(404);
+  });
+
+  it("403: keeps others' keys from members, who revoke their own", async () => {
+    const { owner, member } = await team();
+    const make = async (who: typeof owner) => (await who.post("/keys", { name: "k", service: "trace" })).body.id;
+    const [theirs, own] = [await make(owner), await make(member)];
+    const { body } = await member.delete(`/keys/${theirs}`).expect(403);
+    expect(body).toEqual({ error: "Only an owner of the account may do this" });
+    await member.delete(`/keys/${own}`).expect(200);
+    expect((await owner.get("/keys")).body.keys).toMatchObject([{ id: theirs }]);
+  });
+
+  it("404: knows no key of another account, no unknown and no malformed one", async () => {
+    const [{ owner }, other] = [await team(), await team()];
+    const { body: created } = await owner.post("/keys", { name: "k", service: "trace" });
+    for (const id of [created.id, nobody, "x"]) await other.owner.delete(`/keys/${id}`).expect(404);
+    expect((await other.owner.get("/keys")).body).toEqual({ keys: [] });
+    expect((await owner.get("/keys")).body.keys).toMatchObject([{ id: created.id }]);
+  });
+});

@@ -1,0 +1,28 @@
+import { readLiveKeys } from "@waymark/accounts";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import type { KeyList } from "./keys.schema.js";
+
+/** `GET /keys` */
+export function listKeysRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/keys",
+    operationId: "listKeys",
+    summary: "The account's keys that are not revoked, latest first",
+    answers: { 200: { description: "Keys", schema: z.custom<KeyList>() } },
+    async handle({ response }) {
+      const keys = await readLiveKeys(pool, viewerOf(response).accountId);
+      const body: KeyList = {
+        keys: keys.map(({ id, service, name, hint, createdBy, createdAt, lastUsedAt }) => ({
+          ...{ id, service, name, hint, createdBy },
+          createdAt: createdAt.toISOString(),
+          lastUsedAt: lastUsedAt?.toISOString() ?? null,
+        })),
+      };
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { eraseDeletedSites } from "@waymark/accounts";
+import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
+import type { ProofNetwork } from "./find-proof.js";
+
+const records = new Map<string, string>();
+const network: ProofNetwork = {
+  resolve: async () => [],
+  resolveText: async (name) => [records.get(name) ?? []].flat(),
+  connect: () => {
+    throw new Error("There is no address to connect to");
+  },
+};
+let allowed = 0;
+const spend = async () => ({ isAllowed: allowed-- > 0, remaining: allowed, resetSeconds: 7 });
+const dashboard = useDashboard({ deps: { proofs: { limiter: { spend }, network } } });
+const nobody = "00000000-0000-7000-8000-000000000000";
+const newDomain = () => `${randomUUID()}.example`;
+const newOwner = async () => dashboard.signIn(await dashboard.makeAccount());
+const add = async (owner: SignedIn, domain: string) =>
+  (await owner.post("/sites", { domain, name: "My site" }).expect(201)).body;
+/** The sites that the collector gives a domain's events. */
+async function receiving(domain: string): Promise<string[]> {
+  const sql = "SELECT id FROM site WHERE domain IN ($1, $2) AND is_proven ORDER BY id";
+  const { rows } = await dashboard.pool.query<{ id: string }>(sql, [domain, domain.replace(/^www\./, "")]);
+  return rows.map(({ id }) => id);
+}
+
+async function addVisit(siteId: string, day: string) {
+  const sql =
+    "INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews) VALUES ($1, 'total', $2, '', 1, 1)";
+  await dashboard.pool.query(sql, [siteId, day]);
+}
+
+describe("GET and POST /sites", () => {
+  it("201: adds a site that gets its domain's events, and 200: lists it with its first and last day", async () => {
+    const owner = await newOwner();
+    const domain = newDomain();
+    const site = await add(owner, `https://${domain.toUpperCase()}/path`);
+    const nothingYet = { firstDay: null, lastDay: null, proof: null };
+    expect(site).toEqual({ ...site, domain, name: "My site", ...nothingYet });
+    expect(await receiving(domain)).toEqual([site.id]);
+    for (const day of ["2026-11-02", "2026-11-01"]) await addVisit(site.id, day);
+    const sql =
+      "INSERT INTO daily_event (site_id, day, name, property, value, count) VALUES ($1, $2, 'signup', '', '', 1)";
+    await dashboard.pool.query(sql, [site.id, "2026-11-05"]);
+    const { body } = await owner.get("/sites").expect(200);
+    expect(body).toEqual({ sites: [{ ...site, firstDay: "2026-11-01", lastDay: "2026-11-05" }] });
+    expect((await (await newOwner()).get("/sites")).body).toEqual({ sites: [] });
+  });
+
+  it("201: lets members add", async () => {
+    const member = await dashboard.signIn(await dashboard.makeAccount(), "member");
+    await add(member, newDomain());
+  });
+
+  it("400: names the field", async () => {
+    const owner = await newOwner();
+    const { body } = await owner.post("/sites", { domain: "no domain", name: "x" }).expect(400);
+    expect(body.fields).toEqual({ domain: "'no domain' is not a domain. Give one like example.com." });
+    const domain = newDomain();
+    for (let n = 0; n < 10; n++) await add(owner, domain);
+    const { body: full } = await owner.post("/sites", { domain, name: "x" }).expect(400);
+    expect(full.fields.domain).toContain("has 10 sites");
+  });
+
+  it("409: adds two hundred sites and no more", async () => {
+    const owner = await newOwner();
+    const sql =
+      "INSERT INTO site (id, account_id, domain, name) SELECT gen_random_uuid(), $1, 'd' || n || '.example', 'x' FROM generate_series(1, 199) n";
+    await dashboard.pool.query(sql, [owner.accountId]);
+    await add(owner, newDomain());
+    const { body } = await owner.post("/sites", { domain: newDomain(), name: "x" }).expect(409);
+    expect(body).toMatchObject({ limit: 200, reason: "An account has at most 200 sites." });
+  });
+});
+
+describe("PATCH and DELETE /sites/:id", () => {
+  it("200: changes the name alone", async () => {
+    const owner = await newOwner();
+    const site = await add(owner, newDomain());
+    const { body } = await owner.patch(`/sites/${site.id}`, { name: "Other" }).expect(200);
+    expect(body).toEqual({ ...site, name: "Other" });
+    await owner.patch(`/sites/${site.id}`, { name: "x", domain: "other.example" }).expect(400);
+  });
+
+  it("200: deletes the site at once, and the worker removes its figures, also of the last site of all", async () => {
+    const owner = await newOwner();
+    const domain = newDomain();
+    const { id } = await add(owner, domain);
+    await addVisit(id, "2026-11-01");
+    await owner.delete(`/sites/${id}`).expect(200);
+    expect((await owner.get("/sites")).body).toEqual({ sites: [] });
+    expect(await receiving(domain)).toEqual([]);
+    const [entry] = (await owner.get("/audit")).body.entries;
+    expect(entry).toMatchObject({ action: "site_deleted", subject: domain });
+    expect(await eraseDeletedSites(dashboard.pool, { isStopping: () => false })).toMatchObject({ daily_stat: 1 });
+    const left = async () => (await dashboard.pool.query("SELECT FROM deleted_site WHERE id = $1", [id])).rowCount;
+    expect(await left()).toBe(1);
+    await dashboard.pool.query("UPDATE deleted_site SET deleted_at = now() - interval '6 minutes'");
+    await eraseDeletedSites(dashboard.pool, { isStopping: () => false });
+    expect(await left()).toBe(0);
+    expect((await add(await newOwner(), domain)).proof).toBeNull();
+  });
+
+  it("403: keeps deletion from members", async () => {
+    const owner = await newOwner();
+    const { id } = await add(owner, newDomain());
+    const member = await dashboard.signIn(owner.accountId, "member");
+    await member.delete(`/sites/${id}`).expect(403);
+    await member.patch(`/sites/${id}`, { name: "n" }).expect(200);
+  });
+
+  it("404: knows no site of another account, no unknown and no malformed one", async () => {
+    const [owner, other] = [await newOwner(), await newOwner()];
+    const { id } = await add(owner, newDomain());
+    for (const unknown of [id, nobody, "x"]) {
+      await other.patch(`/sites/${unknown}`, { name: "n" }).expect(404);
+      await other.delete(`/sites/${unknown}`).expect(404);
+      await other.post(`/sites/${unknown}/proof`).expect(404);
+    }
+    expect((await owner.get("/sites")).body.sites).toMatchObject([{ id, name: "My site" }]);
+  });
+});
+
+describe("POST /sites/:id/proof", () => {
+  it("200: gives a proven domain's further events to the account, and the former holder's sites wait", async () => {
+    allowed = 100;
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    const held = await add(first, domain);
+    const waiting = await add(second, `www.${domain}`);
+    expect(waiting.proof).toEqual({
+      text: expect.stringMatching(/^waymark-site=[0-9a-f]{32}$/),
+      fileUrl: `https://${domain}/.well-known/waymark-site.txt`,
+      recordName: `_waymark.${domain}`,
+    });
+    expect(await receiving(`www.${domain}`)).toEqual([held.id]);
+
+    const refused = await second.post(`/sites/${waiting.id}/proof`).expect(200);
+    expect(refused.body).toEqual({
+      isProven: false,
+      file: "The domain has no address.",
+      record: "There is no TXT record.",
+    });
+    records.set(`_waymark.${domain}`, held.id);
+    expect((await second.post(`/sites/${waiting.id}/proof`)).body).toMatchObject({ isProven: false });
+    expect(await receiving(`www.${domain}`)).toEqual([held.id]);
+
+    records.set(`_waymark.${domain}`, waiting.proof.text);
+    expect((await second.post(`/sites/${waiting.id}/proof`).expect(200)).body).toEqual({ isProven: true });
+    expect(await receiving(`www.${domain}`)).toEqual([waiting.id]);
+    expect((await second.get("/sites")).body.sites).toMatchObject([{ id: waiting.id, proof: null }]);
+    const [lost] = (await first.get("/sites")).body.sites;
+    expect(lost).toMatchObject({ id: held.id, proof: { recordName: `_waymark.${domain}` } });
+    expect(lost.proof.text).not.toBe(waiting.proof.text);
+    expect((await first.get("/audit")).body.entries[0]).toMatchObject({ action: "site_lost", person: null });
+    expect((await second.get("/audit")).body.entries[0]).toMatchObject({
+      action: "site_proven",
+      subject: `www.${domain}`,
+    });
+  });
+
+  it("200: needs no proof once the domain is free, and gives a free domain to nobody unasked", async () => {
+    allowed = 100;
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    const held = await add(first, domain);
+    const waiting = await add(second, domain);
+    await first.delete(`/sites/${held.id}`).expect(200);
+    expect(await receiving(domain)).toEqual([]);
+    expect((await second.post(`/sites/${waiting.id}/proof`)).body).toEqual({ isProven: true });
+    expect(await receiving(domain)).toEqual([waiting.id]);
+  });
+
+  it("429: bounds an account's checks", async () => {
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    await add(first, domain);
+    const { id } = await add(second, domain);
+    allowed = 1;
+    await second.post(`/sites/${id}/proof`).expect(200);
+    const answer = await second.post(`/sites/${id}/proof`).expect(429);
+    expect(answer.headers["retry-after"]).toBe("7");
+  });
+});

@@ -1,0 +1,45 @@
+import { z } from "zod";
+
+/** The answer of `GET /sites`, oldest first. */
+export interface SiteList {
+  sites: ListedSite[];
+}
+
+export interface ListedSite {
+  id: string;
+  domain: string;
+  name: string;
+  createdAt: string;
+  /** The first and last UTC day with visits or custom events; null while none arrived. */
+  firstDay: string | null;
+  lastDay: string | null;
+  /** Null for a site that gets its domain's events; else what proves the domain. */
+  proof: SiteProof | null;
+}
+
+/** What an account publishes to get the events of a domain of another account. One of both is enough. */
+export interface SiteProof {
+  /** The content of the file and of the record. */
+  text: string;
+  fileUrl: string;
+  recordName: string;
+}
+
+const name = z.string().trim().min(1, "Give the site a name").max(200, "Must have at most 200 characters");
+
+export const createSiteBody = z.strictObject({
+  domain: z.string().trim().min(1, "Give a domain like example.com").max(500),
+  name,
+});
+
+export const changeSiteBody = z.strictObject({ name });
+
+export type CreateSiteBody = z.output<typeof createSiteBody>;
+export type ChangeSiteBody = z.output<typeof changeSiteBody>;
+
+/** The answer of `POST /sites/:id/proof`. The reasons say why a place proves nothing. */
+export interface ProofAnswer {
+  isProven: boolean;
+  file?: string;
+  record?: string;
+}

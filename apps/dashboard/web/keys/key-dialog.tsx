@@ -1,0 +1,141 @@
+import { useState } from "preact/hooks";
+import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.schema.js";
+import type { Me } from "../../src/session/get-me.route.js";
+import { api } from "../data/api.js";
+import { useMe } from "../data/me.js";
+import { useAction } from "../data/query.js";
+import { Button } from "../ui/button.js";
+import { CopyField } from "../ui/copy-button.js";
+import { Dialog } from "../ui/dialog.js";
+import { Field, Radios, TextField } from "../ui/field.js";
+import { Banner } from "../ui/states.js";
+
+type Service = CreateKeyBody["service"];
+
+interface KeyDialogProps {
+  /** The only service to choose. */
+  service?: Service | undefined;
+  onClose(): void;
+}
+
+/** Asks for a name and a service, then shows the key, this once. */
+export function KeyDialog({ service, onClose }: KeyDialogProps) {
+  const [created, setCreated] = useState<CreatedKey>();
+  if (created) return <NewKey of={created} onClose={onClose} />;
+  return <KeyForm service={service} onCreated={setCreated} onClose={onClose} />;
+}
+
+interface KeyFormProps extends KeyDialogProps {
+  onCreated(key: CreatedKey): void;
+}
+
+function KeyForm({ service: only, onCreated, onClose }: KeyFormProps) {
+  const me = useMe();
+  const [name, setName] = useState("");
+  const [service, setService] = useState<Service>(only ?? "trace");
+  const create = useAction((body: CreateKeyBody) => api.post<CreatedKey>("/keys", body), {
+    invalidates: ["/keys", "/audit"],
+  });
+  const isFree = me.data?.account.plan === "free";
+  const choices = [
+    { value: "trace", label: "Trace API", hint: "Sends and reads traces." },
+    {
+      value: "analytics",
+      label: "Analytics API",
+      hint: isFree ? "Reads statistics. It needs Pro: on Free the API refuses every key." : "Reads statistics.",
+    },
+  ] as const;
+  const submit = async () => {
+    const created = await create.run({ name, service });
+    if (created) onCreated(created);
+  };
+  const { error } = create;
+  const reason = error?.details["reason"];
+  const refusal = error && !error.fields["name"] ? String(reason ?? error.message) : undefined;
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          required
+          maxlength={200}
+          autocomplete="off"
+          hint="Where it is used, such as a laptop or a build server."
+          error={error?.fields["name"] ?? refusal}
+        />
+        <Radios
+          label="Service"
+          value={service}
+          choices={only ? choices.filter(({ value }) => value === only) : choices}
+          onValue={(chosen) => setService(chosen)}
+        />
+        <Button type="submit" look="main" isBusy={create.isBusy}>
+          Create
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+function NewKey({ of: created, onClose }: { of: CreatedKey; onClose(): void }) {
+  const me = useMe();
+  const [isCopied, setCopied] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = () => (isCopied || isAsking ? onClose() : setAsking(true));
+  const line = me.data && tryLine(created, me.data);
+  const isUseless = created.service === "analytics" && me.data?.account.plan === "free";
+  const actions = (
+    <Button look="main" onClick={close}>
+      Done
+    </Button>
+  );
+  return (
+    <Dialog title={created.name} onClose={close} actions={actions}>
+      <div onCopy={() => setCopied(true)}>
+        <CopyField
+          label="Your new key"
+          value={created.key}
+          hint="Keep it now: Waymark stores only its hash and cannot show it again."
+          onCopy={() => setCopied(true)}
+        />
+        {line && (
+          <Field label="Try it in a terminal">
+            {(control) => (
+              <textarea
+                class="input mono key-try"
+                readOnly
+                rows={4}
+                spellcheck={false}
+                value={line}
+                onFocus={(event) => event.currentTarget.select()}
+                {...control}
+              />
+            )}
+          </Field>
+        )}
+      </div>
+      {isUseless && <Banner tone="warning">The Analytics API refuses this key until the account has Pro.</Banner>}
+      {isAsking && !isCopied && (
+        <Banner tone="error">Copied? Nobody can show this key again. “Done” closes it anyway.</Banner>
+      )}
+    </Dialog>
+  );
+}
+
+function tryLine({ service, key }: CreatedKey, { traceApiUrl, analyticsApiUrl }: Me): string {
+  const base = (url: string) => url.replace(/\/+$/, "");
+  if (service === "analytics") {
+    return `curl ${base(analyticsApiUrl)}/api/v1/sites \\\n  -H "Authorization: Bearer ${key}"`;
+  }
+  const now = new Date().toISOString();
+  const trace = { agent_id: "my-agent", name: "First trace", status: "success", started_at: now, ended_at: now };
+  const head = `curl ${base(traceApiUrl)}/api/v1/traces -H "Authorization: Bearer ${key}"`;
+  return `${head} \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(trace)}'`;
+}

@@ -1,0 +1,13 @@
+import { Page } from "../ui/page.js";
+import { KeyPanel, useKeyDialog } from "./key-list.js";
+
+/** The account's API keys of both services. */
+export function KeysPage() {
+  const { button, dialog } = useKeyDialog();
+  return (
+    <Page title="API keys" note="A key opens one API for everything of this account." actions={button}>
+      <KeyPanel />
+      {dialog}
+    </Page>
+  );
+}

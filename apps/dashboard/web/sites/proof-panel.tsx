@@ -1,0 +1,48 @@
+import { useState } from "preact/hooks";
+import type { ListedSite, ProofAnswer, SiteProof } from "../../src/sites/sites.schema.js";
+import { api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { CopyField } from "../ui/copy-button.js";
+import { Banner } from "../ui/states.js";
+
+/** How to prove the domain of a site that waits, and the check. */
+export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof }) {
+  const [answer, setAnswer] = useState<ProofAnswer>();
+  const check = useAction(() => api.post<ProofAnswer>(`/sites/${site.id}/proof`), {
+    invalidates: ["/sites", "/audit"],
+  });
+  const run = async () => {
+    const found = await check.run();
+    setAnswer(found);
+    if (found) announce(found.isProven ? "The domain is proven" : "No proof was found");
+  };
+  return (
+    <>
+      <Banner tone="warning">
+        Another account has {site.domain}. This site gets no events until you prove that the domain is yours.
+      </Banner>
+      <CopyField
+        label="Proof"
+        value={proof.text}
+        hint="Publish this text as the file or as the record below, then check. One is enough."
+      />
+      <dl class="proof-places">
+        <dt>File</dt>
+        <dd class="mono">{proof.fileUrl}</dd>
+        <dt>TXT record</dt>
+        <dd class="mono">{proof.recordName}</dd>
+      </dl>
+      {check.error && <Banner tone="error">{check.error.message}</Banner>}
+      {answer && !answer.isProven && (
+        <Banner tone="error">
+          No proof yet. File: {answer.file} Record: {answer.record}
+        </Banner>
+      )}
+      <Button isBusy={check.isBusy} onClick={() => void run()}>
+        Check the proof
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import { useState } from "preact/hooks";
+import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import { api } from "../data/api.js";
+import { useAction, useQuery } from "../data/query.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/field.js";
+import { ProofSteps } from "./proof-panel.js";
+import { Snippet, WaitingForVisit } from "./snippet.js";
+
+/** Asks for domain and name, then shows the snippet and waits for the first visit. */
+export function SiteDialog({ onClose }: { onClose(): void }) {
+  const [created, setCreated] = useState<ListedSite>();
+  return created ? (
+    <NewSite created={created} onClose={onClose} />
+  ) : (
+    <SiteForm onCreated={setCreated} onClose={onClose} />
+  );
+}
+
+function SiteForm({ onCreated, onClose }: { onCreated(site: ListedSite): void; onClose(): void }) {
+  const [domain, setDomain] = useState("");
+  const [name, setName] = useState("");
+  const create = useAction((body: CreateSiteBody) => api.post<ListedSite>("/sites", body), { invalidates: ["/sites"] });
+  const submit = async () => {
+    const site = await create.run({ domain, name: name.trim() === "" ? domain : name });
+    if (site) onCreated(site);
+  };
+  const { error } = create;
+  const refusal =
+    error && Object.keys(error.fields).length === 0 ? String(error.details["reason"] ?? error.message) : undefined;
+  return (
+    <Dialog title="Add a site" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <TextField
+          label="Domain"
+          value={domain}
+          onValue={setDomain}
+          required
+          autocomplete="off"
+          placeholder="example.com"
+          error={error?.fields["domain"] ?? refusal}
+        />
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          maxlength={200}
+          autocomplete="off"
+          hint="In lists; its domain when empty."
+          error={error?.fields["name"]}
+        />
+        <Button type="submit" look="main" isBusy={create.isBusy}>
+          Add
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+function NewSite({ created, onClose }: { created: ListedSite; onClose(): void }) {
+  const { data } = useQuery<SiteList>("/sites");
+  const site = data?.sites.find(({ id }) => id === created.id) ?? created;
+  const actions = (
+    <Button look="main" onClick={onClose}>
+      Done
+    </Button>
+  );
+  return (
+    <Dialog title={site.name} onClose={onClose} actions={actions}>
+      <Snippet domain={site.domain} />
+      {site.proof ? <ProofSteps site={site} proof={site.proof} /> : <WaitingForVisit siteId={site.id} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,153 @@
+import "./sites.css";
+import { useState } from "preact/hooks";
+import { useLocation, useRoute } from "preact-iso";
+import type { ChangeSiteBody, ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import { api } from "../data/api.js";
+import { useMe } from "../data/me.js";
+import { useAction, useQuery } from "../data/query.js";
+import { MissingPage } from "../shell/missing-page.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/field.js";
+import { Page } from "../ui/page.js";
+import { Panel } from "../ui/panel.js";
+import { ErrorNote, Skeleton } from "../ui/states.js";
+import { ProofSteps } from "./proof-panel.js";
+import { Snippet, WaitingForVisit } from "./snippet.js";
+
+/** A site's name, snippet, proof and deletion. */
+export function SiteSettingsPage() {
+  const id = useRoute().params["id"] ?? "";
+  const me = useMe();
+  const { data, error, refetch } = useQuery<SiteList>("/sites");
+  if (error && !data) {
+    return (
+      <Page title="Site settings">
+        <ErrorNote error={error} onRetry={refetch} />
+      </Page>
+    );
+  }
+  if (!data) {
+    return (
+      <Page title="Site settings">
+        <Skeleton />
+      </Page>
+    );
+  }
+  const site = data.sites.find((each) => each.id === id);
+  if (!site) return <MissingPage />;
+  const crumbs = (
+    <>
+      <a href="/dashboard/sites">Sites</a> / <a href={`/dashboard/sites/${id}`}>{site.name}</a>
+    </>
+  );
+  return (
+    <Page title="Site settings" note={site.domain} crumbs={crumbs}>
+      {site.proof && (
+        <Panel title="Prove the domain">
+          <ProofSteps site={site} proof={site.proof} />
+        </Panel>
+      )}
+      <Panel title="Name">
+        <NameForm key={site.id} site={site} />
+      </Panel>
+      <Panel title="Snippet">
+        <Snippet domain={site.domain} />
+        {!site.proof && <WaitingForVisit siteId={site.id} />}
+      </Panel>
+      {me.data?.role === "owner" && <DeletePanel site={site} />}
+    </Page>
+  );
+}
+
+function NameForm({ site }: { site: ListedSite }) {
+  const [name, setName] = useState(site.name);
+  const save = useAction((body: ChangeSiteBody) => api.patch<ListedSite>(`/sites/${site.id}`, body), {
+    invalidates: ["/sites"],
+  });
+  const submit = async () => {
+    if (await save.run({ name })) announce("Saved");
+  };
+  return (
+    <form
+      class="site-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <TextField
+        label="Name"
+        required
+        maxlength={200}
+        autocomplete="off"
+        value={name}
+        onValue={setName}
+        error={save.error && (save.error.fields["name"] ?? save.error.message)}
+      />
+      <Button type="submit" isBusy={save.isBusy}>
+        Save
+      </Button>
+    </form>
+  );
+}
+
+function DeletePanel({ site }: { site: ListedSite }) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Panel title="Delete this site">
+      <p class="soft">Its events and statistics go with it, for good.</p>
+      <p class="site-delete">
+        <Button look="danger" onClick={() => setAsking(true)}>
+          Delete site
+        </Button>
+      </p>
+      {isAsking && <DeleteDialog site={site} onClose={() => setAsking(false)} />}
+    </Panel>
+  );
+}
+
+function DeleteDialog({ site, onClose }: { site: ListedSite; onClose(): void }) {
+  const { route } = useLocation();
+  const [typed, setTyped] = useState("");
+  const [isWrong, setWrong] = useState(false);
+  const remove = useAction(() => api.delete(`/sites/${site.id}`).then(() => true), {
+    invalidates: ["/sites", "/audit"],
+  });
+  const submit = async () => {
+    if (typed.trim().toLowerCase() !== site.domain) {
+      setWrong(true);
+      return;
+    }
+    if (!(await remove.run())) return;
+    announce("Site deleted");
+    route("/dashboard/sites");
+  };
+  return (
+    <Dialog title={`Delete ${site.name}?`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <p>
+          All events and statistics of {site.domain} are removed, and nobody can bring them back. Type the domain to go
+          on.
+        </p>
+        <TextField
+          label="Domain"
+          value={typed}
+          onValue={setTyped}
+          required
+          autocomplete="off"
+          error={isWrong ? `That is not ${site.domain}.` : remove.error?.message}
+        />
+        <Button type="submit" look="danger" isBusy={remove.isBusy}>
+          Delete
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
