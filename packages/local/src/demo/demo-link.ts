@@ -20,6 +20,8 @@ export async function makeDemoLink(options: {
     statementTimeoutMs: 10_000,
   });
   try {
+    // Its name in the dashboard, until somebody gives it another.
+    await pool.query("UPDATE account SET name = 'Demo' WHERE id = $1 AND name IS NULL", [accounts.pro.id]);
     return (await createSignInLink({ pool, account: accounts.pro, dashboardUrl, lifeMs, now }))?.url;
   } finally {
     await pool.end();
