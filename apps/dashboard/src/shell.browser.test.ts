@@ -101,7 +101,7 @@ describeWithChromium("the frame in a browser", (executablePath) => {
     await page.getByRole("table", { name: "Sessions" }).waitFor();
     isAway = true;
     await page.getByRole("link", { name: "Team" }).click();
-    const note = page.getByText("Waymark cannot reach its database now.").first();
+    const note = page.getByText("Waymark or its database does not answer now.");
     await note.waitFor();
     isAway = false;
     await page.getByRole("table", { name: "People" }).waitFor();

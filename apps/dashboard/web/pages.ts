@@ -1,8 +1,7 @@
-import type { FunctionComponent } from "preact";
-import { part } from "./part.js";
+import { type Part, part } from "./part.js";
 
 /** Every page below `/dashboard`, each a part that loads when it is asked for. The menu shows a link once its page is here. */
-export const pages: Readonly<Record<string, FunctionComponent>> = {
+export const pages: Readonly<Record<string, Part>> = {
   "/": part(() => import("./home-page.js").then((m) => m.HomePage)),
   "/sign-in": part(() => import("./session/sign-in-page.js").then((m) => m.SignInPage)),
   "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),

@@ -107,7 +107,12 @@ function Item({ path, entry }: { path: string; entry: Entry }) {
   const { label, icon, page, href = `/dashboard${page}` } = entry;
   return (
     <li>
-      <a class="nav-link" href={href} aria-current={isCurrent(path, entry) ? "page" : undefined}>
+      <a
+        class="nav-link"
+        href={href}
+        aria-current={isCurrent(path, entry) ? "page" : undefined}
+        onPointerEnter={() => void pages[page]?.preload()}
+      >
         <Icon name={icon} />
         {label}
       </a>

@@ -29,7 +29,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
       <main id="content" tabIndex={-1}>
         {isAway.value && (
           <div class="away">
-            <Banner tone="warning">Waymark cannot reach its database now. The page tries again by itself.</Banner>
+            <Banner tone="warning">Waymark or its database does not answer now. The page tries again by itself.</Banner>
           </div>
         )}
         {children}

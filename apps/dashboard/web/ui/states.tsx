@@ -49,7 +49,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
 
 /** Why a page has nothing to show, with another try. */
 export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
-  const text = error.isAway ? "Waymark cannot reach its database now. This page tries again by itself." : error.message;
+  const text = error.isAway ? "Waiting for Waymark to answer." : error.message;
   return (
     <div class="error-note" role="alert">
       <Icon name="warning" />
