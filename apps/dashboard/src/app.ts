@@ -7,6 +7,8 @@ import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { listAlertsRoute } from "./alerts/list-alerts.route.js";
+import { retryAlertRoute } from "./alerts/retry-alert.route.js";
 import type { Config } from "./config.js";
 import { createKeyRoute } from "./keys/create-key.route.js";
 import { listKeysRoute } from "./keys/list-keys.route.js";
@@ -42,6 +44,10 @@ import { createSiteRoute } from "./sites/create-site.route.js";
 import { deleteSiteRoute } from "./sites/delete-site.route.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { type ProofDeps, proveSiteRoute } from "./sites/prove-site.route.js";
+import { deleteTraceRoute } from "./traces/delete-trace.route.js";
+import { getChangesRoute } from "./traces/get-changes.route.js";
+import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
+import { listTracesRoute } from "./traces/list-traces.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
@@ -105,6 +111,12 @@ function routesOf(deps: AppDeps): Route[] {
     changeSiteRoute(deps),
     deleteSiteRoute(deps),
     proveSiteRoute(deps),
+    listTracesRoute(deps),
+    getChangesRoute(deps),
+    listAgentNamesRoute(deps),
+    deleteTraceRoute(deps),
+    listAlertsRoute(deps),
+    retryAlertRoute(deps),
   ];
 }
 

@@ -4,6 +4,7 @@ import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { utcMonth } from "@waymark/plan";
 import {
+  deleteTraceStatement,
   getUsageStatement,
   listAgentsStatement,
   listTracesStatement,
@@ -11,7 +12,6 @@ import {
   type TracesToFind,
 } from "@waymark/traces";
 import type pg from "pg";
-import { deleteTraceStatement } from "../src/traces/delete-trace.query.js";
 import type { Subject } from "./measure.js";
 
 /** Traces of the searched account, spread evenly over these days up to now, in the order of their starts. */

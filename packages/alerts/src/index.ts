@@ -5,8 +5,15 @@ export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";
 export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
+export {
+  type AlertPage,
+  type AlertState,
+  type AlertWithTrace,
+  alertStates,
+  readAlertPage,
+} from "./read-alert-page.query.js";
 export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.js";
-export { deletePendingAlertsSql, purgeAlertsSql } from "./remove-alerts.js";
+export { purgeAlertsSql } from "./remove-alerts.js";
 export { type Attempt, settleAlert } from "./settle-alert.query.js";
 export {
   claimSummary,

@@ -38,19 +38,24 @@ export async function listAlerts(
   return rows.map(present);
 }
 
-// Sets an alert back to its first day for the worker's next sweep. The caller does not know the account, the first column of
-// `alert_pkey`: Postgres 18 skips from account to account, older ones read the whole index; a person can wait.
-const retrySql = `
+// Sets an alert back to its first day for the worker's next sweep. The command line does not know the account, the first
+// column of `alert_pkey`: Postgres 18 skips from account to account, older ones read the whole index; a person can wait.
+const retrySql = (where: string) => `
   UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
     summary_id = NULL
-  WHERE id = $1 AND sent_at IS NULL AND (failed_at IS NOT NULL OR summary_id IS NULL)`;
+  WHERE ${where} AND sent_at IS NULL AND (failed_at IS NOT NULL OR summary_id IS NULL)`;
 
-const findSql = `SELECT ${columns} FROM alert WHERE id = $1`;
+const findSql = (where: string) => `SELECT ${columns} FROM alert WHERE ${where}`;
 
-/** Makes an alert pending again unless it was sent or a summary on its way lists it. Returns it if the UUID is known. */
-export async function retryAlert(pool: pg.Pool, alertId: string): Promise<ListedAlert | undefined> {
-  await pool.query(retrySql, [alertId]);
-  const { rows } = await pool.query<Row>(findSql, [alertId]);
+/**
+ * Makes an alert pending again unless it was sent or a summary on its way lists it. Returns it if the UUID is known, and
+ * belongs to the account where one is given.
+ */
+export async function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): Promise<ListedAlert | undefined> {
+  const where = accountId === undefined ? "id = $1" : "id = $1 AND account_id = $2";
+  const values = accountId === undefined ? [alertId] : [alertId, accountId];
+  await pool.query(retrySql(where), values);
+  const { rows } = await pool.query<Row>(findSql(where), values);
   return rows[0] && present(rows[0]);
 }
 

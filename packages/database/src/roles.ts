@@ -25,7 +25,7 @@ export const tableGrants = {
   alert: {
     trace_api: "SELECT, INSERT, UPDATE, DELETE",
     worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT, UPDATE",
+    dashboard: "SELECT, UPDATE, DELETE",
   },
   alert_summary: { worker: "SELECT, INSERT, UPDATE, DELETE" },
   api_key: {
@@ -51,7 +51,11 @@ export const tableGrants = {
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
-  deleted_otel_trace: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, UPDATE, DELETE" },
+  deleted_otel_trace: {
+    trace_api: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, UPDATE, DELETE",
+    dashboard: "SELECT, INSERT, UPDATE",
+  },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
@@ -70,10 +74,10 @@ export const tableGrants = {
   site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   // The trigger that releases a domain runs with the rights of who deletes the site.
   site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
-  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
+  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { dashboard: "SELECT, INSERT" },
-  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
-  trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT" },
+  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},

@@ -1,6 +1,9 @@
+export { createTraceDeleter, type DeleteTraceDeps, deleteTraceStatement, findTraceName } from "./delete-trace.query.js";
+export { failingSpanSql } from "./failing-span.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader } from "./get-trace.query.js";
 export { getUsage, getUsageStatement, presentUsage, type Used } from "./get-usage.query.js";
+export { listAgentNames } from "./list-agent-names.query.js";
 export {
   type AgentPage,
   type AgentsToList,
@@ -19,4 +22,6 @@ export {
   type TracesToFind,
 } from "./list-traces.query.js";
 export { presentTracePage, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";
+export { maxChanges, readChanges, type TraceChanges } from "./read-changes.query.js";
+export { readNotes, type TraceNote } from "./read-notes.query.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { createLogger } from "@waymark/service";
+import { createTraceDeleter } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { createGroupCommitFactory } from "../batching/group-commit.js";
-import { createTraceDeleter } from "./delete-trace.query.js";
 
 describe("DELETE /api/v1/traces/:trace_id", () => {
   const test = useApp({ lockTimeoutMs: 3_000 });

@@ -1,9 +1,9 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
+import { createTraceDeleter, type DeleteTraceDeps } from "@waymark/traces";
 import { z } from "zod";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
-import { createTraceDeleter, type DeleteTraceDeps } from "./delete-trace.query.js";
 
 /** `DELETE /traces/:trace_id`: removes a trace and its spans. */
 export function deleteTraceRoute(deps: DeleteTraceDeps) {

@@ -1,16 +1,13 @@
-import { deletePendingAlertsSql } from "@waymark/alerts";
 import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
 import type pg from "pg";
-import type { Logger } from "pino";
-import { oneAtATime } from "../batching/one-at-a-time.js";
 
 /** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
-/** One statement per account, so most connections stay free for others. */
-const oneDeletion = { ...oneAtATime, maxWaitingRows: 200 } as const;
+/** Two connections, and one statement per account, so most connections stay free for others. */
+const oneDeletion = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
 
 /**
- * Removes a trace with its contexts and pending alerts, all or nothing; this hides its spans. An OpenTelemetry trace leaves its
+ * Removes a trace with its contexts and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
  * id behind, so a repeated batch does not restore it. The row's lock lets one of several concurrent deletions find the trace.
  * One probe of `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
  */
@@ -24,7 +21,8 @@ const deleteTraceSql = `
   ), contexts AS (
     DELETE FROM trace_context WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
-    ${deletePendingAlertsSql} AND EXISTS (SELECT FROM gone)
+    DELETE FROM alert WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL
+      AND EXISTS (SELECT FROM gone)
   )
   SELECT FROM gone`;
 
@@ -57,7 +55,7 @@ interface SpansToDelete {
 export interface DeleteTraceDeps {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
-  log: Logger;
+  log: { warn(fields: object, message: string): void };
 }
 
 /**
@@ -106,4 +104,13 @@ export function createTraceDeleter(
     }
     return isDeleted;
   };
+}
+
+/** One probe of `trace_pkey`. */
+const findTraceNameSql = "SELECT name FROM trace WHERE account_id = $1 AND id = $2";
+
+/** The name of a trace; undefined if the account has none of that id. */
+export async function findTraceName(pool: pg.Pool, accountId: string, traceId: string): Promise<string | undefined> {
+  const statement = { name: "find-trace-name", text: findTraceNameSql, values: [accountId, traceId] };
+  return (await pool.query<{ name: string }>(statement)).rows[0]?.name;
 }

@@ -1,0 +1,39 @@
+import { readAlertPage } from "@waymark/alerts";
+import { route } from "@waymark/http";
+import { type PlanId, planOf } from "@waymark/plan";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { type AlertList, alertsQuery } from "./alerts.schema.js";
+
+const pageSize = 50;
+
+/** `GET /alerts`: failure mails, newest first. */
+export function listAlertsRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/alerts",
+    operationId: "listAlerts",
+    summary: "List failure mails",
+    query: alertsQuery,
+    answers: { 200: { description: "A page of alerts", schema: z.custom<AlertList>() } },
+    async handle({ query: { state, before }, response }) {
+      const { accountId } = viewerOf(response);
+      const page = await readAlertPage(pool, { accountId, state, before, limit: pageSize });
+      const { rows } = await pool.query<{ plan: PlanId }>("SELECT plan FROM account WHERE id = $1", [accountId]);
+      const body: AlertList = {
+        alerts: page.alerts.map((alert) => ({
+          ...alert,
+          createdAt: alert.createdAt.toISOString(),
+          sentAt: alert.sentAt?.toISOString() ?? null,
+          failedAt: alert.failedAt?.toISOString() ?? null,
+          dueAt: alert.dueAt.toISOString(),
+          heldUntil: alert.heldUntil?.toISOString() ?? null,
+        })),
+        next: page.hasMore ? (page.alerts.at(-1)?.id ?? null) : null,
+        hasMails: planOf(rows[0]?.plan ?? "free").alerts,
+      };
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { recordAudit } from "@waymark/identity";
+import { createTraceDeleter, findTraceName } from "@waymark/traces";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { z } from "zod";
+import { ownerOf } from "../session/viewer.js";
+import { shareStatements } from "./share-statements.js";
+
+interface DeleteTraceDeps {
+  pool: pg.Pool;
+  registry: Registry;
+  log: Logger;
+}
+
+/** `DELETE /traces/:trace_id` (owners): removes a trace with its spans, and records it. */
+export function deleteTraceRoute({ pool, registry, log }: DeleteTraceDeps) {
+  const deleteTrace = createTraceDeleter({ pool, createGroupCommit: shareStatements(registry), log });
+  return route({
+    method: "delete",
+    path: "/traces/:trace_id",
+    operationId: "deleteTrace",
+    summary: "Delete a trace with its spans",
+    answers: { 200: { description: "The trace is deleted", schema: z.object({}) } },
+    async handle({ params, response }) {
+      const { accountId, personId } = ownerOf(response);
+      const traceId = (params["trace_id"] ?? "").toLowerCase();
+      const name = isUuid(traceId) ? await findTraceName(pool, accountId, traceId) : undefined;
+      if (name === undefined || !(await deleteTrace(accountId, traceId))) throw new AppError("trace_not_found");
+      await recordAudit(pool, { accountId, personId, action: "trace_deleted", subject: `${name} (${traceId})` });
+      return { status: 200, body: {} };
+    },
+  });
+}

@@ -1,0 +1,91 @@
+import { uuidV7Floor } from "@waymark/database";
+import type pg from "pg";
+import { isoText } from "./iso-text.js";
+import type { ListedTrace } from "./list-traces.query.js";
+
+export interface ChangesToRead {
+  accountId: string;
+  /** The newest id that the reader knows; undefined reads no new traces. */
+  after?: string | undefined;
+  /** Traces on the screen. */
+  ids: readonly string[];
+  /** The `at` of the changes before; undefined reads every trace of `ids`. */
+  since?: string | undefined;
+}
+
+export interface TraceChanges {
+  /** The database's time of this reading. */
+  at: string;
+  /** Traces created since, newest first; some may be known to the reader, since commits overtake each other. */
+  created: ListedTrace[];
+  /** Whether more were created than are listed. */
+  has_more: boolean;
+  changed: ListedTrace[];
+  /** Ids of traces that are gone. */
+  gone: string[];
+}
+
+/** Ids of one reading, and new traces of one answer. */
+export const maxChanges = 100;
+/** A trace may become visible this long after it got its id or its change its time: no statement takes longer. */
+const maxCommitMs = 10_000;
+
+const columns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
+    ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
+
+/**
+ * New traces: the newest $5 entries of `trace_pkey` above $2. Changed ones: a probe of `trace_pkey` per id of $3, and one of
+ * `alert_trace_idx`, for a mail that went out. The row of the clock makes the statement answer without either.
+ */
+const readChangesSql = `
+  SELECT clock.at AS read_at, rows.* FROM (SELECT ${isoText("now()")} AS at) AS clock
+  LEFT JOIN LATERAL (
+    (SELECT 'created' AS kind, t.id AS wanted_id, ${columns} FROM trace t
+      WHERE t.account_id = $1 AND t.id > $2::uuid ORDER BY t.id DESC LIMIT $5)
+    UNION ALL
+    (SELECT 'changed', w.id, ${columns} FROM unnest($3::uuid[]) AS w (id)
+      LEFT JOIN trace t ON t.account_id = $1 AND t.id = w.id
+      WHERE t.id IS NULL OR t.written_at >= $4::timestamptz OR (
+        SELECT a.sent_at FROM alert a WHERE a.account_id = $1 AND a.trace_id = t.id ORDER BY a.id DESC LIMIT 1
+      ) >= $4::timestamptz)
+  ) AS rows ON true`;
+
+interface Row extends ListedTrace {
+  read_at: string;
+  kind: "created" | "changed" | null;
+  wanted_id: string;
+}
+
+export function readChangesStatement({ accountId, after, ids, since }: ChangesToRead) {
+  const created = after === undefined ? null : uuidV7Floor(millisOf(after) - maxCommitMs);
+  const changed = since === undefined ? "-infinity" : new Date(Date.parse(since) - maxCommitMs).toISOString();
+  const values = [accountId, created, ids.slice(0, maxChanges), changed, maxChanges + 1];
+  return { name: "read-changes", text: readChangesSql, values };
+}
+
+/** Reads new traces and changes of known ones. A change may be repeated for some seconds. */
+export async function readChanges(pool: pg.Pool, query: ChangesToRead): Promise<TraceChanges> {
+  const { rows } = await pool.query<Row>(readChangesStatement(query));
+  const known = new Set([...query.ids, query.after]);
+  const created = rows.filter(({ kind }) => kind === "created");
+  const changed = rows.filter(({ kind }) => kind === "changed");
+  return {
+    at: rows[0]?.read_at ?? "",
+    created: created
+      .filter(({ id }) => !known.has(id))
+      .slice(0, maxChanges)
+      .map(toListed),
+    has_more: created.length > maxChanges,
+    changed: changed.filter(({ id }) => id !== null).map(toListed),
+    gone: changed.filter(({ id }) => id === null).map(({ wanted_id }) => wanted_id),
+  };
+}
+
+function toListed({ id, agent_id, name, status, started_at, ended_at, duration_ms }: Row): ListedTrace {
+  return { id, agent_id, name, status, started_at, ended_at, duration_ms };
+}
+
+/** The milliseconds of a UUIDv7. */
+function millisOf(id: string): number {
+  return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+}
