@@ -146,7 +146,7 @@ async function useAll(output: string, urls: readonly string[]) {
 }
 
 /** What each page of the dashboard reads. */
-const dashboardReads = ["me", "me/sessions", "people", "audit"];
+const dashboardReads = ["me", "me/sessions", "people", "audit", "keys", "sites"];
 
 /** Signs in by the printed link, which works once, and reads every page's data with the dashboard's own role. */
 async function useDashboard(output: string) {
