@@ -25,6 +25,13 @@ describe("the built app's sizes, gzip", () => {
     expect(sum(first)).toBeLessThanOrEqual(60 * kb);
   });
 
+  it("loads one script first, which sets the theme before the first paint", () => {
+    expect(first).toHaveLength(1);
+    expect(String(files.get("index.html")?.bodies.identity)).toContain(
+      `blocking="render" crossorigin src="/dashboard/${first[0]}"`,
+    );
+  });
+
   it("loads at most 25 KB for any page thereafter", () => {
     const parts = Object.keys(manifest).filter((source) => manifest[source]?.isDynamicEntry);
     const sizes = parts.map((source) => ({
