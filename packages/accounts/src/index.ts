@@ -18,7 +18,7 @@ export {
   revokeKey,
 } from "./keys.js";
 export { countOwned, type Owned } from "./owned.query.js";
-export { type LiveKey, readLiveKeys } from "./read-keys.query.js";
+export { readLiveKeys } from "./read-keys.query.js";
 export { readSites, type SiteState } from "./read-sites.query.js";
 export {
   claimSite,
