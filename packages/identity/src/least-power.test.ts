@@ -1,0 +1,91 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createPool, grantRoles, roleUrl, serviceRoles } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import pg from "pg";
+import { listAudit } from "./audit/list-audit.query.js";
+import { createLink } from "./links/link.query.js";
+import { useLink } from "./links/use-link.js";
+import { createPasswordCheck } from "./passwords/check-password.js";
+import { createPasswords } from "./passwords/passwords.js";
+import { changeRole, listPeople, removePerson } from "./people/team.query.js";
+import { endSession, findSession, keepSession, listSessions } from "./sessions/session.query.js";
+
+const database = useDatabase();
+/** Roles belong to the whole server: these are this file's own. */
+const prefix = `test_${randomBytes(6).toString("hex")}`;
+const rolePasswords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };
+const passwords = createPasswords({ cost: { N: 1_024, r: 8, p: 1 } });
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  await grantRoles(database.url, rolePasswords, prefix);
+  pool = createPool({
+    connectionString: roleUrl(database.url, "dashboard", rolePasswords.dashboard, prefix),
+    maxConnections: 2,
+    applicationName: "test",
+    statementTimeoutMs: 10_000,
+  });
+});
+afterAll(async () => {
+  await pool.end();
+  const server = new URL(database.url);
+  server.pathname = "/postgres";
+  const client = new pg.Client({ connectionString: server.href });
+  await client.connect();
+  for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
+  await client.end();
+});
+
+describe("the dashboard's role", () => {
+  const now = () => new Date();
+  const arrive = (token: string, input = {}) => useLink({ pool, passwords, now }, { token, ...input });
+
+  it("may do all that people need: sign up, in and out, reset, invite, change roles, leave", async () => {
+    const email = `${randomUUID()}@example.com`;
+    const passwordHash = await passwords.hash("correct horse");
+    const signUp = await createLink(pool, { purpose: "verify", email, name: "Ada", passwordHash, now: now() });
+    const ada = await arrive(signUp.token);
+    expect(await createPasswordCheck({ pool, passwords })(email, "correct horse")).toEqual({ personId: ada.personId });
+
+    const session = await findSession(pool, ada.sessionToken, now());
+    if (!session) throw new Error("no session");
+    await keepSession(pool, session, new Date(Date.now() + 2 * 3_600_000));
+    expect(await listSessions(pool, ada.personId, now())).toHaveLength(1);
+
+    const { accountId } = ada;
+    const invitation = await createLink(pool, {
+      purpose: "invite",
+      email: "eve@example.com",
+      accountId,
+      role: "member",
+      now: now(),
+    });
+    const eve = await arrive(invitation.token, { name: "Eve", password: "correct horse" });
+    const reset = await createLink(pool, {
+      purpose: "reset",
+      email: "eve@example.com",
+      personId: eve.personId,
+      now: now(),
+    });
+    await arrive(reset.token, { password: "another horse" });
+    await changeRole(pool, { accountId, personId: eve.personId, actorId: ada.personId, role: "owner" });
+    await removePerson(pool, { accountId, personId: ada.personId, actorId: ada.personId });
+    expect((await listPeople(pool, accountId)).map(({ email: address }) => address)).toEqual(["eve@example.com"]);
+    const { rows } = await database.pool.query("SELECT FROM person WHERE id = $1", [ada.personId]);
+    expect(rows).toEqual([]);
+    expect(await endSession(pool, session)).toBe(false);
+    const { entries } = await listAudit(pool, accountId);
+    expect(entries.map(({ action }) => action)).toEqual([
+      "person_removed",
+      "role_changed",
+      "person_joined",
+      "person_joined",
+    ]);
+  });
+
+  it("may not change the record", async () => {
+    await expect(pool.query("UPDATE audit SET subject = ''")).rejects.toThrow("permission denied");
+    await expect(pool.query("DELETE FROM audit")).rejects.toThrow("permission denied");
+  });
+});
