@@ -59,7 +59,7 @@ export const tableGrants = {
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
-  event_horizon: { worker: "SELECT, UPDATE (day)" },
+  event_horizon: { worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },

@@ -1,8 +1,20 @@
-export { eventBounds, readCustomEvents } from "./custom-events.query.js";
+export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
+export { type Counts, hasEvents, type Point } from "./days.query.js";
+export { limitParameter, listsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
-export { checkRange, defaultRange, type Range, rangeParameters, ranges, resolveRange } from "./range.js";
+export {
+  checkRange,
+  defaultRange,
+  type Range,
+  rangeAnswer,
+  rangeParameters,
+  ranges,
+  resolveRange,
+} from "./range.js";
 export { readInTime } from "./read-in-time.js";
+export { type Comparison, comparisons, type Overview, readOverview } from "./read-overview.js";
+export { createReadShares, type ReadShares } from "./read-shares.js";
 export { readList, readStatistics, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
-export { listSites, requireSite } from "./sites.query.js";
+export { listSites, requireSite, type Site } from "./sites.query.js";
 export { csvType, writeCsv } from "./write-csv.js";

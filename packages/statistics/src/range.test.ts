@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { listDays, previousDays, resolveRange } from "./range.js";
+import { daysOfLastYear, listDays, previousDays, resolveRange } from "./range.js";
 
 const now = new Date("2026-03-15T23:59:59.999Z");
 
@@ -24,5 +24,13 @@ describe("a range", () => {
     const days = { first: "2024-02-28", last: "2024-03-01" };
     expect(listDays(days)).toEqual(["2024-02-28", "2024-02-29", "2024-03-01"]);
     expect(previousDays(days)).toEqual({ first: "2024-02-25", last: "2024-02-27" });
+  });
+
+  it.each([
+    ["2026-03-09", "2026-03-15", "2025-03-09", "2025-03-15"],
+    ["2024-02-29", "2024-03-01", "2023-02-28", "2023-03-01"],
+    ["2025-02-20", "2025-03-10", "2024-02-20", "2024-03-09"],
+  ])("from %s to %s has as many days a year before", (first, last, from, to) => {
+    expect(daysOfLastYear({ first, last })).toEqual({ first: from, last: to });
   });
 });

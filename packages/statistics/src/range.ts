@@ -30,6 +30,16 @@ export const rangeParameters = {
   to: day.optional().describe("Extension: the last UTC day, included"),
 };
 
+/** The members of an answer that name its range. */
+export const rangeAnswer = {
+  range: z.string(),
+  from: z
+    .string()
+    .optional()
+    .describe("Extension: the first day when the request has `from` and `to`; `range` is then `custom`"),
+  to: z.string().optional(),
+};
+
 interface RangeQuery {
   range?: Range | undefined;
   from?: string | undefined;
@@ -70,6 +80,14 @@ export function previousDays(days: Days): Days {
   return { first: addDays(days.first, -countDays(days)), last: addDays(days.first, -1) };
 }
 
+/** As many days from the same date a year before; 29 February becomes the 28th. */
+export function daysOfLastYear(days: Days): Days {
+  const year = String(Number(days.first.slice(0, 4)) - 1).padStart(4, "0");
+  const date = days.first.endsWith("02-29") ? "02-28" : days.first.slice(5);
+  const first = `${year}-${date}`;
+  return { first, last: addDays(first, countDays(days) - 1) };
+}
+
 export function listDays(days: Days): string[] {
   return Array.from({ length: countDays(days) }, (_, index) => addDays(days.first, index));
 }
@@ -82,6 +100,7 @@ function addDays(from: string, count: number): string {
   return toDay(Date.parse(from) + count * dayMs);
 }
 
-function toDay(millis: number): string {
+/** The UTC day of a moment in milliseconds since 1970. */
+export function toDay(millis: number): string {
   return new Date(millis).toISOString().slice(0, 10);
 }

@@ -3,6 +3,8 @@ import { otherValue } from "@waymark/lists";
 import {
   checkRange,
   eventBounds,
+  type ReadShares,
+  rangeAnswer,
   rangeParameters,
   readCustomEvents,
   readInTime,
@@ -12,18 +14,12 @@ import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
-import type { ReadShares } from "../reads/read-shares.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = named(
   "Events",
   z.object({
-    range: z.string(),
-    from: z
-      .string()
-      .optional()
-      .describe("Extension: the first day when the request has `from` and `to`; `range` is then `custom`"),
-    to: z.string().optional(),
+    ...rangeAnswer,
     events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
   }),
 );

@@ -1,8 +1,7 @@
 import { principalOf } from "@waymark/auth";
-import { requireSite } from "@waymark/statistics";
+import { type ReadShares, requireSite } from "@waymark/statistics";
 import type { Response } from "express";
 import type pg from "pg";
-import type { ReadShares } from "./read-shares.js";
 
 /**
  * Reads from the site that a request names, when it is the account's turn.

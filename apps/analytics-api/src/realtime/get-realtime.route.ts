@@ -1,10 +1,9 @@
 import { route } from "@waymark/http";
-import { readRealtime, realtimeMinutes } from "@waymark/statistics";
+import { type ReadShares, readRealtime, realtimeMinutes } from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { limitHeaders, siteNotFound, unknownParameter } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
-import type { ReadShares } from "../reads/read-shares.js";
 
 /** `GET /sites/:id/realtime`, an extension of the contract. */
 export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {

@@ -1,13 +1,20 @@
 import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import type { ListName } from "@waymark/lists";
-import { csvType, readInTime, readList, readStatistics, resolveRange, writeCsv } from "@waymark/statistics";
+import {
+  csvType,
+  type ReadShares,
+  readInTime,
+  readList,
+  readStatistics,
+  resolveRange,
+  writeCsv,
+} from "@waymark/statistics";
 import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
-import type { ReadShares } from "../reads/read-shares.js";
 import { statsAnswer, statsQuery } from "./stats.schema.js";
 
 const example = {

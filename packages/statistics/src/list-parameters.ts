@@ -1,0 +1,33 @@
+import { asParameter } from "@waymark/fields";
+import { type ListName, listNames, lists } from "@waymark/lists";
+import { z } from "zod";
+
+const contractNames = listNames.filter((name) => lists[name].isInContract);
+const furtherNames = listNames.filter((name) => !lists[name].isInContract);
+const namesMessage = `Must be names of lists, separated by commas: ${listNames.join(", ")}`;
+const limitMessage = "Must be a whole number from 1 to 1000";
+
+/** `?lists=` as names in the request's order, each once. */
+export const listsParameter = asParameter(
+  { type: "array", items: { enum: listNames }, minItems: 1, examples: [["browsers", "entryPages"]] },
+  z
+    .string(namesMessage)
+    .refine((text) => text.split(",").every((name) => Object.hasOwn(lists, name)), namesMessage)
+    .transform((text) => [...new Set(text.split(","))] as ListName[])
+    .default([])
+    .describe(
+      `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
+    ),
+);
+
+/** `?limit=` as a number; a repeated parameter is an array and is refused. */
+export const limitParameter = asParameter(
+  { type: "integer", minimum: 1, maximum: 1_000, default: 10 },
+  z
+    .string()
+    .regex(/^\d{1,4}$/, limitMessage)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 1_000, limitMessage)
+    .default(10)
+    .describe("Rows of each top list, 1 to 1000"),
+);

@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { uuidV7Floor } from "@waymark/database";
+import { readOverview } from "./read-overview.js";
+import { useSites } from "./statistics.fixture.js";
+
+interface Visit {
+  at: string;
+  visitor: number;
+  type?: "pageview" | "event";
+}
+
+const now = new Date("2026-03-15T10:30:00Z");
+const today = { first: "2026-03-15", last: "2026-03-15" };
+const week = { first: "2026-03-09", last: "2026-03-15" };
+
+describe("the overview of a range", () => {
+  const { pool, makeSite } = useSites();
+
+  /** Stores raw events with the rollups that recording would make. */
+  async function add(siteId: string, visits: readonly Visit[]) {
+    for (const { at, visitor, type = "pageview" } of visits) {
+      const id = uuidV7Floor(Date.parse(at)).slice(0, 19) + randomUUID().slice(19);
+      await pool.query(
+        "INSERT INTO event (site_id, id, at, type, visitor, path, channel, name) VALUES ($1, $2, $3, $4, $5, '/', 'Direct', 'e')",
+        [siteId, id, at, type, visitor],
+      );
+    }
+    await pool.query(
+      `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
+       SELECT site_id, 'total', (at AT TIME ZONE 'UTC')::date, '', count(DISTINCT visitor), count(*)
+       FROM event WHERE site_id = $1 AND type = 'pageview' GROUP BY 1, 3`,
+      [siteId],
+    );
+    await pool.query(
+      `INSERT INTO daily_event (site_id, day, name, property, value, count)
+       SELECT site_id, (at AT TIME ZONE 'UTC')::date, name, '', '', count(*)
+       FROM event WHERE site_id = $1 AND type = 'event' GROUP BY 1, 2, 3`,
+      [siteId],
+    );
+  }
+
+  it("compares the present day with the same part of the day before", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [
+      { at: "2026-03-15T00:00:00Z", visitor: 1 },
+      { at: "2026-03-15T10:10:00Z", visitor: 1 },
+      { at: "2026-03-15T10:20:00Z", visitor: 2, type: "event" },
+      { at: "2026-03-14T10:29:59.999Z", visitor: 3 },
+      { at: "2026-03-14T10:30:00Z", visitor: 4 },
+      { at: "2026-03-14T23:59:59Z", visitor: 3, type: "event" },
+      { at: "2026-03-13T23:59:59Z", visitor: 5 },
+    ]);
+    const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now });
+    expect(answer).toMatchObject({ interval: "hour", totals: { visitors: 1, pageviews: 2, events: 1 } });
+    expect(answer.series).toHaveLength(11);
+    expect(answer.series[0]).toEqual({ at: "2026-03-15T00", visitors: 1, pageviews: 1, events: 0 });
+    expect(answer.series[10]).toEqual({ at: "2026-03-15T10", visitors: 1, pageviews: 1, events: 1 });
+    expect(answer.comparison).toMatchObject({
+      from: "2026-03-14",
+      until: "2026-03-14T10:30:00.000Z",
+      totals: { visitors: 1, pageviews: 1, events: 0 },
+    });
+    expect(answer.comparison?.series).toHaveLength(24);
+    expect(answer.comparison?.series[10]).toMatchObject({ visitors: 2, pageviews: 2 });
+    expect(answer.comparison?.series[23]).toMatchObject({ visitors: 0, events: 1 });
+  });
+
+  it("counts the last day of the days before in part, and the others whole", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [
+      { at: "2026-03-02T23:00:00Z", visitor: 1 },
+      { at: "2026-03-08T10:29:00Z", visitor: 2 },
+      { at: "2026-03-08T10:31:00Z", visitor: 3 },
+      { at: "2026-03-15T09:00:00Z", visitor: 4 },
+    ]);
+    const answer = await readOverview(pool, { siteId, range: week, comparison: "previous", now });
+    expect(answer.interval).toBe("day");
+    expect(answer.series.map(({ at }) => at)).toEqual(
+      [9, 10, 11, 12, 13, 14, 15].map((n) => `2026-03-${String(n).padStart(2, "0")}`),
+    );
+    expect(answer.comparison).toMatchObject({
+      from: "2026-03-02",
+      to: "2026-03-08",
+      totals: { visitors: 2, pageviews: 2 },
+    });
+    expect(answer.comparison?.series.at(-1)).toEqual({ at: "2026-03-08", visitors: 2, pageviews: 2, events: 0 });
+  });
+
+  it("compares whole days where the range has ended, a year ago or before", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [{ at: "2025-03-01T23:00:00Z", visitor: 1 }]);
+    const range = { first: "2026-03-01", last: "2026-03-02" };
+    const year = await readOverview(pool, { siteId, range, comparison: "year", now });
+    expect(year.comparison).toEqual({
+      from: "2025-03-01",
+      to: "2025-03-02",
+      totals: { visitors: 1, pageviews: 1, events: 0 },
+      series: [
+        { at: "2025-03-01", visitors: 1, pageviews: 1, events: 0 },
+        { at: "2025-03-02", visitors: 0, pageviews: 0, events: 0 },
+      ],
+    });
+    const off = await readOverview(pool, { siteId, range, comparison: "off", now });
+    expect(off.comparison).toBeUndefined();
+  });
+
+  it("counts whole days and draws days where raw events are past retention", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [{ at: "2026-03-14T23:00:00Z", visitor: 1 }]);
+    await pool.query("UPDATE event_horizon SET day = '2026-03-15'");
+    try {
+      const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now });
+      expect(answer).toMatchObject({ interval: "day", comparison: { totals: { visitors: 1 } } });
+      expect(answer.comparison).not.toHaveProperty("until");
+      const off = await readOverview(pool, { siteId, range: today, comparison: "off", now });
+      expect(off.interval).toBe("hour");
+    } finally {
+      await pool.query("UPDATE event_horizon SET day = NULL");
+    }
+  });
+
+  it("has days without hours in the first moment of a day, and days of 1970", async () => {
+    const siteId = await makeSite();
+    const midnight = new Date("2026-03-15T00:00:00.000Z");
+    const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now: midnight });
+    expect(answer.series).toHaveLength(1);
+    expect(answer.comparison?.totals).toEqual({ visitors: 0, pageviews: 0, events: 0 });
+    const range = { first: "1970-01-01", last: "1970-01-01" };
+    const oldest = await readOverview(pool, { siteId, range, comparison: "previous", now });
+    expect(oldest.comparison).toMatchObject({ from: "1969-12-31", to: "1969-12-31" });
+  });
+});

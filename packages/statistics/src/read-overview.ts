@@ -1,0 +1,105 @@
+import type pg from "pg";
+import { type Counts, type Point, readDays } from "./days.query.js";
+import { hasHours, readHours, readPartOfDay } from "./hours.query.js";
+import { type Days, daysOfLastYear, previousDays, toDay } from "./range.js";
+
+export const comparisons = ["previous", "year", "off"] as const;
+
+/** What a range is compared with: the days before it, the same days a year before, nothing. */
+export type Comparison = (typeof comparisons)[number];
+
+/** A range's figures over time, beside those of another time. */
+export interface Overview {
+  /** Hours for a single day with raw events, else days. */
+  interval: "day" | "hour";
+  totals: Counts;
+  /** In order, without the time to come. The visitors of hours are not those of the day: somebody may come in two hours. */
+  series: Point[];
+  comparison?: {
+    from: string;
+    to: string;
+    /** Of the same part: where the range has the present day, its counterpart ends at the same time of the day. */
+    totals: Counts;
+    /** The end of that part; absent where whole days are compared. */
+    until?: string;
+    /** Of the whole time, so that a chart shows how the day went on. */
+    series: Point[];
+  };
+}
+
+interface OverviewQuery {
+  siteId: string;
+  range: Days;
+  comparison: Comparison;
+  now: Date;
+}
+
+/** Above this, a day's hours would take the statement's time: half a million take 0.5 s. */
+const maxEventsForHours = 2_000_000;
+
+const dayMs = 86_400_000;
+
+/** Reads the figures of a range over time, and what they are compared with. One statement at a time. */
+export async function readOverview(pool: pg.Pool, query: OverviewQuery): Promise<Overview> {
+  const { siteId, range, now } = query;
+  const days = await readDays(pool, { siteId, ...range });
+  const other = otherDays(query.comparison, range);
+  const otherPoints = other && (await readDays(pool, { siteId, ...other }));
+  const isHourly =
+    days.length === 1 &&
+    [...days, ...(otherPoints ?? [])].every(hasFew) &&
+    (await hasHours(pool, other && other.first < range.first ? other.first : range.first));
+  const hoursOf = (day: string, until: Date) => readHours(pool, { siteId, day, until });
+  return {
+    interval: isHourly ? "hour" : "day",
+    totals: sum(days),
+    series: isHourly ? await hoursOf(range.first, now) : days,
+    ...(other &&
+      otherPoints && {
+        comparison: {
+          from: other.first,
+          to: other.last,
+          ...(await readComparable(pool, { ...query, other, points: otherPoints })),
+          series: isHourly ? await hoursOf(other.first, endOf(other.first)) : otherPoints,
+        },
+      }),
+  };
+}
+
+function otherDays(comparison: Comparison, range: Days): Days | undefined {
+  if (comparison === "off") return undefined;
+  return comparison === "year" ? daysOfLastYear(range) : previousDays(range);
+}
+
+/** Sums the other days up to the time of the day that the range has come to. */
+async function readComparable(
+  pool: pg.Pool,
+  { siteId, range, now, other, points }: OverviewQuery & { other: Days; points: readonly Point[] },
+): Promise<{ totals: Counts; until?: string }> {
+  const reached = toDay(now.getTime());
+  const counterpart = points[(Date.parse(reached) - Date.parse(range.first)) / dayMs];
+  const isPart = reached >= range.first && reached <= range.last && counterpart !== undefined;
+  if (!isPart || !hasFew(counterpart) || !(await hasHours(pool, counterpart.at))) return { totals: sum(points) };
+  const until = new Date(Date.parse(counterpart.at) + (now.getTime() % dayMs));
+  const part = await readPartOfDay(pool, { siteId, day: counterpart.at, until });
+  const before = points.filter(({ at }) => at < counterpart.at && at >= other.first);
+  return { totals: sum([...before, part]), until: until.toISOString() };
+}
+
+function hasFew({ pageviews, events }: Counts): boolean {
+  return pageviews + events <= maxEventsForHours;
+}
+
+function endOf(day: string): Date {
+  return new Date(Date.parse(day) + dayMs);
+}
+
+function sum(counts: readonly Counts[]): Counts {
+  const totals = { visitors: 0, pageviews: 0, events: 0 };
+  for (const { visitors, pageviews, events } of counts) {
+    totals.visitors += visitors;
+    totals.pageviews += pageviews;
+    totals.events += events;
+  }
+  return totals;
+}
