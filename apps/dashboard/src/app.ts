@@ -1,8 +1,9 @@
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createBodyReader, healthRoutes, mountRoutes, type Route, requestContext } from "@waymark/http";
+import { createBodyReader, createRefusals, healthRoutes, mountRoutes, type Route, requestContext } from "@waymark/http";
 import { createPasswordCheck, type Passwords } from "@waymark/identity";
 import type { ReadinessChecks } from "@waymark/service";
+import { createReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -44,6 +45,9 @@ import { createSiteRoute } from "./sites/create-site.route.js";
 import { deleteSiteRoute } from "./sites/delete-site.route.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { type ProofDeps, proveSiteRoute } from "./sites/prove-site.route.js";
+import { getEventsRoute } from "./statistics/get-events.route.js";
+import { getRealtimeRoute } from "./statistics/get-realtime.route.js";
+import { getStatsRoute } from "./statistics/get-stats.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { getChangesRoute } from "./traces/get-changes.route.js";
 import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
@@ -88,6 +92,7 @@ function openRoutesOf(deps: AppDeps): Route[] {
 
 /** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
+  const reading = { ...deps, reads: openReads(deps) };
   return [
     getMeRoute(deps),
     changeMeRoute(deps),
@@ -117,6 +122,9 @@ function routesOf(deps: AppDeps): Route[] {
     deleteTraceRoute(deps),
     listAlertsRoute(deps),
     retryAlertRoute(deps),
+    getStatsRoute(reading),
+    getEventsRoute(reading),
+    getRealtimeRoute(reading),
   ];
 }
 
@@ -138,4 +146,10 @@ export function createApp(deps: AppDeps): Express {
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;
+}
+
+/** Figures use half of the connections, so that slow ones never keep other pages waiting. */
+function openReads({ pool, registry }: AppDeps) {
+  const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
+  return createReadShares({ refusals: createRefusals(registry), maxReading });
 }

@@ -1,0 +1,76 @@
+import { validationError } from "@waymark/errors";
+import { type Answer, route } from "@waymark/http";
+import { type ListName, listNames } from "@waymark/lists";
+import {
+  csvType,
+  hasEvents,
+  readInTime,
+  readList,
+  readOverview,
+  readStatistics,
+  resolveRange,
+  writeCsv,
+} from "@waymark/statistics";
+import { z } from "zod";
+import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { type SiteStats, siteStatsQuery } from "./site-stats.schema.js";
+
+type Query = z.output<typeof siteStatsQuery>;
+
+/** `GET /sites/:id/stats`: all lists unless the request names some. */
+export function getStatsRoute(deps: StatisticsDeps) {
+  return route({
+    method: "get",
+    path: "/sites/:id/stats",
+    operationId: "getStats",
+    summary: "Read a site's figures over time and its lists",
+    query: siteStatsQuery,
+    answers: {
+      200: {
+        description: "The figures",
+        schema: z.custom<SiteStats>(),
+        otherMedia: { "text/csv": { schema: z.string() } },
+      },
+    },
+    async handle(input): Promise<Answer> {
+      const { query } = input;
+      const csvList = query.csv && requireOneList(query);
+      if (csvList) return answerCsv(deps, input, csvList);
+      const now = deps.now();
+      const { asked, ...days } = resolveRange(query, now);
+      const { limit, compare: comparison } = query;
+      const lists = query.lists.length > 0 ? query.lists : listNames;
+      const body = await readOwnSite(deps, input, (site) => readInTime(asked, readAll(site)));
+      return { status: 200, body };
+
+      async function readAll(site: SiteStats["site"]): Promise<SiteStats> {
+        const siteId = site.id;
+        const range = { asked, ...days };
+        const asInApi = { siteId, range, lists, limit, withSeries: false, withPrevious: false };
+        const statistics = await readStatistics(deps.pool, asInApi);
+        const overview = await readOverview(deps.pool, { siteId, range: days, comparison, now });
+        const found = await hasEvents(deps.pool, siteId);
+        return { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
+      }
+    },
+  });
+}
+
+type Input = Parameters<typeof readOwnSite>[1] & { query: Query };
+
+async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Promise<Answer> {
+  const { asked, ...days } = resolveRange(input.query, deps.now());
+  const { limit } = input.query;
+  return readOwnSite(deps, input, async ({ id: siteId, domain }) => {
+    const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit }));
+    const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
+    const headers = { "Content-Disposition": `attachment; filename="${name}"` };
+    return { status: 200, contentType: csvType, headers, body: writeCsv(list, rows) };
+  });
+}
+
+/** @throws AppError 400 unless the query names one list */
+function requireOneList({ lists: [name, ...more] }: Query): ListName {
+  if (name === undefined || more.length > 0) throw validationError({ lists: "Must name exactly one list for CSV" });
+  return name;
+}

@@ -1,0 +1,58 @@
+import { Readable } from "node:stream";
+import { afterAll, beforeAll } from "@jest/globals";
+import { issueKey } from "@waymark/accounts";
+import { importEvents } from "@waymark/analytics";
+import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
+import { createUuidV7 } from "@waymark/database";
+import { createLogger, createRegistry } from "@waymark/service";
+import type { Express } from "express";
+import request from "supertest";
+import { createApp as createAnalyticsApi } from "../../../analytics-api/src/app.js";
+import type { TestDashboard } from "../dashboard.fixture.js";
+
+/** A line of an import. */
+export type Line = Record<string, unknown> & { ts: string };
+
+const uuid = createUuidV7();
+
+/** Creates a site with imported events, and returns its id. */
+export async function makeSite(
+  { pool }: TestDashboard,
+  { accountId, domain = "example.com", lines = [] }: { accountId: string; domain?: string; lines?: readonly Line[] },
+): Promise<string> {
+  const siteId = uuid();
+  const sql = "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $4)";
+  await pool.query(sql, [siteId, accountId, domain, `The ${domain}`]);
+  const input = Readable.from(lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)));
+  const { imported } = await importEvents({ pool, site: { id: siteId, domain }, input });
+  if (imported !== lines.length) throw new Error(`imported ${imported} of ${lines.length}`);
+  return siteId;
+}
+
+/** The analytics API on the dashboard's database and at its own time, for comparisons. No limit of requests. */
+export function useAnalyticsApi({ pool, databaseUrl }: TestDashboard) {
+  const log = createLogger({ service: "analytics-api", level: "silent" });
+  let current = new Date();
+  let keys: KeyDirectory | undefined;
+  let app: Express | undefined;
+  beforeAll(() => {
+    keys = createKeyDirectory({ service: "analytics", pool, connectionString: databaseUrl, log });
+    const spend = async () => ({ isAllowed: true, remaining: 1, resetSeconds: 1 });
+    const [checks, registry] = [{ required: {} }, createRegistry("analytics-api")];
+    app = createAnalyticsApi({ pool, keys, limiter: { spend }, checks, log, registry, now: () => current });
+  });
+  afterAll(() => keys?.stop());
+  return {
+    setNow(moment: Date) {
+      current = moment;
+    },
+    /** @returns a function that asks for a path below `/api/v1` with a new key of the account */
+    async client(accountId: string) {
+      const { key } = await issueKey(pool, { accountId, service: "analytics", name: "test" });
+      return (path: string, accept = "application/json") =>
+        request(app ?? "")
+          .get(`/api/v1${path}`)
+          .set({ Authorization: `Bearer ${key}`, Accept: accept });
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "@jest/globals";
+import { listNames } from "@waymark/lists";
+import fc from "fast-check";
+import { useDashboard } from "../dashboard.fixture.js";
+import type { SiteStats } from "./site-stats.schema.js";
+import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+
+const dashboard = useDashboard();
+const api = useAnalyticsApi(dashboard);
+
+const dayMs = 86_400_000;
+const now = new Date("2026-03-15T10:30:00.000Z");
+
+function setNow(moment: Date) {
+  dashboard.setNow(moment);
+  api.setNow(moment);
+}
+
+async function open(lines: readonly Line[] = []) {
+  setNow(now);
+  const accountId = await dashboard.makeAccount();
+  const viewer = await dashboard.signIn(accountId);
+  const siteId = await makeSite(dashboard, { accountId, lines });
+  return { accountId, viewer, siteId, ask: await api.client(accountId) };
+}
+
+/** Visits of 40 days before the moment and some hours after it. */
+const visits = fc.array(
+  fc.record({
+    ts: fc
+      .integer({ min: -40 * dayMs, max: dayMs / 2 })
+      .map((offset) => new Date(now.getTime() + offset).toISOString()),
+    visitor: fc.constantFrom("a", "b", "c", "d"),
+    path: fc.constantFrom("/", "/pricing", "/a?utm_source=mail&utm_campaign==1%2B1", '/"quoted",x'),
+    referrer: fc.constantFrom("", "https://www.google.com/", "https://news.example/x"),
+    country: fc.constantFrom("NL", "DE", ""),
+    ua: fc.constant(
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+    ),
+    kind: fc.constantFrom("view", "view", "signup"),
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+function toLine({ kind, ua, ...visit }: { kind: string; ua: string; ts: string }): Line {
+  const name = kind === "view" ? {} : { name: kind, props: { plan: "pro" } };
+  return { ...visit, ...name, type: kind === "view" ? "pageview" : "event", user_agent: ua };
+}
+
+const ranges = [
+  "range=today",
+  "range=7d",
+  "range=30d",
+  "from=2026-02-20&to=2026-03-14",
+  "from=2026-03-15&to=2026-03-20",
+];
+
+describe("GET /sites/:id/stats and /events", () => {
+  it("have the analytics API's figures, lists, custom events and CSV", async () => {
+    const lists = listNames.join(",");
+    await fc.assert(
+      fc.asyncProperty(
+        visits,
+        fc.constantFrom(...ranges),
+        fc.constantFrom(...listNames),
+        async (random, range, list) => {
+          const { viewer, siteId, ask } = await open(random.map(toLine));
+          for (const moment of [now, new Date("2026-03-14T23:59:59.999Z"), new Date("2026-03-15T00:00:00.000Z")]) {
+            setNow(moment);
+            const own = await viewer.get(`/sites/${siteId}/stats?${range}`).expect(200);
+            const { series, previous, ...rest } = (
+              await ask(`/sites/${siteId}/stats?${range}&lists=${lists}&interval=day&compare=previous`).expect(200)
+            ).body;
+            expect(own.body).toMatchObject(rest);
+            checkOverview(own.body, series);
+            const events = await viewer.get(`/sites/${siteId}/events?${range}`).expect(200);
+            expect(events.body).toMatchObject((await ask(`/sites/${siteId}/events?${range}`).expect(200)).body);
+            const before = await viewer
+              .get(`/sites/${siteId}/stats?from=${previous.from}&to=${previous.to}`)
+              .expect(200);
+            expect(before.body).toMatchObject({
+              pageviews: previous.pageviews,
+              uniqueVisitors: previous.uniqueVisitors,
+            });
+            const csv = `/sites/${siteId}/stats?${range}&limit=1000&lists=${list}`;
+            const file = await viewer.get(`${csv}&csv=1`).expect(200);
+            expect(file.text).toBe((await ask(csv, "text/csv").expect(200)).text);
+          }
+        },
+      ),
+      { numRuns: 12 },
+    );
+  }, 120_000);
+
+  function checkOverview(
+    { overview, uniqueVisitors, pageviews }: SiteStats,
+    series: readonly { day: string; visitors: number; pageviews: number }[],
+  ) {
+    expect(overview.totals).toMatchObject({ visitors: uniqueVisitors, pageviews });
+    if (overview.interval === "day") {
+      expect(overview.series.map(({ at, visitors, pageviews }) => ({ day: at, visitors, pageviews }))).toEqual(series);
+    }
+  }
+
+  it("sum the hours of a day to its page views and events", async () => {
+    const lines: Line[] = [0, 3, 3, 9].map((hour) => ({
+      type: "pageview",
+      ts: `2026-03-15T0${hour}:15:00Z`,
+      path: "/",
+      visitor: "a",
+    }));
+    const { viewer, siteId } = await open(lines);
+    const { body } = await viewer.get(`/sites/${siteId}/stats?range=today`).expect(200);
+    const { overview } = body as SiteStats;
+    expect(overview.interval).toBe("hour");
+    expect(overview.series.map(({ pageviews }) => pageviews)).toEqual([1, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0]);
+    expect(overview.totals).toEqual({ visitors: 1, pageviews: 4, events: 0 });
+  });
+
+  it("answer a file with a name of its own", async () => {
+    const { viewer, siteId } = await open();
+    const { headers } = await viewer.get(`/sites/${siteId}/stats?csv=1&lists=topPages`).expect(200);
+    expect(headers).toMatchObject({
+      "content-type": "text/csv; charset=utf-8; header=present",
+      "content-disposition": 'attachment; filename="example.com-topPages-2026-03-09-2026-03-15.csv"',
+      "cache-control": "no-store",
+    });
+  });
+
+  it("are open to Free, whose key the API refuses, and to members", async () => {
+    const accountId = await dashboard.makeAccount("free");
+    const siteId = await makeSite(dashboard, { accountId });
+    const member = await dashboard.signIn(accountId, "member");
+    const { body } = await member.get(`/sites/${siteId}/stats`).expect(200);
+    expect(body).toMatchObject({ hasEvents: false, uniqueVisitors: 0, site: { id: siteId, domain: "example.com" } });
+    await member.get(`/sites/${siteId}/events`).expect(200);
+    await member.get(`/sites/${siteId}/realtime`).expect(200);
+  });
+
+  it.each([
+    ["stats?range=1d", { range: "Must be one of: today, 7d, 30d" }],
+    ["stats?compare=next", { compare: "Must be one of: previous, year, off" }],
+    ["stats?csv=1", { lists: "Must name exactly one list for CSV" }],
+    ["stats?csv=1&lists=devices,browsers", { lists: "Must name exactly one list for CSV" }],
+    ["events?from=2026-03-01", { to: "Required together with from" }],
+  ])("answer 400 for %s", async (path, fields) => {
+    const { viewer, siteId } = await open();
+    await viewer.get(`/sites/${siteId}/${path}`).expect(400, { error: "Validation failed", fields });
+  });
+});
+
+describe("GET /sites/:id/realtime", () => {
+  it("counts as the analytics API does", async () => {
+    const lines: Line[] = ["10:26:00", "10:29:00", "10:20:00"].map((time, n) => ({
+      type: "pageview",
+      ts: `2026-03-15T${time}Z`,
+      path: "/",
+      visitor: `v${n}`,
+    }));
+    const { viewer, siteId, ask } = await open(lines);
+    const { body } = await viewer.get(`/sites/${siteId}/realtime`).expect(200);
+    expect(body).toEqual({ since: "2026-03-15T10:25:00.000Z", visitors: 2 });
+    expect((await ask(`/sites/${siteId}/realtime`).expect(200)).body).toEqual(body);
+  });
+});
+
+describe("statistics of others", () => {
+  it.each(["stats", "stats?csv=1&lists=topPages", "events", "realtime"])("are not found: %s", async (path) => {
+    const { siteId } = await open();
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    for (const id of [siteId, "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", "nonsense"]) {
+      await stranger.get(`/sites/${id}/${path}`).expect(404, { error: "Site not found" });
+    }
+    await dashboard.anonymous().get(`/sites/${siteId}/${path}`).expect(401);
+  });
+});
+
+describe("one account's slow reads", () => {
+  it("leave connections to other accounts and other pages", async () => {
+    const { viewer, siteId } = await open();
+    const other = await open();
+    const blocker = await dashboard.pool.connect();
+    try {
+      await blocker.query("BEGIN");
+      await blocker.query("LOCK TABLE daily_stat, daily_event IN ACCESS EXCLUSIVE MODE");
+      const slow = Array.from({ length: 14 }, () => viewer.get(`/sites/${siteId}/stats`).then(({ status }) => status));
+      expect(await Promise.race(slow)).toBe(429);
+      await viewer.get("/me").expect(200);
+      await other.viewer.get(`/sites/${other.siteId}/realtime`).expect(200);
+      await blocker.query("ROLLBACK");
+      expect([...new Set(await Promise.all(slow))].sort()).toEqual([200, 429]);
+    } finally {
+      blocker.release(true);
+    }
+  });
+});
