@@ -1,0 +1,111 @@
+import type { ListedAlert } from "../../src/alerts/alerts.schema.js";
+import { api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { formatThings, formatUtc } from "../ui/format.js";
+import { Banner, StatusDot } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+
+const looks: Readonly<
+  Record<ListedAlert["state"], { state: "running" | "timeout" | "success" | "error"; word: string }>
+> = {
+  pending: { state: "running", word: "Pending" },
+  held: { state: "timeout", word: "Held" },
+  sent: { state: "success", word: "Sent" },
+  failed: { state: "error", word: "Failed" },
+};
+
+interface AlertsTableProps {
+  alerts: readonly ListedAlert[];
+  /** Older pages are asked anew too. */
+  onRetried(): void;
+}
+
+/** One row per mail; the trace's name leads to its first error. */
+export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
+  const retry = useAction(
+    async (id: string) => {
+      await api.post(`/alerts/${id}/retry`);
+      announce("The mail is sent again");
+      onRetried();
+    },
+    { invalidates: ["/alerts"] },
+  );
+  return (
+    <>
+      {retry.error && <Banner tone="error">{retry.error.message}</Banner>}
+      <div class="alerts">
+        <Table name="Alerts">
+          <thead>
+            <tr>
+              <th scope="col">Mail</th>
+              <th scope="col">Trace</th>
+              <th scope="col">Why</th>
+              <th scope="col" class="number">
+                Failed at
+              </th>
+              <th scope="col">
+                <span class="sr-only">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {alerts.map((alert) => (
+              <tr key={alert.id}>
+                <td>
+                  <StatusDot state={looks[alert.state].state}>{looks[alert.state].word}</StatusDot>
+                </td>
+                <td class="alert-trace">
+                  <TraceLink alert={alert} />
+                </td>
+                <td class="soft alert-why">{reasonOf(alert)}</td>
+                <td class="number soft">
+                  <Ago iso={alert.createdAt} />
+                </td>
+                <td class="is-action">
+                  {canRetry(alert) && (
+                    <Button isBusy={retry.isBusy} onClick={() => void retry.run(alert.id)}>
+                      Send again
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+      </div>
+    </>
+  );
+}
+
+function TraceLink({ alert: { trace, status, failures } }: { alert: ListedAlert }) {
+  if (trace.name === null) return <span class="soft">Deleted trace</span>;
+  return (
+    <>
+      <a href={`/dashboard/traces/${trace.id}`}>{trace.name === "" ? "(no name)" : trace.name}</a>
+      <span class="hint">
+        <span class="mono">{trace.agentId}</span> · {status === "timeout" ? "Timeout" : "Error"}
+        {failures > 1 && ` · ${formatThings(failures, "failure")}`}
+      </span>
+    </>
+  );
+}
+
+function reasonOf(alert: ListedAlert): string {
+  const { state, reason, attempts, sentAt, dueAt, heldUntil, isInSummary } = alert;
+  if (state === "sent") return `${isInSummary ? "Sent in a summary" : "Sent"} at ${formatUtc(sentAt ?? dueAt)}`;
+  if (state === "failed") return `${reason ?? "No reason known"} (${formatThings(attempts, "attempt")})`;
+  if (state === "held") {
+    if (isInSummary) return "Goes out with a summary that is on its way";
+    return `Above the limit of mails; a summary follows after ${formatUtc(heldUntil ?? dueAt)}`;
+  }
+  if (attempts === 0) return "Goes out with the worker's next round";
+  return `${reason ?? "No reason known"} (${formatThings(attempts, "attempt")}); again at ${formatUtc(dueAt)}`;
+}
+
+/** A sent mail stays; a summary on its way has its alerts already; a pending one goes out by itself. */
+function canRetry({ state, isInSummary }: ListedAlert): boolean {
+  return state === "failed" || (state === "held" && !isInSummary);
+}
