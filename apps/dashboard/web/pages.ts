@@ -7,6 +7,8 @@ export const pages: Readonly<Record<string, Part>> = {
   "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),
   "/forgot": part(() => import("./session/forgot-page.js").then((m) => m.ForgotPage)),
   "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
+  "/traces": part(() => import("./traces/traces-page.js").then((m) => m.TracesPage)),
+  "/alerts": part(() => import("./alerts/alerts-page.js").then((m) => m.AlertsPage)),
   "/sites": part(() => import("./sites/sites-page.js").then((m) => m.SitesPage)),
   "/sites/:id/settings": part(() => import("./sites/site-settings-page.js").then((m) => m.SiteSettingsPage)),
   "/keys": part(() => import("./keys/keys-page.js").then((m) => m.KeysPage)),

@@ -1,0 +1,120 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import type { AgentNames } from "../../src/traces/traces.schema.js";
+import { useQuery } from "../data/query.js";
+import { Icon } from "../ui/icon.js";
+import { Segmented } from "../ui/segmented.js";
+import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges } from "./filters.js";
+
+interface TraceFiltersProps {
+  filters: Filters;
+  onFilters(filters: Filters): void;
+}
+
+/** The row of filters. Each change begins the list anew. */
+export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
+  const change = (part: Partial<Filters>) => onFilters({ ...filters, after: "", ...part });
+  return (
+    <search class="trace-filters">
+      <SearchBox text={filters.text} onText={(text) => change({ text })} />
+      <AgentSelect agent={filters.agent} onAgent={(agent) => change({ agent })} />
+      <Segmented
+        label="Status"
+        value={filters.status}
+        choices={[
+          { value: "all", label: "All" },
+          { value: "failed", label: "Failed", mark: <span class="mark is-error" /> },
+          { value: "running", label: "Running", mark: <span class="mark is-running" /> },
+        ]}
+        onValue={(status) => change({ status })}
+      />
+      <select
+        class="button"
+        aria-label="Longer than"
+        value={String(filters.longerMs)}
+        onChange={(event) => change({ longerMs: Number(event.currentTarget.value) })}
+      >
+        <option value="0">Any duration</option>
+        {lengths(filters.longerMs).map((ms) => (
+          <option key={ms} value={String(ms)}>
+            Longer than {durationLabel(ms)}
+          </option>
+        ))}
+      </select>
+      <select
+        class="button"
+        aria-label="Range"
+        value={filters.range}
+        onChange={(event) => change({ range: event.currentTarget.value as RangeFilter })}
+      >
+        <option value="">Any time</option>
+        {Object.entries(ranges).map(([range, { label }]) => (
+          <option key={range} value={range}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </search>
+  );
+}
+
+/** The choices, and the address's own where it is another one. */
+function lengths(own: number): number[] {
+  const known = durations.map(({ ms }) => ms as number);
+  return own === 0 || known.includes(own) ? known : [...known, own];
+}
+
+const typingMs = 250;
+
+function SearchBox({ text, onText }: { text: string; onText(text: string): void }) {
+  const { route } = useLocation();
+  const [typed, setTyped] = useState(text);
+  const latest = useRef(onText);
+  latest.current = onText;
+  useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    if (typed === text) return;
+    const timer = setTimeout(() => latest.current(typed), typingMs);
+    return () => clearTimeout(timer);
+  }, [typed, text]);
+  const onInput = (value: string) => {
+    const id = pastedId(value);
+    if (id === undefined) setTyped(value);
+    else route(`/dashboard/traces/${id}`);
+  };
+  return (
+    <div class="search-box">
+      <Icon name="search" />
+      <input
+        type="search"
+        class="input"
+        aria-label="Search traces"
+        aria-keyshortcuts="/"
+        placeholder="Search names, or paste a trace id"
+        maxlength={200}
+        spellcheck={false}
+        value={typed}
+        onInput={(event) => onInput(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") latest.current(typed);
+        }}
+      />
+    </div>
+  );
+}
+
+function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
+  const { data } = useQuery<AgentNames>("/traces/agents", { staleMs: 30_000 });
+  const names = data?.agents ?? [];
+  const shown = agent === "" || names.includes(agent) ? names : [agent, ...names];
+  return (
+    <select class="button" aria-label="Agent" value={agent} onChange={(event) => onAgent(event.currentTarget.value)}>
+      <option value="">Agent: any</option>
+      {shown.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

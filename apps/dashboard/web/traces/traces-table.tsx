@@ -1,0 +1,102 @@
+import type { RefObject } from "preact";
+import type { TraceRow } from "../../src/traces/traces.schema.js";
+import { Ago } from "../ui/ago.js";
+import { formatDay, formatDuration } from "../ui/format.js";
+import { Icon } from "../ui/icon.js";
+import { StatusDot } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+import { groupByDay, isFailed } from "./rows.js";
+
+interface TracesTableProps {
+  rows: readonly TraceRow[];
+  now: Date;
+  /** Days that the plan keeps traces. */
+  retentionDays: number | undefined;
+  body: RefObject<HTMLDivElement | null>;
+}
+
+/** The rows by UTC day. */
+export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps) {
+  return (
+    <div class="traces" ref={body}>
+      <Table name="Traces">
+        <thead>
+          <tr>
+            <th scope="col" class="trace-status">
+              Status
+            </th>
+            <th scope="col">Trace</th>
+            <th scope="col" class="is-wide">
+              Agent
+            </th>
+            <th scope="col" class="number is-wide">
+              Duration
+            </th>
+            <th scope="col" class="number">
+              Started
+            </th>
+          </tr>
+        </thead>
+        {groupByDay(rows).map(({ day, rows: ofDay }) => (
+          <tbody key={day}>
+            <tr class="day">
+              <th scope="rowgroup" colSpan={5}>
+                {dayLabel(day, now)}
+                {isPast(day, now, retentionDays) && <span class="day-past">past {retentionDays} days</span>}
+              </th>
+            </tr>
+            {ofDay.map((row) => (
+              <Row key={row.id} row={row} ago={now} />
+            ))}
+          </tbody>
+        ))}
+      </Table>
+    </div>
+  );
+}
+
+function Row({ row, ago }: { row: TraceRow; ago: Date }) {
+  const { id, agent_id, name, status, started_at, duration_ms, error, isMailed } = row;
+  const duration = duration_ms === null ? "" : formatDuration(duration_ms);
+  return (
+    <tr class="trace-row" data-id={id}>
+      <td class="trace-status">
+        <StatusDot state={status} />
+      </td>
+      <td class="trace-name">
+        <div>
+          <a href={`/dashboard/traces/${id}`}>{name === "" ? "(no name)" : name}</a>
+          {isMailed && (
+            <span class="mailed" title="A mail went out">
+              <Icon name="mail" />
+              <span class="sr-only">A mail went out</span>
+            </span>
+          )}
+          {isFailed(row) && error && <span class="trace-error mono">{error}</span>}
+        </div>
+        <div class="is-narrow hint">
+          <span class="mono">{agent_id}</span> {duration}
+        </div>
+      </td>
+      <td class="mono is-wide trace-agent">{agent_id}</td>
+      <td class="number is-wide">{duration}</td>
+      <td class="number soft">
+        <Ago iso={started_at} now={ago} />
+      </td>
+    </tr>
+  );
+}
+
+const dayMs = 86_400_000;
+
+function dayLabel(day: string, now: Date): string {
+  const today = now.toISOString().slice(0, 10);
+  if (day === today) return "Today";
+  if (day === new Date(now.getTime() - dayMs).toISOString().slice(0, 10)) return "Yesterday";
+  return formatDay(day);
+}
+
+/** Whether retention removes the day's traces with its next round. */
+function isPast(day: string, now: Date, retentionDays: number | undefined): boolean {
+  return retentionDays !== undefined && Date.parse(day) + dayMs < now.getTime() - retentionDays * dayMs;
+}
