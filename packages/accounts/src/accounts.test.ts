@@ -3,8 +3,9 @@ import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { AccountError } from "./account-error.js";
-import { changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
+import { createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
 import { issueKey, listKeys, renameKey, revokeKey } from "./keys.js";
+import { changePlan } from "./plan.query.js";
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);
@@ -14,7 +15,7 @@ describe("accounts", () => {
   it("are created, listed and moved to another plan", async () => {
     const account = await createAccount(prisma, { email: " Team@Example.com ", plan: "free" });
     expect(account).toEqual({ id: expect.any(String), email: "team@example.com", plan: "free" });
-    expect(await changePlan(prisma, account.id, "pro")).toEqual({ ...account, plan: "pro" });
+    expect(await changePlan(database.pool, account.id, "pro")).toEqual({ ...account, plan: "pro" });
     expect(await listAccounts(prisma)).toContainEqual({ ...account, plan: "pro" });
   });
 
@@ -45,7 +46,7 @@ describe("accounts", () => {
 
   it.each(["not-an-id", nobody])("say so where there is none with the id %s", async (id) => {
     await expect(findAccount(prisma, id)).rejects.toThrow(AccountError);
-    await expect(changePlan(prisma, id, "pro")).rejects.toThrow(AccountError);
+    await expect(changePlan(database.pool, id, "pro")).rejects.toThrow(AccountError);
   });
 });
 

@@ -49,12 +49,6 @@ export async function listAccounts(prisma: PrismaClient): Promise<Account[]> {
   return accounts.map(present);
 }
 
-/** Moves an account to a plan; running services know within a second. @throws AccountError `unknown_account` */
-export async function changePlan(prisma: PrismaClient, id: string, plan: PlanId): Promise<Account> {
-  await findAccount(prisma, id);
-  return present(await prisma.account.update({ where: { id }, data: { plan } }));
-}
-
 /** @throws AccountError `unknown_account` */
 export async function findAccount(prisma: PrismaClient, id: string): Promise<Account> {
   const account = isUuid(id) ? await prisma.account.findUnique({ where: { id } }) : null;

@@ -2,7 +2,6 @@ export { AccountError, type AccountErrorCode } from "./account-error.js";
 export {
   type Account,
   changeEmail,
-  changePlan,
   createAccount,
   findAccount,
   findAccountByEmail,
@@ -18,6 +17,7 @@ export {
   revokeKey,
 } from "./keys.js";
 export { countOwned, type Owned } from "./owned.query.js";
+export { changePlan, findPlan } from "./plan.query.js";
 export { readLiveKeys } from "./read-keys.query.js";
 export { readSites, type SiteState } from "./read-sites.query.js";
 export {
@@ -31,4 +31,4 @@ export {
   renameSite,
   type Site,
 } from "./sites.js";
-export { readUsage, type Usage } from "./usage.query.js";
+export { readPlanUsage, readUsage, type Usage } from "./usage.query.js";

@@ -88,7 +88,7 @@ describe("what an account has", () => {
     const accountId = await newAccount();
     await pool.query("INSERT INTO trace_usage VALUES ($1, '2026-05-01', 17), ($1, '2026-04-01', 900)", [accountId]);
     await pool.query("INSERT INTO agent (account_id, id) VALUES ($1, 'a'), ($1, 'b')", [accountId]);
-    expect(await readUsage(prisma, accountId, new Date("2026-05-31T23:59:59Z"))).toMatchObject({
+    expect(await readUsage(pool, accountId, new Date("2026-05-31T23:59:59Z"))).toMatchObject({
       account_id: accountId,
       month: "2026-05",
       traces: { current: 17, limit: 50_000 },

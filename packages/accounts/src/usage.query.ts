@@ -1,11 +1,12 @@
-import type { PrismaClient } from "@waymark/database/prisma";
-import { planOf, utcMonth } from "@waymark/plan";
-import { findAccount } from "./accounts.js";
+import { type PlanId, utcMonth } from "@waymark/plan";
+import { getUsage, presentUsage } from "@waymark/traces";
+import type pg from "pg";
+import { findPlan } from "./plan.query.js";
 
 export interface Usage {
   account_id: string;
   email: string;
-  plan: string;
+  plan: PlanId;
   /** `YYYY-MM`, UTC. */
   month: string;
   traces: { current: number; limit: number };
@@ -15,24 +16,25 @@ export interface Usage {
   resets_in_seconds: number;
 }
 
-/** An account's use of its plan in the UTC month of `now`. @throws AccountError `unknown_account` */
-export async function readUsage(prisma: PrismaClient, accountId: string, now: Date): Promise<Usage> {
-  const account = await findAccount(prisma, accountId);
-  const plan = planOf(account.plan);
-  const { label, firstDay, secondsLeft, endsAt } = utcMonth(now);
-  const month = new Date(`${firstDay}T00:00:00Z`);
-  const usage = await prisma.traceUsage.findUnique({
-    where: { accountId_month: { accountId: account.id, month } },
-  });
-  const agents = await prisma.agent.count({ where: { accountId: account.id } });
+/** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */
+export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date) {
+  const { plan } = await findPlan(pool, accountId);
+  const month = utcMonth(now);
+  return presentUsage(plan, await getUsage(pool, accountId, month.firstDay), month);
+}
+
+/** The same for the command line. @throws AccountError `unknown_account` */
+export async function readUsage(pool: pg.Pool, accountId: string, now: Date): Promise<Usage> {
+  const { email } = await findPlan(pool, accountId);
+  const { plan, month, traces, agents } = await readPlanUsage(pool, accountId, now);
   return {
-    account_id: account.id,
-    email: account.email,
-    plan: account.plan,
-    month: label,
-    traces: { current: usage?.traces ?? 0, limit: plan.tracesPerMonth },
-    agents: { current: agents, limit: plan.agents },
-    resets_at: endsAt,
-    resets_in_seconds: secondsLeft,
+    account_id: accountId,
+    email,
+    plan,
+    month,
+    traces: { current: traces.current, limit: traces.limit },
+    agents: { current: agents.current, limit: agents.limit },
+    resets_at: traces.resets_at,
+    resets_in_seconds: utcMonth(now).secondsLeft,
   };
 }

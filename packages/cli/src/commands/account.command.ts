@@ -56,9 +56,9 @@ function addChangeCommands(account: Command, act: Act): void {
     .addHelpText("after", "\nExample:\n  $ waymark account plan me@example.com --plan pro")
     .action(
       act(async (context, account: string, { plan }: { plan: PlanId }) => {
-        const value = await onDatabase(context, async ({ prisma }) => {
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id } = await resolveAccount(prisma, account);
-          return changePlan(prisma, id, plan);
+          return changePlan(pool, id, plan);
         });
         return { value, text: `${value.email} is on the ${planOf(plan).name} plan.` };
       }),

@@ -15,9 +15,9 @@ export function addUsageCommand(program: Command, act: Act): void {
     .addHelpText("after", "\nExample:\n  $ waymark usage --account me@example.com")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ prisma }) => {
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id } = await resolveAccount(prisma, account);
-          return readUsage(prisma, id, context.now());
+          return readUsage(pool, id, context.now());
         });
         return { value, text: describe(value) };
       }),

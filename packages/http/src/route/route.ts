@@ -53,7 +53,7 @@ type BodyOf<Body extends BodySpec> = Body extends z.ZodType ? z.output<Body> : E
 
 /** A route: its address, input and answers. The same schemas check requests and describe the API. */
 export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> extends OpaqueMembers {
-  method: "get" | "post" | "patch" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   /** In Express's syntax, such as `/traces/:trace_id`, below the base path. */
   path: string;
   /** Replaces the API's base path, such as `""`. */
