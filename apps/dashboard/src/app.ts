@@ -1,6 +1,14 @@
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createBodyReader, createRefusals, healthRoutes, mountRoutes, type Route, requestContext } from "@waymark/http";
+import {
+  createBodyReader,
+  createBytesReader,
+  createRefusals,
+  healthRoutes,
+  mountRoutes,
+  type Route,
+  requestContext,
+} from "@waymark/http";
 import { createPasswordCheck, type Passwords } from "@waymark/identity";
 import type { ReadinessChecks } from "@waymark/service";
 import { createReadShares } from "@waymark/statistics";
@@ -10,6 +18,12 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { listAlertsRoute } from "./alerts/list-alerts.route.js";
 import { retryAlertRoute } from "./alerts/retry-alert.route.js";
+import { changePlanRoute } from "./billing/change-plan.route.js";
+import { getBillingRoute } from "./billing/get-billing.route.js";
+import { getUsageRoute } from "./billing/get-usage.route.js";
+import type { Payments } from "./billing/payments.js";
+import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
+import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import type { Config } from "./config.js";
 import { createKeyRoute } from "./keys/create-key.route.js";
 import { listKeysRoute } from "./keys/list-keys.route.js";
@@ -62,6 +76,8 @@ export interface AppDeps {
   guesses: Guesses;
   mails: AccountMails;
   proofs: ProofDeps["proofs"];
+  /** Undefined without Stripe's settings. */
+  payments: Payments | undefined;
   pages: Pages;
   checks: ReadinessChecks;
   log: Logger;
@@ -70,6 +86,9 @@ export interface AppDeps {
 }
 
 const maxBodyBytes = 65_536;
+
+/** Stripe's events have some kilobytes. */
+const maxEventBytes = 262_144;
 
 /** A link's token must not reach the logs. */
 function hideToken(path: string): string {
@@ -125,6 +144,11 @@ function routesOf(deps: AppDeps): Route[] {
     getStatsRoute(reading),
     getEventsRoute(reading),
     getRealtimeRoute(reading),
+    getUsageRoute(deps),
+    changePlanRoute(deps),
+    getBillingRoute(deps),
+    startCheckoutRoute(deps),
+    openPortalRoute(deps),
   ];
 }
 
@@ -139,6 +163,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext({ ...deps, logPath: hideToken }));
   app.use(securityHeaders(deps.config.url));
   app.use(healthRoutes(deps.checks));
+  mountRoutes(app, [stripeWebhookRoute(deps)], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
   app.use("/dashboard", refuseCrossSite(deps.config.url));
   mountRoutes(app, openRoutesOf(deps), { basePath, readBody });
   mountRoutes(app, routesOf(deps), { basePath, readBody, guards: [requireSession(deps.sessions)] });

@@ -1,6 +1,6 @@
 import { trustedProxiesVariable } from "@waymark/limits";
 import { type MailSettings, mailVariables, readMailSettings } from "@waymark/mail";
-import { commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
+import { ConfigError, commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
 import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);
@@ -29,6 +29,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
     TRUSTED_PROXIES: trustedProxiesVariable(),
     ...mailVariables(env),
+    STRIPE_SECRET_KEY: z.string().optional(),
+    STRIPE_WEBHOOK_SECRET: z.string().optional(),
+    STRIPE_PRICE_ID: z.string().optional(),
+    STRIPE_BASE_URL: webUrl.optional(),
   });
   const mail: MailSettings = readMailSettings(read);
   return {
@@ -52,7 +56,23 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     operators: read.OPERATORS,
     /** Whether strangers may create accounts. */
     signUp: read.SIGN_UP,
+    /** Payments; without them who runs this sets the plans. */
+    stripe: readStripe(read),
   };
+}
+
+type StripeName = "STRIPE_SECRET_KEY" | "STRIPE_WEBHOOK_SECRET" | "STRIPE_PRICE_ID";
+
+/** @throws ConfigError unless all of the three settings are there, or none */
+function readStripe(read: { [Name in StripeName | "STRIPE_BASE_URL"]?: string | undefined }) {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICE_ID: priceId } = read;
+  if (secretKey && webhookSecret && priceId) {
+    return { secretKey, webhookSecret, priceId, baseUrl: read.STRIPE_BASE_URL };
+  }
+  const names: StripeName[] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
+  const missing = names.filter((name) => !read[name]);
+  if (missing.length === names.length) return undefined;
+  throw new ConfigError(missing.map((name) => `${name} must be set, as the other settings of Stripe are`));
 }
 
 export type Config = ReturnType<typeof loadConfig>;

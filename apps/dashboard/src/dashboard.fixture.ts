@@ -147,7 +147,19 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
     const checks = { required: { database: () => pool.query("SELECT 1") } };
     const registry = createRegistry("dashboard");
     const pages = options.pages ?? { files: new Map(), manifest: {} };
-    const app = createApp({ config, pool, sessions, ...parts, pages, checks, log, registry, now, ...options.deps });
+    const app = createApp({
+      config,
+      pool,
+      sessions,
+      ...parts,
+      payments: undefined,
+      pages,
+      checks,
+      log,
+      registry,
+      now,
+      ...options.deps,
+    });
     return { app, sessions };
   }
   beforeAll(() => void instances.push(start(), start()));

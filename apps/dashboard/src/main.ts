@@ -3,6 +3,7 @@ import { createAddressReader, createLimiter } from "@waymark/limits";
 import { openMailer } from "@waymark/mail";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
+import { openPayments } from "./billing/payments.js";
 import { loadConfig } from "./config.js";
 import { readPages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
@@ -27,8 +28,9 @@ await startHttpService(process, {
     const bridged = redisUrl === undefined ? {} : { redis: () => perEmail.check() };
     const checks = { required: { database: checkDatabase }, bridged };
     const identity = { sessions, passwords: createPasswords(), guesses, mails, proofs };
+    const payments = await openPayments(config);
     return {
-      handler: createApp({ config, pool, ...identity, pages, checks, log, registry, now }),
+      handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, now }),
       checks,
       async stop() {
         await mails.idle();

@@ -4,6 +4,7 @@
  */
 export const errorCodes = {
   validation_failed: { status: 400, message: "Validation failed" },
+  bad_signature: { status: 400, message: "Bad signature" },
   invalid_api_key: { status: 401, message: "Invalid API key" },
   not_signed_in: { status: 401, message: "Sign in first" },
   wrong_password: { status: 401, message: "Wrong email or password" },
@@ -11,6 +12,7 @@ export const errorCodes = {
   plan_required: { status: 403, message: "The API requires a Pro plan. Upgrade to Pro to read statistics." },
   owner_only: { status: 403, message: "Only an owner of the account may do this" },
   sign_up_closed: { status: 403, message: "Accounts are by invitation here" },
+  operator_only: { status: 403, message: "Only who runs this installation may do this" },
   cross_site: { status: 403, message: "Request from another site" },
   not_found: { status: 404, message: "Not found" },
   site_not_found: { status: 404, message: "Site not found" },
@@ -31,6 +33,7 @@ export const errorCodes = {
   account_busy: { status: 429, message: "Too much in progress for this account" },
   trace_limit: { status: 429, message: "Monthly trace limit reached. Upgrade to Pro." },
   internal: { status: 500, message: "Internal server error" },
+  payments_away: { status: 502, message: "Stripe does not answer as it should. Try again in a minute." },
   busy: { status: 503, message: "Service temporarily unavailable" },
   unavailable: { status: 503, message: "Service temporarily unavailable" },
 } as const satisfies Record<string, { status: number; message: string }>;

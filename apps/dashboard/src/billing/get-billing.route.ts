@@ -1,0 +1,38 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { readBilling, readOnFree } from "./billing.query.js";
+import type { Billing } from "./billing.schema.js";
+import type { Payments } from "./payments.js";
+
+interface Deps {
+  pool: pg.Pool;
+  payments: Payments | undefined;
+  now(): Date;
+}
+
+/** `GET /billing` */
+export function getBillingRoute({ pool, payments, now }: Deps) {
+  return route({
+    method: "get",
+    path: "/billing",
+    operationId: "getBilling",
+    summary: "The plan, how it changes, and what the Free plan would take away",
+    answers: { 200: { description: "The plan and its payment", schema: z.custom<Billing>() } },
+    async handle({ response }) {
+      const { accountId } = viewerOf(response);
+      const [account, onFree] = await Promise.all([readBilling(pool, accountId), readOnFree(pool, accountId, now())]);
+      if (!account) throw new AppError("not_signed_in");
+      const body: Billing = {
+        plan: account.plan,
+        paidBy: payments ? "stripe" : "operator",
+        hasPortal: payments !== undefined && account.customerId !== null,
+        hasSubscription: payments !== undefined && account.subscriptionId !== null,
+        onFree,
+      };
+      return { status: 200, body };
+    },
+  });
+}

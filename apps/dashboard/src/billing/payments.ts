@@ -1,0 +1,132 @@
+import type { Stripe } from "stripe";
+import type { Config } from "../config.js";
+
+/** An event of a webhook, as far as the plan goes. */
+export interface PaymentEvent {
+  id: string;
+  type: string;
+  customerId: string | undefined;
+  subscriptionId: string | undefined;
+}
+
+export interface Subscription {
+  id: string;
+  customerId: string | undefined;
+  /** Whether it pays for the Pro plan now. */
+  isLive: boolean;
+}
+
+/** Payments through Stripe. All but `readEvent` send requests and throw what Stripe's library throws. */
+export interface Payments {
+  createCustomer(account: { accountId: string; email: string }): Promise<string>;
+  /** @returns the address of a Checkout page, the same for all calls of a minute */
+  startCheckout(input: { accountId: string; customerId: string; now: Date }): Promise<string>;
+  /** @returns the address of the customer's portal */
+  openPortal(customerId: string): Promise<string>;
+  /** @returns undefined for a wrong or old signature */
+  readEvent(body: Buffer, signature: string, now: Date): PaymentEvent | undefined;
+  /** @returns undefined where Stripe has no such subscription */
+  readSubscription(id: string): Promise<Subscription | undefined>;
+}
+
+/** Stripe tries a failed payment again for days; the account keeps its plan while `past_due`. */
+const liveStatuses: ReadonlySet<string> = new Set(["active", "trialing", "past_due"]);
+
+const signatureToleranceSeconds = 300;
+const checkoutLifeSeconds = 3_600;
+
+/** Within the database's limit for a transaction that waits; Stripe sends an unanswered event again. */
+const readTimeoutMs = 4_000;
+const timeoutMs = 10_000;
+
+/** Loads Stripe's library: some 16 MB that no installation without Stripe needs. */
+export async function openPayments({ url, stripe: settings }: Pick<Config, "url" | "stripe">) {
+  if (!settings) return undefined;
+  const { default: Library } = await import("stripe");
+  const address = addressOf(settings.baseUrl);
+  const stripe = new Library(settings.secretKey, { ...address, timeout: timeoutMs, telemetry: false });
+  return createPayments(stripe, { ...settings, billingUrl: new URL("/dashboard/billing", url).href });
+}
+
+function addressOf(baseUrl: string | undefined) {
+  if (baseUrl === undefined) return {};
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const isHttp = protocol === "http:";
+  return { protocol: isHttp ? "http" : "https", host: hostname, port: port || (isHttp ? 80 : 443) } as const;
+}
+
+interface Settings {
+  webhookSecret: string;
+  priceId: string;
+  billingUrl: string;
+}
+
+function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: Settings): Payments {
+  return {
+    async createCustomer({ accountId, email }) {
+      const metadata = { account_id: accountId };
+      const idempotencyKey = `waymark-customer-${accountId}-${email}`.slice(0, 255);
+      return (await stripe.customers.create({ email, metadata }, { idempotencyKey })).id;
+    },
+    async startCheckout({ accountId, customerId, now }) {
+      const minute = Math.floor(now.getTime() / 60_000);
+      const session = await stripe.checkout.sessions.create(
+        {
+          mode: "subscription",
+          customer: customerId,
+          client_reference_id: accountId,
+          line_items: [{ price: priceId, quantity: 1 }],
+          success_url: `${billingUrl}?paid=1`,
+          cancel_url: billingUrl,
+          expires_at: minute * 60 + checkoutLifeSeconds,
+          subscription_data: { metadata: { account_id: accountId } },
+        },
+        { idempotencyKey: `waymark-checkout-${accountId}-${minute}` },
+      );
+      if (!session.url) throw new Error(`Stripe's Checkout session ${session.id} has no address`);
+      return session.url;
+    },
+    async openPortal(customerId) {
+      const portal = await stripe.billingPortal.sessions.create({ customer: customerId, return_url: billingUrl });
+      return portal.url;
+    },
+    readEvent(body, signature, now) {
+      try {
+        const [tolerance, moment] = [signatureToleranceSeconds, now.getTime()];
+        return present(stripe.webhooks.constructEvent(body, signature, webhookSecret, tolerance, undefined, moment));
+      } catch {
+        return undefined;
+      }
+    },
+    async readSubscription(id) {
+      try {
+        const options = { timeout: readTimeoutMs, maxNetworkRetries: 0 };
+        const { status, customer } = await stripe.subscriptions.retrieve(id, {}, options);
+        return { id, customerId: idOf(customer), isLive: liveStatuses.has(status) };
+      } catch (error) {
+        if ((error as { code?: unknown }).code === "resource_missing") return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The members of an event's object that name a customer and a subscription, by the object's type. */
+interface EventObject {
+  object?: string;
+  id?: string;
+  customer?: unknown;
+  subscription?: unknown;
+}
+
+function present({ id, type, data }: Stripe.Event): PaymentEvent {
+  const object = data.object as EventObject;
+  const subscription = object.object === "subscription" ? object.id : object.subscription;
+  return { id, type, customerId: idOf(object.customer), subscriptionId: idOf(subscription) };
+}
+
+/** Stripe gives an id, or the object where the account asks for expanded events. */
+function idOf(value: unknown): string | undefined {
+  const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : value;
+  return typeof id === "string" ? id : undefined;
+}

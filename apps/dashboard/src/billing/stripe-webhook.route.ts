@@ -1,0 +1,35 @@
+import { AppError } from "@waymark/errors";
+import { type EncodedBody, route } from "@waymark/http";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { applyEvent } from "./apply-event.js";
+import type { Payments } from "./payments.js";
+
+interface Deps {
+  pool: pg.Pool;
+  payments: Payments | undefined;
+  log: Logger;
+  now(): Date;
+}
+
+/** `POST /webhooks/stripe`: no session and no check of the origin; its signature proves the sender. */
+export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
+  return route({
+    method: "post",
+    basePath: "",
+    path: "/webhooks/stripe",
+    operationId: "stripeWebhook",
+    summary: "Take an event of Stripe",
+    body: { "application/json": { schema: z.unknown() } },
+    answers: { 200: { description: "Taken, now or before", schema: z.object({}) } },
+    async handle({ body, request }) {
+      if (!payments) throw new AppError("not_found");
+      const { bytes } = body as EncodedBody<"application/json">;
+      const event = payments.readEvent(bytes, request.get("stripe-signature") ?? "", now());
+      if (!event) throw new AppError("bad_signature");
+      await applyEvent({ pool, payments, log }, event);
+      return { status: 200, body: {} };
+    },
+  });
+}
