@@ -1,3 +1,4 @@
+import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
 
@@ -34,31 +35,13 @@ interface Row {
   span_error: string | null;
 }
 
-/** Spans of a trace to look at, those received first: as many as a trace may have. */
-const maxSpans = 100_000;
-/** Failing spans to compare, those received first: the innermost end first. */
-const maxFailing = 10_000;
-
-// A pending alert with the account's address, the trace and its innermost failing span: one without a failing child; of several,
-// or in a circle of parents, the first to end, else to start. lower(), since clients' parent ids keep their case. Cuts texts:
-// an error may be megabytes long. Probes of `alert_pkey`, `account_pkey`, `trace_pkey`; a range of `span_pkey` up to the bounds.
+// A pending alert with the account's address, the trace and its innermost failing span. Cuts texts: an error may be megabytes
+// long. Probes of `alert_pkey`, `account_pkey`, `trace_pkey`; a range of `span_pkey` within bounds.
 const readPendingAlertSql = `
   WITH pending AS (
     SELECT account_id, trace_id, status, attempts, failures FROM alert
     WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL
-  ), failing AS MATERIALIZED (
-    SELECT id, lower(parent_span_id) AS parent_id, started_at, ended_at
-    FROM pending CROSS JOIN LATERAL (
-      SELECT id, status, parent_span_id, started_at, ended_at FROM span
-      WHERE account_id = pending.account_id AND trace_id = pending.trace_id ORDER BY id LIMIT ${maxSpans}
-    ) AS spans
-    WHERE spans.status = 'error' LIMIT ${maxFailing}
-  ), innermost AS (
-    SELECT id FROM failing f
-    ORDER BY f.id::text IN (SELECT parent_id FROM failing WHERE parent_id IS NOT NULL AND parent_id <> id::text),
-      COALESCE(f.ended_at, f.started_at), f.started_at, f.id
-    LIMIT 1
-  )
+  ), ${failingSpanSql("pending")}
   SELECT pending.status, account.email, pending.attempts, pending.failures, pending.trace_id, trace.agent_id, trace.name AS trace_name,
     extract(epoch FROM trace.started_at)::float8 * 1000 AS started_ms,
     extract(epoch FROM trace.ended_at - trace.started_at)::float8 * 1000 AS duration_ms,

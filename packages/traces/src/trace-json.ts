@@ -25,6 +25,10 @@ const attributesEnd = `CASE WHEN s.resource_id IS NULL
     ELSE concat(',', left(substring(s.attributes::text FROM 2), -2), ',"scope":', ${orNull(ofContext("value", "scope_id"))},
       ',"resource":', ${orNull(ofContext("value", "resource_id"))}, '}}') END`;
 
+/** The attributes of a span with its resource and scope as one JSON text; null without any. */
+export const attributesText = `CASE WHEN s.attributes IS NOT NULL OR s.resource_id IS NOT NULL THEN
+  '{' || substring(${attributesEnd} FROM 2) END`;
+
 export const spanJson = (withAttributes: boolean) => `concat(
   '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${isoJson("s.started_at")},
   ',"ended_at":', ${orNull(isoJson("s.ended_at"))}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
