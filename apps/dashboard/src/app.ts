@@ -66,6 +66,9 @@ import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { getChangesRoute } from "./traces/get-changes.route.js";
 import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
+import { exportTraceRoute } from "./trace/export-trace.route.js";
+import { getOutlineRoute } from "./trace/get-outline.route.js";
+import { getSpanRoute } from "./trace/get-span.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
@@ -114,6 +117,9 @@ function routesOf(deps: AppDeps): Route[] {
   const reading = { ...deps, reads: openReads(deps) };
   return [
     getMeRoute(deps),
+    getOutlineRoute(deps),
+    getSpanRoute(deps),
+    exportTraceRoute(deps),
     changeMeRoute(deps),
     changePasswordRoute(deps),
     switchAccountRoute(deps),

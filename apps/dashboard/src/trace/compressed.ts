@@ -1,0 +1,20 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Answer } from "@waymark/http";
+import type { Request } from "express";
+
+const gzipBytes = promisify(gzip);
+const minBytes = 8_192;
+/** Level 6 saves a tenth more and takes twice the time. */
+const level = 4;
+
+/** A JSON answer, compressed where it is worth it and the browser takes it. */
+export async function compressedJson(request: Request, body: object): Promise<Answer> {
+  const text = JSON.stringify(body);
+  const headers = { Vary: "Accept-Encoding" };
+  const isSmall = text.length < minBytes || !request.acceptsEncodings("gzip");
+  if (isSmall) return { status: 200, headers, body: text };
+  const bytes = await gzipBytes(text, { level });
+  const contentType = "application/json; charset=utf-8";
+  return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, contentType, body: bytes };
+}

@@ -1,0 +1,36 @@
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { type OutlinePage, readOutline } from "@waymark/traces";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { compressedJson } from "./compressed.js";
+import { traceIdOf } from "./trace-id.js";
+
+const maxIds = 100;
+const uuid = z.string().refine(isUuid, "Must be an id");
+const uuids = z
+  .string()
+  .transform((text) => text.split(",").filter(Boolean))
+  .pipe(z.array(uuid).max(maxIds, `At most ${maxIds} ids`));
+
+const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
+
+/** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
+export function getOutlineRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/traces/:id/outline",
+    operationId: "getOutline",
+    summary: "Read a trace's spans without contents",
+    query: querySchema,
+    answers: { 200: { description: "A page of spans", schema: z.custom<OutlinePage>() } },
+    async handle({ params, query: { after, ids }, request, response }) {
+      const { accountId } = viewerOf(response);
+      const outline = await readOutline(pool, { accountId, traceId: traceIdOf(params), after, ids });
+      if (!outline) throw new AppError("trace_not_found");
+      return compressedJson(request, outline);
+    },
+  });
+}
