@@ -1,0 +1,67 @@
+import type { OutlinePage } from "@waymark/traces";
+import { type Kind, kindOf } from "./kinds.js";
+
+/** A span of the outline. Times are milliseconds since the trace's start. */
+export interface Span {
+  id: string;
+  /** As sent; undefined at the top. */
+  parentId: string | undefined;
+  name: string;
+  kind: Kind;
+  start: number;
+  /** Undefined while it runs, or when its end never came. */
+  end: number | undefined;
+  /** Whether it was sent with an end before its start; it then has no length. */
+  isReversed: boolean;
+  isFailed: boolean;
+  has: { input: boolean; output: boolean; error: boolean; attributes: boolean };
+  /** The head of its error text. */
+  error: string | undefined;
+}
+
+const flag = { failed: 1, input: 2, output: 4, error: 8, attributes: 16 } as const;
+
+/** Adds a page's spans by id, in order of receipt. A span that is there already changes in place. */
+export function addPage(spans: Map<string, Span>, page: OutlinePage): void {
+  const kinds = new Map<number, Kind>();
+  const kindAt = (row: number) => {
+    const [hint = 0, name = 0] = [page.hint[row], page.name[row]];
+    const key = hint * page.names.length + name;
+    const kind = kinds.get(key) ?? kindOf(page.hints[hint] ?? "", page.names[name] ?? "");
+    kinds.set(key, kind);
+    return kind;
+  };
+  for (const [row, id] of page.id.entries()) {
+    const parent = page.parent[row] ?? undefined;
+    const start = (page.start[row] ?? 0) / 1_000;
+    const duration = page.duration[row] ?? undefined;
+    const flags = page.flags[row] ?? 0;
+    spans.set(id, {
+      id,
+      parentId: typeof parent === "number" ? page.id[parent] : parent?.toLowerCase(),
+      name: page.names[page.name[row] ?? 0] ?? "",
+      kind: kindAt(row),
+      start,
+      end: duration === undefined ? undefined : start + Math.max(0, duration / 1_000),
+      isReversed: duration !== undefined && duration < 0,
+      isFailed: (flags & flag.failed) !== 0,
+      has: {
+        input: (flags & flag.input) !== 0,
+        output: (flags & flag.output) !== 0,
+        error: (flags & flag.error) !== 0,
+        attributes: (flags & flag.attributes) !== 0,
+      },
+      error: page.errors[row],
+    });
+  }
+}
+
+/** The time from the trace's start to its end and all of its spans: spans outside make the axis longer. */
+export function extentOf(spans: Iterable<Span>, traceEnd: number | undefined): { from: number; to: number } {
+  let [from, to] = [0, traceEnd ?? 0];
+  for (const span of spans) {
+    from = Math.min(from, span.start);
+    to = Math.max(to, span.end ?? span.start);
+  }
+  return { from, to: Math.max(to, from + 0.001) };
+}
