@@ -12,6 +12,7 @@ export const pages: Readonly<Record<string, Part>> = {
   "/sites": part(() => import("./sites/sites-page.js").then((m) => m.SitesPage)),
   "/sites/:id/settings": part(() => import("./sites/site-settings-page.js").then((m) => m.SiteSettingsPage)),
   "/keys": part(() => import("./keys/keys-page.js").then((m) => m.KeysPage)),
+  "/traces/:id": part(() => import("./trace/trace-page.js").then((m) => m.TracePage)),
   "/team": part(() => import("./people/team-page.js").then((m) => m.TeamPage)),
   "/settings": part(() => import("./settings/settings-page.js").then((m) => m.SettingsPage)),
 };

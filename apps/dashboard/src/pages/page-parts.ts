@@ -20,6 +20,7 @@ export const pageParts: readonly PagePart[] = [
   { path: "/sites", source: "sites/sites-page.tsx", data: ["/sites"] },
   { path: "/sites/:id/settings", source: "sites/site-settings-page.tsx", data: ["/sites", "/me"] },
   { path: "/keys", source: "keys/keys-page.tsx", data: ["/keys", "/me"] },
+  { path: "/traces/:id", source: "trace/trace-page.tsx", data: ["/traces/:id/outline"] },
   { path: "/team", source: "people/team-page.tsx", data: ["/people", "/audit", "/me"] },
   { path: "/settings", source: "settings/settings-page.tsx", data: ["/me", "/me/sessions"] },
 ];

@@ -1,0 +1,41 @@
+import type { Stretch } from "./timeline.js";
+
+/** What of the view is in the address, so that a link shows the same. */
+export interface Address {
+  span: string | undefined;
+  find: string;
+  zoom: Stretch | undefined;
+}
+
+export function readAddress(): Address {
+  const query = new URLSearchParams(location.search);
+  const [from, to] = [Number(query.get("from") ?? Number.NaN), Number(query.get("to") ?? Number.NaN)];
+  const span = query.get("span")?.toLowerCase();
+  return { span, find: query.get("find") ?? "", zoom: from < to ? { from, to } : undefined };
+}
+
+/** Replaces the address without a navigation. */
+export function writeAddress({ span, find, zoom }: Address): void {
+  const query = new URLSearchParams();
+  if (span) query.set("span", span);
+  if (find) query.set("find", find);
+  if (zoom) {
+    query.set("from", String(Math.round(zoom.from * 1_000) / 1_000));
+    query.set("to", String(Math.round(zoom.to * 1_000) / 1_000));
+  }
+  const search = query.size === 0 ? "" : `?${query}`;
+  if (search !== location.search) history.replaceState(history.state, "", location.pathname + search);
+}
+
+/** The trace before or after in the list that the reader came from. */
+export function neighbourOf(id: string, step: number): string | undefined {
+  try {
+    const ids: unknown = JSON.parse(sessionStorage.getItem("waymark:list") ?? "[]");
+    if (!Array.isArray(ids)) return undefined;
+    const at = ids.indexOf(id);
+    const neighbour: unknown = at === -1 ? undefined : ids[at + step];
+    return typeof neighbour === "string" ? neighbour : undefined;
+  } catch {
+    return undefined;
+  }
+}

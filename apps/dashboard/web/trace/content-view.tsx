@@ -1,0 +1,129 @@
+import { useMemo, useState } from "preact/hooks";
+import { CopyButton } from "../ui/copy-button.js";
+import { formatBytes } from "../ui/format.js";
+import { Segmented } from "../ui/segmented.js";
+import { type Message, messagesOf, type Part } from "./conversation.js";
+import { rootOf, textOf, tokenOf } from "./json.js";
+import { JsonTree, LongText } from "./json-view.js";
+
+/** Beyond this, messages are not looked for: the tree opens at once. */
+const maxConversationCharacters = 2_000_000;
+
+interface ContentProps {
+  /** "Input", "Output" or "Attributes". */
+  name: string;
+  /** The JSON text as it was sent. */
+  text: string;
+  /** All bytes, if this text is only their head. */
+  cutBytes: number | undefined;
+  exportPath: string;
+}
+
+type View = "messages" | "tree" | "json";
+
+/** A stored JSON text as a conversation, a tree, or as it was sent. */
+export function ContentView({ name, text, cutBytes, exportPath }: ContentProps) {
+  const messages = useMemo(
+    () => (cutBytes || text.length > maxConversationCharacters ? undefined : messagesOf(text)),
+    [text, cutBytes],
+  );
+  const plain = useMemo(() => (cutBytes ? undefined : stringOf(text)), [text, cutBytes]);
+  const best: View = messages ? "messages" : "tree";
+  const [chosen, setChosen] = useState<View>(best);
+  const view = chosen === "messages" && !messages ? "tree" : chosen;
+  const tree = { value: "tree", label: plain === undefined ? "Tree" : "Text" } as const;
+  const choices = [
+    ...(messages ? [{ value: "messages", label: "Messages" } as const] : [tree]),
+    { value: "json", label: "JSON" } as const,
+  ];
+  if (cutBytes) return <CutText text={text} bytes={cutBytes} exportPath={exportPath} />;
+  return (
+    <>
+      <div class="content-head">
+        <Segmented<View> label={`View of ${name.toLowerCase()}`} value={view} choices={choices} onValue={setChosen} />
+        <CopyButton label={`Copy ${name.toLowerCase()}`} text={text} look="quiet" />
+      </div>
+      {view === "messages" && messages && <Conversation messages={messages} />}
+      {view === "tree" && (plain === undefined ? <JsonTree text={text} /> : <PlainText text={plain} />)}
+      {view === "json" && (
+        <pre class="json-raw">
+          <LongText text={text} />
+        </pre>
+      )}
+    </>
+  );
+}
+
+/** The text of a JSON text that is one string. */
+function stringOf(text: string): string | undefined {
+  const root = rootOf(text);
+  return root?.type === "string" ? textOf(tokenOf(text, root)) : undefined;
+}
+
+/** Text; a string that holds JSON shows as its tree. */
+function PlainText({ text }: { text: string }) {
+  const root = /^\s*[[{]/.test(text) ? rootOf(text) : undefined;
+  if (root) return <JsonTree text={text} />;
+  return (
+    <pre class="json-raw">
+      <LongText text={text} />
+    </pre>
+  );
+}
+
+function CutText({ text, bytes, exportPath }: { text: string; bytes: number; exportPath: string }) {
+  return (
+    <>
+      <p class="note">
+        The first {formatBytes(text.length)} of {formatBytes(bytes)}.{" "}
+        <a href={exportPath} download>
+          Download the whole trace
+        </a>
+      </p>
+      <pre class="json-raw">
+        <LongText text={text} />
+      </pre>
+    </>
+  );
+}
+
+function Conversation({ messages }: { messages: readonly Message[] }) {
+  const [shown, setShown] = useState(100);
+  return (
+    <ol class="conversation">
+      {messages.slice(0, shown).map((message, at) => (
+        <li key={at} class={`message is-${message.role === "assistant" ? "assistant" : "other"}`}>
+          <h4>{message.role}</h4>
+          {message.parts.length === 0 ? (
+            <p class="note">No text</p>
+          ) : (
+            message.parts.map((part, n) => <MessagePart key={n} part={part} />)
+          )}
+        </li>
+      ))}
+      {shown < messages.length && (
+        <li>
+          <button type="button" class="json-more" onClick={() => setShown(shown + 100)}>
+            {messages.length - shown} more messages
+          </button>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function MessagePart({ part }: { part: Part }) {
+  if (part.type === "text") {
+    return (
+      <p class="message-text">
+        <LongText text={part.text} />
+      </p>
+    );
+  }
+  return (
+    <div class="message-call">
+      {part.type === "call" && <p class="mono">{part.name}</p>}
+      <JsonTree text={part.json} />
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+import { useMemo, useState } from "preact/hooks";
+import { formatBytes, formatCount } from "../ui/format.js";
+import { childrenOf, type JsonChild, type JsonValue, rootOf, textOf, tokenOf } from "./json.js";
+
+const maxChildren = 200;
+const hundred = 100;
+const maxStringCharacters = 20_000;
+const shownStringCharacters = 2_000;
+/** Beyond this depth nodes are closed at first. */
+const openDepth = 2;
+
+/** Long text: its first part, and a button for all of it. */
+export function LongText({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  if (text.length <= maxStringCharacters || isWhole) return <>{text}</>;
+  return (
+    <>
+      {text.slice(0, shownStringCharacters)}
+      <button type="button" class="json-more" onClick={() => setWhole(true)}>
+        … all {formatBytes(text.length)}
+      </button>
+    </>
+  );
+}
+
+/** A JSON text as a tree; the numbers and words are slices of it. Only open nodes are scanned and in the document. */
+export function JsonTree({ text }: { text: string }) {
+  const root = useMemo(() => rootOf(text), [text]);
+  if (!root) return <pre class="json-raw">{text}</pre>;
+  return (
+    <div class="json-tree">
+      <JsonNode text={text} value={root} label={undefined} depth={0} />
+    </div>
+  );
+}
+
+interface NodeProps {
+  text: string;
+  value: JsonValue;
+  label: string | undefined;
+  depth: number;
+}
+
+function JsonNode({ text, value, label, depth }: NodeProps) {
+  const isGroup = value.type === "object" || value.type === "array";
+  if (isGroup) return <JsonGroup text={text} value={value} label={label} depth={depth} />;
+  const token = tokenOf(text, value);
+  return (
+    <div class="json-line" style={{ paddingInlineStart: `${indentOf(depth)}px` }}>
+      {label !== undefined && <span class="json-key">{label}: </span>}
+      <span class={`json-${value.type}`}>{value.type === "string" ? <LongText text={textOf(token)} /> : token}</span>
+    </div>
+  );
+}
+
+const indentOf = (depth: number) => 16 + Math.min(depth, 14) * 14;
+
+function JsonGroup({ text, value, label, depth }: NodeProps) {
+  const children = useMemo(() => childrenOf(text, value), [text, value]);
+  const [isOpen, setOpen] = useState(depth < openDepth && (depth === 0 || children.length <= 10));
+  const [start, end] = value.type === "object" ? ["{", "}"] : ["[", "]"];
+  return (
+    <div>
+      <button
+        type="button"
+        class="json-line json-group"
+        aria-expanded={isOpen}
+        style={{ paddingInlineStart: `${indentOf(depth)}px` }}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span class="json-arrow" aria-hidden="true" />
+        {label !== undefined && <span class="json-key">{label}: </span>}
+        <span class="json-count">
+          {start}
+          {formatCount(children.length)}
+          {end}
+        </span>
+      </button>
+      {isOpen && <JsonChildren text={text} items={children} depth={depth + 1} from={0} />}
+    </div>
+  );
+}
+
+interface ChildrenProps {
+  text: string;
+  items: readonly JsonChild[];
+  depth: number;
+  from: number;
+}
+
+function JsonChildren({ text, items, depth, from }: ChildrenProps) {
+  if (items.length > maxChildren) {
+    const starts = Array.from({ length: Math.ceil(items.length / hundred) }, (_, n) => n * hundred);
+    return (
+      <>
+        {starts.map((start) => (
+          <Hundred
+            key={start}
+            text={text}
+            items={items.slice(start, start + hundred)}
+            depth={depth}
+            from={from + start}
+          />
+        ))}
+      </>
+    );
+  }
+  return (
+    <>
+      {items.map((child, at) => (
+        <JsonNode
+          key={child.start}
+          text={text}
+          value={child}
+          label={child.key === undefined ? String(from + at) : textOf(child.key)}
+          depth={depth}
+        />
+      ))}
+    </>
+  );
+}
+
+function Hundred({ text, items, depth, from }: ChildrenProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div>
+      <button
+        type="button"
+        class="json-line json-group"
+        aria-expanded={isOpen}
+        style={{ paddingInlineStart: `${indentOf(depth)}px` }}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span class="json-arrow" aria-hidden="true" />
+        <span class="json-count">
+          {from} … {from + items.length - 1}
+        </span>
+      </button>
+      {isOpen && <JsonChildren text={text} items={items} depth={depth} from={from} />}
+    </div>
+  );
+}

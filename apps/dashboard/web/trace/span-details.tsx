@@ -1,0 +1,146 @@
+import type { SpanContents } from "@waymark/traces";
+import { useEffect, useState } from "preact/hooks";
+import { useQuery } from "../data/query.js";
+import { formatDuration } from "../ui/format.js";
+import { ErrorNote, Skeleton } from "../ui/states.js";
+import { Tabs } from "../ui/tabs.js";
+import { ContentView } from "./content-view.js";
+import { KindIcon } from "./icons.js";
+import { LongText } from "./json-view.js";
+import { kindNames } from "./kinds.js";
+import type { Stretch } from "./timeline.js";
+import type { Node } from "./tree.js";
+
+/** Keys held down pass spans by without asking for each. */
+const settleMs = 90;
+
+type TabId = "error" | "input" | "output" | "attributes";
+const labels = { error: "Error", input: "Input", output: "Output", attributes: "Attributes" } as const;
+
+interface DetailsProps {
+  traceId: string;
+  node: Node;
+  extent: Stretch;
+  isRunning: boolean;
+}
+
+/** The selected span: figures at once from the outline, contents once the selection settles. */
+export function SpanDetails({ traceId, node, extent, isRunning }: DetailsProps) {
+  const { span } = node;
+  const [asked, setAsked] = useState(span.id);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(span.id), settleMs);
+    return () => clearTimeout(timer);
+  }, [span.id]);
+  const hasError = span.isFailed || span.has.error;
+  const tabs = (
+    hasError ? (["error", "input", "output", "attributes"] as const) : (["input", "output", "attributes"] as const)
+  ).map((id) => ({ id, label: labels[id] }));
+  const [chosen, setChosen] = useState<{ span: string; tab: TabId }>();
+  const first: TabId = hasError ? "error" : span.has.input || !span.has.output ? "input" : "output";
+  const tab = chosen?.span === span.id ? chosen.tab : first;
+  return (
+    <section class="panel is-flush span-details" aria-label="Span details">
+      <header class="span-head">
+        <h2>
+          <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
+        </h2>
+        {span.isFailed && <span class="status is-error">Failed</span>}
+        <SpanFigures node={node} extent={extent} isRunning={isRunning} />
+      </header>
+      <Tabs label="Contents" tabs={tabs} selected={tab} onSelect={(id) => setChosen({ span: span.id, tab: id })}>
+        <Contents key={span.id} traceId={traceId} node={node} tab={tab} isAsked={asked === span.id} />
+      </Tabs>
+    </section>
+  );
+}
+
+function SpanFigures({ node, extent, isRunning }: Omit<DetailsProps, "traceId">) {
+  const { span, mark } = node;
+  const length = span.end === undefined ? undefined : span.end - span.start;
+  const share = (((span.end ?? extent.to) - span.start) / (extent.to - extent.from)) * 100;
+  const notes = [
+    mark,
+    span.isReversed && "it ends before it starts",
+    span.end === undefined && (isRunning ? "still running" : "no end was sent"),
+  ].filter(Boolean);
+  return (
+    <>
+      <dl class="figures">
+        <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
+        <Figure label="Duration" value={length === undefined ? "no end" : formatDuration(length)} />
+        <Figure label="Of the trace" value={`${share.toFixed(1)} %`} />
+        <Figure label="Kind" value={kindNames[span.kind]} />
+      </dl>
+      {notes.length > 0 && <p class="note">Odd: {notes.join("; ")}.</p>}
+    </>
+  );
+}
+
+export function Figure({ label, value, tone }: { label: string; value: string; tone?: "error" }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd class={tone && `is-${tone}`}>{value}</dd>
+    </div>
+  );
+}
+
+interface ContentsProps {
+  traceId: string;
+  node: Node;
+  tab: TabId;
+  isAsked: boolean;
+}
+
+function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
+  const hasAny = span.has.input || span.has.output || span.has.attributes || span.has.error;
+  const path = `/traces/${traceId}/spans/${span.id}`;
+  const staleMs = span.end === undefined ? 0 : Number.POSITIVE_INFINITY;
+  const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
+  const exportPath = `/dashboard/api/traces/${traceId}/export`;
+  const view = (name: "input" | "output" | "attributes", title: boolean) => (
+    <ContentPart {...{ name, title, data, exportPath }} isThere={span.has[name]} isLoading={isLoading} />
+  );
+  if (error && !data) return <ErrorNote error={error} onRetry={refetch} />;
+  if (tab !== "error") return view(tab, false);
+  const text = data?.error ?? span.error;
+  return (
+    <>
+      {text === undefined || text === null ? (
+        <p class="note">This span failed without an error text.</p>
+      ) : (
+        <pre class="error-text">
+          <LongText text={text} />
+        </pre>
+      )}
+      {span.has.output && view("output", true)}
+      {span.has.input && view("input", true)}
+    </>
+  );
+}
+
+interface PartProps {
+  name: "input" | "output" | "attributes";
+  title: boolean;
+  data: SpanContents | undefined;
+  exportPath: string;
+  isThere: boolean;
+  isLoading: boolean;
+}
+
+function ContentPart({ name, title, data, exportPath, isThere, isLoading }: PartProps) {
+  const text = data?.[name];
+  return (
+    <>
+      {title && <h3 class="content-title">{labels[name]}</h3>}
+      {text !== undefined && text !== null ? (
+        <ContentView name={labels[name]} text={text} cutBytes={data?.cut[name]} exportPath={exportPath} />
+      ) : isThere && (isLoading || !data) ? (
+        <Skeleton rows={4} />
+      ) : (
+        <p class="note">No {name} was sent.</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,227 @@
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../ui/button.js";
+import { formatCount, formatDuration } from "../ui/format.js";
+import { Icon } from "../ui/icon.js";
+import { SpanRow } from "./span-row.js";
+import { ticksOf } from "./timeline.js";
+import { rowsInSight } from "./tree.js";
+import { moveByKey } from "./use-keys.js";
+import type { View } from "./use-view.js";
+
+const rowHeight = 28;
+
+interface TreeProps {
+  view: View;
+  finder: RefObject<HTMLInputElement | null>;
+  isPartial: boolean;
+  onLanePixels(pixels: number): void;
+  onHelp(): void;
+}
+
+/** Tree and waterfall as one grid. */
+export function SpanTree({ view, finder, isPartial, onLanePixels, onHelp }: TreeProps) {
+  return (
+    <div class="panel is-flush span-tree">
+      <Toolbar view={view} finder={finder} isPartial={isPartial} />
+      <Axis view={view} onLanePixels={onLanePixels} />
+      <Rows view={view} />
+      <footer class="tree-keys">
+        <span aria-hidden="true">
+          <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>←</kbd> <kbd>→</kbd> fold <kbd>E</kbd> next error <kbd>F</kbd> zoom to
+          span <kbd>/</kbd> find
+        </span>
+        <button type="button" onClick={onHelp}>
+          <span class="kbd" aria-hidden="true">
+            ?
+          </span>{" "}
+          Keys
+        </button>
+      </footer>
+    </div>
+  );
+}
+
+function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" | "isPartial">) {
+  const { find, found, failed, closed, selected, hasIdle, skipsIdle, isZoomed } = view;
+  const at = selected ? found.indexOf(selected) + 1 : 0;
+  return (
+    <div class="tree-tools">
+      <div class="tree-find">
+        <Icon name="search" />
+        <input
+          ref={finder}
+          type="search"
+          class="input"
+          aria-label="Find in this trace"
+          placeholder="Find in this trace"
+          value={find}
+          onInput={(event) => view.setFind(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") view.nextFound(event.shiftKey ? -1 : 1);
+            else if (event.key === "Escape") {
+              view.setFind("");
+              event.currentTarget.blur();
+            } else return;
+            event.preventDefault();
+          }}
+        />
+        {find.trim() !== "" && (
+          <span class="tree-found" role="status">
+            {found.length === 0 ? "none" : `${formatCount(at)} of ${formatCount(found.length)}`}
+          </span>
+        )}
+      </div>
+      {failed.length > 0 && (
+        <button type="button" class="button next-error" onClick={view.nextError}>
+          <Icon name="warning" />
+          Next error
+          <span class="kbd" aria-hidden="true">
+            E
+          </span>
+        </button>
+      )}
+      {isPartial && (
+        <span class="note" role="status">
+          {formatCount(view.tree.nodes.length)} spans so far
+        </span>
+      )}
+      <span class="tree-gap" />
+      {isZoomed && (
+        <Button look="quiet" onClick={() => view.setZoom(undefined)}>
+          All of the time
+        </Button>
+      )}
+      {hasIdle && (
+        <button type="button" class="button" aria-pressed={skipsIdle} onClick={() => view.setSkipsIdle(!skipsIdle)}>
+          Skip idle time
+        </button>
+      )}
+      <Button onClick={() => view.setAllOpen(closed.size > 0)}>{closed.size > 0 ? "Expand" : "Collapse"}</Button>
+    </div>
+  );
+}
+
+function Axis({ view: { lanes }, onLanePixels }: Pick<TreeProps, "view" | "onLanePixels">) {
+  const lane = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(360);
+  useLayoutEffect(() => {
+    const element = lane.current;
+    if (!element) return;
+    const measure = () => {
+      setWidth(element.clientWidth);
+      onLanePixels(element.clientWidth);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div class="tree-axis tree-columns" aria-hidden="true">
+      <span>Span</span>
+      <div ref={lane} class="tree-ticks">
+        {ticksOf(lanes, width).map(({ time, place }) => (
+          <span key={time} style={{ left: `${place * 100}%` }}>
+            {time === 0 ? "0" : formatDuration(time)}
+          </span>
+        ))}
+      </div>
+      <span class="number">Time</span>
+    </div>
+  );
+}
+
+function Rows({ view }: { view: View }) {
+  const { rows, selected, found, closed, lanes, extent } = view;
+  const tree = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ top: 0, height: 600 });
+  const at = selected ? rows.indexOf(selected) : -1;
+  const seen = useRef<string | undefined>(undefined);
+  const measure = () => {
+    const element = tree.current;
+    if (element) setSight({ top: element.scrollTop, height: element.clientHeight });
+  };
+  useLayoutEffect(() => {
+    const element = tree.current;
+    if (!element) return;
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (!tree.current || at === -1 || seen.current === selected?.span.id) return;
+    seen.current = selected?.span.id;
+    scrollTo(tree.current, at);
+    measure();
+  }, [at, selected]);
+  const { from, to } = rowsInSight(sight.top, sight.height, rowHeight, rows.length);
+  const isInSight = at >= from && at < to;
+  const marked = new Set(found);
+  return (
+    <div
+      ref={tree}
+      class="tree-rows"
+      role="tree"
+      aria-label="Spans"
+      tabIndex={0}
+      aria-activedescendant={isInSight ? `span-${selected?.span.id}` : undefined}
+      onScroll={measure}
+      onKeyDown={(event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey || !moveByKey(event.key, view)) return;
+        event.preventDefault();
+      }}
+    >
+      <div class="tree-length" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
+        <LaneGround view={view} />
+        {rows.slice(from, to).map((node, n) => (
+          <SpanRow
+            key={node.span.id}
+            node={node}
+            top={(from + n) * rowHeight}
+            lanes={lanes}
+            traceEnd={extent.to}
+            isSelected={node === selected}
+            isFound={marked.has(node)}
+            isClosed={closed.has(node.span.id)}
+            onSelect={view.select}
+            onToggle={view.setOpen}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Brings a row in sight: by a little where it is near, else to the middle. */
+function scrollTo(element: HTMLElement, row: number): void {
+  const [top, bottom] = [row * rowHeight, (row + 1) * rowHeight];
+  const { scrollTop, clientHeight } = element;
+  if (top >= scrollTop && bottom <= scrollTop + clientHeight) return;
+  const isNear = top > scrollTop - 3 * rowHeight && bottom < scrollTop + clientHeight + 3 * rowHeight;
+  const middle = top - clientHeight / 2;
+  element.scrollTop = !isNear ? middle : top < scrollTop ? top : bottom - clientHeight;
+}
+
+/** Lines of the ticks, and the folded stretches hatched. */
+function LaneGround({ view: { lanes } }: { view: View }) {
+  return (
+    <div class="tree-columns lane-ground" aria-hidden="true">
+      <span />
+      <div>
+        {ticksOf(lanes, 360).map(({ time, place }) => (
+          <i key={time} class="tick-line" style={{ left: `${place * 100}%` }} />
+        ))}
+        {lanes.folded.map(({ from, to }) => (
+          <i
+            key={from}
+            class="idle"
+            style={{ left: `${lanes.at(from) * 100}%`, width: `${(lanes.at(to) - lanes.at(from)) * 100}%` }}
+          />
+        ))}
+      </div>
+      <span />
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { useEffect, useRef } from "preact/hooks";
+import { stretchOf } from "./timeline.js";
+import type { View } from "./use-view.js";
+
+interface Commands {
+  focusFind(): void;
+  openNext(): void;
+  openPrevious(): void;
+  openHelp(): void;
+}
+
+const page = 15;
+
+/** Moves in the tree by a key; false if the key is none of its. */
+export function moveByKey(key: string, view: View): boolean {
+  const { rows, selected, closed, select, setOpen } = view;
+  if (!selected) return false;
+  const step = (by: number) => select(rows[Math.min(rows.length - 1, Math.max(0, rows.indexOf(selected) + by))]);
+  const isClosed = closed.has(selected.span.id);
+  const isOpen = selected.children.length > 0 && !isClosed;
+  const moves: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    PageDown: () => step(page),
+    PageUp: () => step(-page),
+    Home: () => select(rows[0]),
+    End: () => select(rows.at(-1)),
+    ArrowLeft: () => (isOpen ? setOpen(selected, false) : select(selected.parent)),
+    ArrowRight: () => (isClosed ? setOpen(selected, true) : select(selected.children[0])),
+  };
+  const move = moves[key];
+  move?.();
+  return move !== undefined;
+}
+
+const letters: Readonly<Record<string, string>> = { j: "ArrowDown", k: "ArrowUp", h: "ArrowLeft", l: "ArrowRight" };
+
+function zoomToSpan({ selected, extent, isZoomed, lanes, setZoom }: View): void {
+  if (!selected) return;
+  const { from, to } = stretchOf(selected, extent.to);
+  const isThere = isZoomed && lanes.range.from === from && lanes.range.to === to;
+  setZoom(isThere || to <= from ? undefined : { from, to });
+}
+
+/** The page's letters. Text fields, open dialogs and keys with Ctrl, Alt or Meta keep theirs. */
+export function useKeys(view: View, commands: Commands): void {
+  const latest = useRef({ view, commands });
+  latest.current = { view, commands };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
+      const { view, commands } = latest.current;
+      const own: Readonly<Record<string, () => void>> = {
+        e: view.nextError,
+        f: () => zoomToSpan(view),
+        "/": commands.focusFind,
+        "[": commands.openPrevious,
+        "]": commands.openNext,
+        "?": commands.openHelp,
+      };
+      const letter = letters[event.key];
+      if (letter) moveByKey(letter, view);
+      else if (own[event.key]) own[event.key]?.();
+      else if (event.target !== document.body || !moveByKey(event.key, view)) return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}
+
+function isTaken(target: EventTarget | null): boolean {
+  if (document.querySelector("dialog[open], [popover]:popover-open")) return true;
+  return target instanceof Element && target.closest("input, textarea, select") !== null;
+}

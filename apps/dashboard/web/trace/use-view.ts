@@ -1,0 +1,145 @@
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { readAddress, writeAddress } from "./address.js";
+import { extentOf } from "./spans.js";
+import { createScale, idleStretches, type Scale, type Stretch, stretchOf } from "./timeline.js";
+import { buildTree, type Node, openRows, type Tree } from "./tree.js";
+import type { Outline } from "./use-outline.js";
+
+/** Below this many pixels the selected span is too small: the lanes show its parent's time. */
+const minSpanPixels = 4;
+
+export interface View {
+  tree: Tree;
+  rows: readonly Node[];
+  closed: ReadonlySet<string>;
+  selected: Node | undefined;
+  failed: readonly Node[];
+  found: readonly Node[];
+  find: string;
+  extent: Stretch;
+  /** Of the whole trace, and of what the lanes show. */
+  whole: Scale;
+  lanes: Scale;
+  isZoomed: boolean;
+  hasIdle: boolean;
+  skipsIdle: boolean;
+  select(node: Node | undefined): void;
+  setFind(text: string): void;
+  setZoom(zoom: Stretch | undefined): void;
+  setSkipsIdle(skips: boolean): void;
+  setOpen(node: Node, isOpen: boolean): void;
+  setAllOpen(isOpen: boolean): void;
+  nextError(): void;
+  nextFound(step: number): void;
+}
+
+/** Everything that a trace's parts share: the tree, the selection, the range of time. */
+export function useView({ trace, spans }: Outline, lanePixels: number): View {
+  const [start] = useState(readAddress);
+  const [selectedId, setSelectedId] = useState(start.span);
+  const [find, setFindText] = useState(start.find);
+  const [zoom, setZoom] = useState(start.zoom);
+  const [skipsIdle, setSkipsIdle] = useState(true);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+
+  const tree = useMemo(() => buildTree(spans.values()), [spans]);
+  const extent = useMemo(() => {
+    const end = trace?.ended_at ? Date.parse(trace.ended_at) - Date.parse(trace.started_at) : undefined;
+    return extentOf(spans.values(), end);
+  }, [spans, trace?.ended_at]);
+  const idle = useMemo(() => idleStretches(tree, extent), [tree, extent]);
+  const fold = skipsIdle ? idle : none;
+  const whole = useMemo(() => createScale(extent, fold), [extent, fold]);
+  const rows = useMemo(() => openRows(tree, closed), [tree, closed]);
+  const failed = useMemo(() => tree.nodes.filter(({ span }) => span.isFailed), [tree]);
+  const found = useMemo(() => findNodes(tree, find), [tree, find]);
+  const selected = tree.byId.get(selectedId ?? "") ?? tree.byId.get(trace?.first_failed ?? "") ?? tree.nodes[0];
+  const narrow = zoom ?? parentStretch(selected, whole, lanePixels);
+  const [from, to] = [narrow?.from ?? extent.from, narrow?.to ?? extent.to];
+  const lanes = useMemo(() => createScale({ from, to }, fold), [from, to, fold]);
+
+  useEffect(() => writeAddress({ span: selectedId, find, zoom }), [selectedId, find, zoom]);
+
+  const select = useCallback((node: Node | undefined) => {
+    if (!node) return;
+    setSelectedId(node.span.id);
+    setClosed((ids) => withoutParents(ids, node));
+  }, []);
+  const setFind = (text: string) => {
+    setFindText(text);
+    if (text.trim()) select(nextOf(findNodes(tree, text), selected, tree, 0));
+  };
+  return {
+    ...{ tree, rows, closed, selected, failed, found, find, extent, whole, lanes },
+    ...{ isZoomed: narrow !== undefined, hasIdle: idle.length > 0, skipsIdle, select, setFind, setZoom, setSkipsIdle },
+    setOpen: (node, isOpen) => setClosed((ids) => changed(ids, node.span.id, isOpen)),
+    setAllOpen: (isOpen) => {
+      setClosed(
+        new Set(isOpen ? [] : tree.nodes.filter((node) => node.children.length > 0).map(({ span }) => span.id)),
+      );
+      if (!isOpen && selected) setSelectedId(topOf(selected).span.id);
+    },
+    nextError: () => select(nextOf(failed, selected, tree, 1)),
+    nextFound: (step) => select(nextOf(found, selected, tree, step)),
+  };
+}
+
+const none: readonly Stretch[] = [];
+
+function findNodes({ nodes, byId }: Tree, text: string): Node[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return [];
+  const byIdFound = byId.get(wanted);
+  if (byIdFound) return [byIdFound];
+  return nodes.filter(
+    ({ span }) => span.name.toLowerCase().includes(wanted) || span.error?.toLowerCase().includes(wanted),
+  );
+}
+
+const orders = new WeakMap<Tree, Map<Node, number>>();
+
+function orderOf(tree: Tree): Map<Node, number> {
+  const order = orders.get(tree) ?? new Map(tree.nodes.map((node, at) => [node, at]));
+  orders.set(tree, order);
+  return order;
+}
+
+/** The node after (1), before (-1) or at and after (0) the selected one, in the order of rows; it goes around. */
+function nextOf(nodes: readonly Node[], selected: Node | undefined, tree: Tree, step: number): Node | undefined {
+  const order = orderOf(tree);
+  const here = selected ? (order.get(selected) ?? -1) : -1;
+  const at = (node: Node) => order.get(node) ?? -1;
+  if (step < 0) return nodes.findLast((node) => at(node) < here) ?? nodes.at(-1);
+  return nodes.find((node) => (step === 0 ? at(node) >= here : at(node) > here)) ?? nodes[0];
+}
+
+function parentStretch(node: Node | undefined, whole: Scale, pixels: number): Stretch | undefined {
+  if (!node?.parent) return undefined;
+  const { from, to } = stretchOf(node, whole.range.to);
+  if ((whole.at(to) - whole.at(from)) * pixels >= minSpanPixels) return undefined;
+  const parent = stretchOf(node.parent, whole.range.to);
+  const range = { from: Math.min(parent.from, from), to: Math.max(parent.to, to) };
+  const isWhole = range.from <= whole.range.from && range.to >= whole.range.to;
+  return isWhole || range.to <= range.from ? undefined : range;
+}
+
+function withoutParents(ids: ReadonlySet<string>, node: Node): ReadonlySet<string> {
+  let open = ids;
+  for (let parent = node.parent; parent; parent = parent.parent) {
+    if (open.has(parent.span.id)) open = changed(open, parent.span.id, true);
+  }
+  return open;
+}
+
+function changed(ids: ReadonlySet<string>, id: string, isOpen: boolean): ReadonlySet<string> {
+  const copy = new Set(ids);
+  if (isOpen) copy.delete(id);
+  else copy.add(id);
+  return copy;
+}
+
+function topOf(node: Node): Node {
+  let top = node;
+  while (top.parent) top = top.parent;
+  return top;
+}
