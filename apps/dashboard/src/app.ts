@@ -62,13 +62,13 @@ import { type ProofDeps, proveSiteRoute } from "./sites/prove-site.route.js";
 import { getEventsRoute } from "./statistics/get-events.route.js";
 import { getRealtimeRoute } from "./statistics/get-realtime.route.js";
 import { getStatsRoute } from "./statistics/get-stats.route.js";
+import { exportTraceRoute } from "./trace/export-trace.route.js";
+import { getOutlineRoute } from "./trace/get-outline.route.js";
+import { getSpanRoute } from "./trace/get-span.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { getChangesRoute } from "./traces/get-changes.route.js";
 import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
-import { exportTraceRoute } from "./trace/export-trace.route.js";
-import { getOutlineRoute } from "./trace/get-outline.route.js";
-import { getSpanRoute } from "./trace/get-span.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {

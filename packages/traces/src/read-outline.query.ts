@@ -5,7 +5,7 @@ import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
 /** Spans of one page. */
-export const outlinePageSpans = 5_000;
+const outlinePageSpans = 5_000;
 const maxErrorText = 200;
 /** Larger attributes are not read for the kind; the name decides then. */
 const maxAttributeBytes = 4_096;

@@ -1,20 +1,19 @@
-import { type CreateGroupCommit, createGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createRefusals, createShares, type Refusals, route } from "@waymark/http";
+import { createRefusals, createShares, route } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
+import { shareStatements } from "../traces/share-statements.js";
 import { traceIdOf } from "./trace-id.js";
 
 /** `GET /traces/:id/export`: the trace API's answer as a download. */
 export function exportTraceRoute({ pool, registry }: { pool: pg.Pool; registry: Registry }) {
-  const refusals = createRefusals(registry);
   const readTrace = createTraceReader({
     pool,
-    createGroupCommit: sharedReads(refusals),
-    largeAnswers: createShares(largeAnswerLimits, refusals),
+    createGroupCommit: shareStatements(registry),
+    largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
   });
   return route({
     method: "get",
@@ -32,19 +31,4 @@ export function exportTraceRoute({ pool, registry }: { pool: pg.Pool; registry: 
       return { status: 200, headers, body };
     },
   });
-}
-
-/** Reads share statements, in turns between accounts. */
-function sharedReads(refusals: Refusals): CreateGroupCommit {
-  return (options) => {
-    const queue = createGroupCommit({
-      ...options,
-      ownerOf: ({ accountId }) => accountId,
-      refuse: ({ scope, max }) => {
-        const reason = `At most ${max} downloads may wait`;
-        return scope === "owner" ? refusals.account(options.name, reason) : refusals.service(options.name, reason);
-      },
-    });
-    return (row) => queue.add(row);
-  };
 }
