@@ -51,17 +51,27 @@ export function SpanRow({ node, top, lanes, traceEnd, isSelected, isFound, isClo
             onToggle(node, isClosed);
           }}
         />
-        {depth > maxIndent && <span class="span-depth">{depth + 1}</span>}
+        {depth > maxIndent && (
+          <span class="span-depth" aria-hidden="true">
+            {depth + 1}
+          </span>
+        )}
         <KindIcon kind={span.kind} isFailed={span.isFailed} />
         <span class="span-label" title={span.name}>
           {shortName(span.name)}
         </span>
-        {mark && <span class="span-mark">{mark === "no parent found" ? "no parent" : "circle"}</span>}
+        {mark && (
+          <span class="span-mark" aria-hidden="true">
+            {mark === "no parent found" ? "no parent" : "circle"}
+          </span>
+        )}
       </span>
       <span class="span-lane">
         <Bar node={node} lanes={lanes} traceEnd={traceEnd} />
       </span>
-      <span class="number span-time">{duration}</span>
+      <span class="number span-time" aria-hidden="true">
+        {duration}
+      </span>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
@@ -150,7 +150,7 @@ function Rows({ view }: { view: View }) {
     measure();
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!tree.current || at === -1 || seen.current === selected?.span.id) return;
     seen.current = selected?.span.id;
     scrollTo(tree.current, at);

@@ -7,6 +7,8 @@ import type { Outline } from "./use-outline.js";
 
 /** Below this many pixels the selected span is too small: the lanes show its parent's time. */
 const minSpanPixels = 4;
+/** Browsers refuse more than some seven changes of the address a second. */
+const addressDelayMs = 200;
 
 export interface View {
   tree: Tree;
@@ -58,7 +60,10 @@ export function useView({ trace, spans }: Outline, lanePixels: number): View {
   const [from, to] = [narrow?.from ?? extent.from, narrow?.to ?? extent.to];
   const lanes = useMemo(() => createScale({ from, to }, fold), [from, to, fold]);
 
-  useEffect(() => writeAddress({ span: selectedId, find, zoom }), [selectedId, find, zoom]);
+  useEffect(() => {
+    const timer = setTimeout(() => writeAddress({ span: selectedId, find, zoom }), addressDelayMs);
+    return () => clearTimeout(timer);
+  }, [selectedId, find, zoom]);
 
   const select = useCallback((node: Node | undefined) => {
     if (!node) return;

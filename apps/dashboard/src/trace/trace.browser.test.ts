@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "@jest/globals";
+import { describeWithChromium } from "@waymark/testing";
+import type { Page } from "playwright-core";
+import { useBrowser } from "../browser.fixture.js";
+import { addLargeTrace, addSpan, addTrace, type NewSpan } from "./trace.fixture.js";
+
+const lossless = '{"n": 12345678901234567890, "f":1.10, "n":  -0}';
+
+const booking: readonly NewSpan[] = [
+  { name: "model call: gpt-4o", from: 0, to: 2_000, output: '[{"role":"assistant","content":"I will book."}]' },
+  { name: "tool: book_reservation", parent: 0, status: "error", from: 900, to: 943, error: "amount does not add up" },
+  { name: "wrapper", status: "error", from: 3_000, to: 9_000, input: lossless },
+  { name: "tool: get_user_details", parent: 2, from: 3_100, to: 3_200, input: lossless },
+  { name: "model call: gpt-4o", from: 60_000, to: 62_000 },
+];
+
+describeWithChromium("the trace in a browser", (executablePath) => {
+  const browser = useBrowser(executablePath);
+  const { dashboard } = browser;
+
+  async function open(spans: readonly NewSpan[], { query = "", status = "error" } = {}) {
+    const accountId = await dashboard.makeAccount();
+    const viewer = await dashboard.signIn(accountId);
+    const { id, spanIds } = await addTrace(dashboard.pool, accountId, { spans, status });
+    const page = await browser.page(viewer);
+    await page.goto(`/dashboard/traces/${id}${query}`);
+    await page.getByRole("heading", { level: 1, name: "airline task 0 trial 3" }).waitFor();
+    return { page, accountId, viewer, id, spanIds };
+  }
+
+  const selected = (page: Page) => page.getByRole("treeitem", { selected: true }).getAttribute("aria-label");
+  const details = (page: Page) => page.getByRole("region", { name: "Span details" });
+
+  /** The span that the tree points to after two frames. */
+  const settled = (page: Page): Promise<string> =>
+    page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() =>
+      resolve(document.querySelector("[role=tree]").getAttribute("aria-activedescendant")))))`);
+
+  it("opens on the first failing span with its error, without a click", async () => {
+    const { page } = await open(booking);
+    await details(page).getByRole("heading", { name: "tool: book_reservation" }).waitFor();
+    await details(page).getByText("amount does not add up").waitFor();
+    expect(await page.getByRole("tab").first().textContent()).toBe("Error");
+    expect(await selected(page)).toBe("tool: book_reservation");
+  });
+
+  it("is used by keyboard alone", async () => {
+    const { page } = await open(booking);
+    const tree = page.getByRole("tree", { name: "Spans" });
+    await page.getByRole("treeitem", { selected: true }).waitFor();
+    await page.keyboard.press("e");
+    expect(await selected(page)).toBe("wrapper");
+    await page.keyboard.press("e");
+    expect(await selected(page)).toBe("tool: book_reservation");
+    await page.keyboard.press("h");
+    expect(await selected(page)).toBe("model call: gpt-4o");
+    await tree.focus();
+    await page.keyboard.press("ArrowLeft");
+    expect(await page.getByRole("treeitem").count()).toBe(4);
+    expect(await page.getByRole("treeitem").first().getAttribute("aria-expanded")).toBe("false");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("End");
+    await page.waitForURL(/[?&]span=00000004-/);
+    expect(await tree.getAttribute("aria-activedescendant")).toMatch(/^span-00000004-/);
+    await page.keyboard.press("/");
+    await page.keyboard.type("get_user");
+    expect(await selected(page)).toBe("tool: get_user_details");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("f");
+    await page.waitForURL(/[?&]from=3100&/);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  it("folds idle time, and opens a link's span, search and range", async () => {
+    const { page, id, spanIds } = await open(booking);
+    const skip = page.getByRole("button", { name: "Skip idle time" });
+    expect(await skip.getAttribute("aria-pressed")).toBe("true");
+    await skip.click();
+    expect(await skip.getAttribute("aria-pressed")).toBe("false");
+    await page.goto(`/dashboard/traces/${id}?span=${spanIds[3]}&find=gpt&from=0&to=4000`);
+    await details(page).getByRole("heading", { name: "tool: get_user_details" }).waitFor();
+    expect(await page.getByRole("searchbox", { name: "Find in this trace" }).inputValue()).toBe("gpt");
+    await page.getByRole("button", { name: "All of the time" }).waitFor();
+  });
+
+  it("shows stored JSON as it was sent", async () => {
+    const { page, spanIds, id } = await open(booking);
+    await page.goto(`/dashboard/traces/${id}?span=${spanIds[3]}`);
+    const panel = details(page).getByRole("tabpanel");
+    await panel.getByText("12345678901234567890").waitFor();
+    expect(await panel.textContent()).toMatch(/n: 12345678901234567890.*f: 1\.10.*n: -0/);
+    await panel.getByRole("button", { name: "JSON", exact: true }).click();
+    expect(await panel.locator("pre").textContent()).toBe(lossless);
+  });
+
+  it("shows hostile texts as text", async () => {
+    const naughty: string[] = JSON.parse(
+      readFileSync(new URL("../../../trace-api/fixtures/naughty-strings.json", import.meta.url), "utf8"),
+    );
+    const spans = naughty.slice(0, 120).map((text, n) => ({
+      ...{ name: text.replaceAll("\u0000", "") || "empty", from: n, to: n + 1, error: text.replaceAll("\u0000", "") },
+      ...{
+        status: "error" as const,
+        input: JSON.stringify([
+          { role: text, content: text },
+          { role: "user", content: naughty },
+        ]),
+      },
+    }));
+    const { page } = await open(spans);
+    let dialogs = 0;
+    page.on("dialog", () => dialogs++);
+    for (let n = 0; n < 12; n++) {
+      await page.keyboard.press("PageDown");
+      await details(page).locator(".message").first().waitFor();
+    }
+    expect(dialogs).toBe(0);
+    expect(await page.locator("script:not([src]), img").count()).toBe(0);
+  });
+
+  it("holds 10,000 spans in few nodes, and e walks all errors", async () => {
+    const accountId = await dashboard.makeAccount();
+    const id = await addLargeTrace(dashboard.pool, accountId, 10_000);
+    const page = await browser.page(await dashboard.signIn(accountId));
+    await page.goto(`/dashboard/traces/${id}`);
+    await page.getByText("10\u202f000").first().waitFor();
+    const nextError = page.getByRole("button", { name: "Next error" });
+    await nextError.waitFor();
+    await page.getByText("so far").waitFor({ state: "detached" });
+    const seen = new Set<string>();
+    for (let n = 0; n < 68; n++) {
+      await page.keyboard.press("e");
+      seen.add(await settled(page));
+    }
+    expect(seen.size).toBe(67);
+    expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(1_500);
+  });
+
+  it("follows a running trace, and keeps the selection", async () => {
+    const running: NewSpan[] = [
+      { name: "first", from: 0, to: null },
+      { name: "second", from: 5, to: 9 },
+    ];
+    const { page, accountId, id, spanIds } = await open(running, { status: "running" });
+    await page.getByRole("treeitem", { name: "second" }).click();
+    await addSpan(dashboard.pool, { accountId, traceId: id }, { name: "third", from: 50, to: 60 }, spanIds);
+    await page.getByRole("treeitem", { name: "third" }).waitFor();
+    expect(await selected(page)).toBe("second");
+  });
+
+  it("says where a trace may be that is not here", async () => {
+    const { id } = await open(booking);
+    const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount("free")));
+    await page.goto(`/dashboard/traces/${id}`);
+    await page.getByRole("heading", { level: 1, name: "Trace not found" }).waitFor();
+    await page.getByText("30 days").waitFor();
+  });
+
+  it.each([
+    ["light", 1440],
+    ["dark", 1440],
+    ["light", 320],
+    ["dark", 320],
+  ] as const)("has nothing for axe to find: %s, %i pixels", async (theme, width) => {
+    const { id, viewer } = await open(booking);
+    const page = await browser.page(viewer, { theme, width });
+    await page.goto(`/dashboard/traces/${id}`);
+    await details(page).getByText("amount does not add up").waitFor();
+    expect(await browser.findings(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await page.getByRole("button", { name: "Next error" }).click();
+    await page.getByRole("tab", { name: "Input" }).click();
+    await details(page).getByText("12345678901234567890").waitFor();
+    expect(await browser.findings(page)).toEqual([]);
+  });
+});
