@@ -15,4 +15,6 @@ export const pages: Readonly<Record<string, Part>> = {
   "/traces/:id": part(() => import("./trace/trace-page.js").then((m) => m.TracePage)),
   "/team": part(() => import("./people/team-page.js").then((m) => m.TeamPage)),
   "/settings": part(() => import("./settings/settings-page.js").then((m) => m.SettingsPage)),
+  "/sites/:id": part(() => import("./statistics/statistics-page.js").then((m) => m.StatisticsPage)),
+  "/sites/:id/events": part(() => import("./statistics/events-page.js").then((m) => m.EventsPage)),
 };

@@ -23,6 +23,8 @@ export const pageParts: readonly PagePart[] = [
   { path: "/traces/:id", source: "trace/trace-page.tsx", data: ["/traces/:id/outline"] },
   { path: "/team", source: "people/team-page.tsx", data: ["/people", "/audit", "/me"] },
   { path: "/settings", source: "settings/settings-page.tsx", data: ["/me", "/me/sessions"] },
+  { path: "/sites/:id", source: "statistics/statistics-page.tsx", data: ["/sites/:id/stats", "/sites/:id/events"] },
+  { path: "/sites/:id/events", source: "statistics/events-page.tsx", data: ["/sites/:id/events"] },
 ];
 
 /** The part of a page's path, with the path's parameters in its data's addresses. */

@@ -1,0 +1,194 @@
+import { expect, it } from "@jest/globals";
+import { describeWithChromium } from "@waymark/testing";
+import type { Page } from "playwright-core";
+import { useProcesses } from "../../../collector/src/processes.fixture.js";
+import { useBrowser } from "../browser.fixture.js";
+import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+
+const dayMs = 86_400_000;
+
+/** The visits of 61 days, some every day, with everything that cards show. */
+function visitsUntil(now: number): Line[] {
+  const lines: Line[] = [];
+  for (let day = 0; day <= 60; day++) {
+    for (let visit = 0; visit < 3 + (day % 4); visit++) {
+      const ts = new Date(now - day * dayMs - visit * 7_000).toISOString();
+      const visitor = `visitor-${day}-${visit % 3}`;
+      const campaign = visit === 1 ? "?utm_source=mail&utm_medium=email&utm_campaign=spring" : "";
+      lines.push({
+        type: "pageview",
+        ts,
+        visitor,
+        path: `/page-${(day + visit) % 14}${campaign}`,
+        referrer: visit % 2 ? "https://www.google.com/" : "",
+        country: ["NL", "DE", "US"][visit % 3],
+        user_agent: "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+      });
+      lines.push({
+        type: "event",
+        ts,
+        visitor,
+        path: "/",
+        name: visit % 2 ? "signup" : "download",
+        props: { plan: `p${visit}` },
+      });
+    }
+  }
+  return lines;
+}
+
+describeWithChromium("the statistics in a browser", (executablePath) => {
+  const browser = useBrowser(executablePath);
+  const { dashboard } = browser;
+  const api = useAnalyticsApi(dashboard);
+  const startApp = useProcesses();
+
+  async function makeBusySite() {
+    const now = new Date("2026-03-15T12:00:00Z");
+    dashboard.setNow(now);
+    api.setNow(now);
+    const accountId = await dashboard.makeAccount();
+    const siteId = await makeSite(dashboard, { accountId, domain: "busy.example", lines: visitsUntil(now.getTime()) });
+    return { accountId, siteId, viewer: await dashboard.signIn(accountId), ask: await api.client(accountId) };
+  }
+
+  async function open(page: Page, path: string) {
+    await page.goto(path);
+    await page.getByRole("group", { name: "Figures" }).waitFor();
+  }
+
+  const numberIn = async (page: Page, label: string) => {
+    const figure = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: label });
+    return (await figure.textContent())?.replace(/\u202f/g, "").match(/ (\d+)/)?.[1];
+  };
+
+  it("wait for the first visit beside the snippet, and turn when the collector records one", async () => {
+    const collector = await startApp("collector", dashboard.databaseUrl);
+    const accountId = await dashboard.makeAccount("free");
+    const siteId = await makeSite(dashboard, { accountId, domain: "new.example" });
+    const page = await browser.page(await dashboard.signIn(accountId));
+    await page.goto(`/dashboard/sites/${siteId}`);
+    await page.getByText("Waiting for the first visit").waitFor();
+    const snippet = await page.getByRole("textbox", { name: "Tracking snippet" }).inputValue();
+    expect(snippet).toContain('data-domain="new.example"');
+    expect(await browser.findings(page)).toEqual([]);
+    const userAgent =
+      "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+    const answer = await fetch(`${collector.url}/api/event`, {
+      method: "POST",
+      headers: { "User-Agent": userAgent },
+      body: JSON.stringify({ name: "pageview", url: "https://new.example/hello", domain: "new.example" }),
+    });
+    expect([answer.status, answer.headers.get("x-waymark-dropped")]).toEqual([202, null]);
+    await page.getByText("1 now").waitFor();
+    await page.getByRole("region", { name: "Pages" }).getByText("/hello").waitFor();
+    expect(await numberIn(page, "Visitors")).toBe("1");
+  });
+
+  it("are the API's for three ranges, and the address keeps them", async () => {
+    const { siteId, viewer, ask } = await makeBusySite();
+    const page = await browser.page(viewer);
+    await open(page, `/dashboard/sites/${siteId}`);
+    for (const [name, range] of [
+      ["Today", "today"],
+      ["30 days", "30d"],
+      ["7 days", "7d"],
+    ] as const) {
+      const loaded = page.waitForResponse((response) => response.url().includes("/stats"));
+      if (range !== "7d") {
+        await page.getByRole("group", { name: "Range" }).getByRole("button", { name }).click();
+        await loaded;
+        expect(page.url()).toContain(`range=${range}`);
+      } else await page.getByRole("group", { name: "Range" }).getByRole("button", { name }).click();
+      const { body } = await ask(`/sites/${siteId}/stats?range=${range}`).expect(200);
+      const views = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Page views" });
+      await views.getByText(String(body.pageviews), { exact: true }).waitFor();
+      expect(await numberIn(page, "Visitors")).toBe(String(body.uniqueVisitors));
+      const first = page.getByRole("region", { name: "Pages" }).getByRole("row").nth(1);
+      expect(await first.textContent()).toContain(body.topPages[0].path);
+      expect(await first.textContent()).toContain(String(body.topPages[0].pageviews));
+    }
+  });
+
+  it("have a chart that arrow keys read, cards with tabs, a file and a dialog with all rows", async () => {
+    const { siteId, viewer, ask } = await makeBusySite();
+    const page = await browser.page(viewer);
+    await open(page, `/dashboard/sites/${siteId}`);
+    const chart = page.getByRole("slider", { name: "Visitors over time" });
+    const values = await page.getByRole("table", { name: "Visitors over time" }).getByRole("row").allInnerTexts();
+    expect(values).toHaveLength(8);
+    await chart.focus();
+    const last = await chart.getAttribute("aria-valuetext");
+    await chart.press("ArrowLeft");
+    expect(await chart.getAttribute("aria-valuenow")).toBe("5");
+    expect(await chart.getAttribute("aria-valuetext")).not.toBe(last);
+    await chart.press("Home");
+    expect(await chart.getAttribute("aria-valuenow")).toBe("0");
+
+    await page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Custom events" }).click();
+    await page.getByRole("slider", { name: "Custom events over time" }).waitFor();
+    expect(page.url()).toContain("figure=events");
+
+    const sources = page.getByRole("region", { name: "Sources" });
+    await sources.getByRole("tab", { name: "Campaigns" }).click();
+    await sources.getByRole("table").getByText("spring").waitFor();
+    await page.getByRole("region", { name: "Countries" }).getByText("Netherlands").waitFor();
+    await page.getByRole("region", { name: "Technology" }).getByText("Firefox").waitFor();
+    await page.getByRole("region", { name: "Custom events" }).getByRole("button", { name: "signup" }).click();
+    await page.getByRole("table", { name: "Values of plan" }).getByText("p1").waitFor();
+
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "CSV", exact: true }).click();
+    const file = await (await downloading).createReadStream();
+    const csv = Buffer.concat(await file.toArray()).toString();
+    expect(csv).toBe((await ask(`/sites/${siteId}/stats?lists=topPages&limit=1000`, "text/csv").expect(200)).text);
+
+    const pages = page.getByRole("region", { name: "Pages" });
+    expect(await pages.getByRole("row").count()).toBe(10);
+    await pages.getByRole("button", { name: "All pages" }).click();
+    const dialog = page.getByRole("dialog", { name: "All pages" });
+    await dialog.getByText("11 rows").waitFor();
+    await dialog.getByRole("textbox", { name: "Search" }).fill("page-10");
+    await dialog.getByText("1 row").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  it("compare with a custom range's days before, with a year ago, or not", async () => {
+    const { siteId, viewer } = await makeBusySite();
+    const page = await browser.page(viewer);
+    await open(page, `/dashboard/sites/${siteId}`);
+    await page.getByRole("group", { name: "Range" }).getByRole("button", { name: "Custom" }).click();
+    const to = await page.getByLabel("To", { exact: true }).inputValue();
+    await page.getByLabel("From", { exact: true }).fill(new Date(Date.parse(to) - dayMs).toISOString().slice(0, 10));
+    await page.getByText(/to .*, UTC days/).waitFor();
+    expect(page.url()).toContain(`to=${to}`);
+    await page.getByRole("combobox", { name: "Compare" }).selectOption("year");
+    await page.getByText(`Compared with ${Number(to.slice(0, 4)) - 1}-`).waitFor();
+    await page.getByRole("combobox", { name: "Compare" }).selectOption("off");
+    await page.getByText("Compared with 20").waitFor({ state: "detached" });
+    await page.getByLabel("From", { exact: true }).fill("2001-01-01");
+    await page.getByText("At most 366 days").waitFor();
+  });
+
+  it.each(["light", "dark"] as const)(
+    "pass axe in %s, wide and narrow, and are no wider than the window",
+    async (theme) => {
+      const { siteId, viewer } = await makeBusySite();
+      for (const width of [1440, 320]) {
+        const page = await browser.page(viewer, { theme, width });
+        await open(page, `/dashboard/sites/${siteId}`);
+        await page.getByRole("table", { name: "Event names" }).waitFor();
+        expect([width, await browser.findings(page)]).toEqual([width, []]);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        await page.getByRole("button", { name: "All pages" }).click();
+        await page.getByRole("dialog").getByText("11 rows").waitFor();
+        expect([width, await browser.findings(page)]).toEqual([width, []]);
+        await page.goto(`/dashboard/sites/${siteId}/events`);
+        await page.getByRole("table", { name: "Event names" }).waitFor();
+        expect([width, await browser.findings(page)]).toEqual([width, []]);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      }
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import {
+  type Address,
+  defaultAddress,
+  listPath,
+  rangeProblem,
+  readAddress,
+  statsPath,
+  writeAddress,
+} from "./address.js";
+
+describe("an address", () => {
+  const day = fc.constantFrom("2026-01-01", "2026-03-15");
+  const addresses: fc.Arbitrary<Address> = fc
+    .record({
+      range: fc.constantFrom("today", "7d", "30d", "custom"),
+      compare: fc.constantFrom("previous", "year", "off"),
+      figure: fc.constantFrom("visitors", "pageviews", "ratio", "events"),
+      from: day,
+      to: day,
+    })
+    .map(({ from, to, ...address }) => (address.range === "custom" ? { ...address, from, to } : address) as Address);
+
+  it("comes back from its query", () => {
+    fc.assert(
+      fc.property(addresses, (address) => {
+        const query = Object.fromEntries(new URLSearchParams(writeAddress(address)));
+        expect(readAddress(query)).toEqual(address);
+      }),
+    );
+  });
+
+  it("is the default for nothing and for nonsense", () => {
+    expect(readAddress({})).toEqual(defaultAddress);
+    expect(readAddress({ range: "9d", compare: "x", figure: "toString", from: "2026-01-01" })).toEqual(defaultAddress);
+    expect(writeAddress(defaultAddress)).toBe("");
+  });
+
+  it("asks for the page's data", () => {
+    expect(statsPath("s1", defaultAddress)).toBe("/sites/s1/stats");
+    const custom = readAddress({ from: "2026-01-01", to: "2026-01-02", compare: "year", figure: "events" });
+    expect(statsPath("s1", custom)).toBe("/sites/s1/stats?from=2026-01-01&to=2026-01-02&compare=year");
+    expect(listPath("s1", custom, { list: "topPages", isCsv: true })).toBe(
+      "/sites/s1/stats?from=2026-01-01&to=2026-01-02&lists=topPages&limit=1000&csv=1",
+    );
+  });
+});
+
+describe("two days", () => {
+  it.each([
+    ["2026-01-01", "2026-01-01", undefined],
+    ["2024-01-01", "2024-12-31", undefined],
+    ["2024-01-01", "2025-01-01", "At most 366 days"],
+    ["2026-01-02", "2026-01-01", "The last day is before the first"],
+    ["", "2026-01-01", "Give both days"],
+  ])("from %s to %s", (from, to, problem) => {
+    expect(rangeProblem(from, to)).toBe(problem);
+  });
+});

@@ -1,0 +1,86 @@
+import type { Comparison, Range } from "@waymark/statistics";
+
+export type FigureName = "visitors" | "pageviews" | "ratio" | "events";
+
+/** What the page's address asks for. */
+export interface Address {
+  range: Range | "custom";
+  /** Both days of a custom range. */
+  from?: string;
+  to?: string;
+  compare: Comparison;
+  figure: FigureName;
+}
+
+/** An address without a query. */
+export const defaultAddress: Address = { range: "7d", compare: "previous", figure: "visitors" };
+
+const ranges: readonly string[] = ["today", "7d", "30d"] satisfies Range[];
+const comparisons: readonly string[] = ["previous", "year", "off"] satisfies Comparison[];
+const figures: readonly string[] = ["visitors", "pageviews", "ratio", "events"] satisfies FigureName[];
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
+const dayMs = 86_400_000;
+const maxDays = 366;
+
+/** Reads an address; what it does not know falls back to the default. */
+export function readAddress(query: Readonly<Record<string, string>>): Address {
+  const { range = "", from = "", to = "", compare = "", figure = "" } = query;
+  const isCustom = dayPattern.test(from) && dayPattern.test(to);
+  return {
+    range: isCustom ? "custom" : oneOf(ranges, range, defaultAddress.range),
+    ...(isCustom ? { from, to } : {}),
+    compare: oneOf(comparisons, compare, defaultAddress.compare),
+    figure: oneOf(figures, figure, defaultAddress.figure),
+  };
+}
+
+function oneOf<Value extends string>(values: readonly string[], text: string, otherwise: Value): Value {
+  return values.includes(text) ? (text as Value) : otherwise;
+}
+
+/** The query of an address with its `?`; nothing for the default. */
+export function writeAddress(address: Address): string {
+  const { compare, figure } = address;
+  const query = rangeQuery(address);
+  if (compare !== defaultAddress.compare) query.set("compare", compare);
+  if (figure !== defaultAddress.figure) query.set("figure", figure);
+  return toText(query);
+}
+
+function rangeQuery({ range, from, to }: Address): URLSearchParams {
+  if (from !== undefined && to !== undefined) return new URLSearchParams({ from, to });
+  return new URLSearchParams(range === defaultAddress.range ? {} : { range });
+}
+
+function toText(query: URLSearchParams): string {
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+/** The path of a site's statistics below `/dashboard/api`. */
+export function statsPath(siteId: string, address: Address): string {
+  const query = rangeQuery(address);
+  if (address.compare !== defaultAddress.compare) query.set("compare", address.compare);
+  return `/sites/${encodeURIComponent(siteId)}/stats${toText(query)}`;
+}
+
+/** The path of one list with all its rows, or of its file. */
+export function listPath(siteId: string, address: Address, { list, isCsv }: { list: string; isCsv: boolean }): string {
+  const query = rangeQuery(address);
+  query.set("lists", list);
+  query.set("limit", "1000");
+  query.set(isCsv ? "csv" : "compare", isCsv ? "1" : "off");
+  return `/sites/${encodeURIComponent(siteId)}/stats${toText(query)}`;
+}
+
+/** The path of a site's custom events below `/dashboard/api`. */
+export function eventsPath(siteId: string, address: Address): string {
+  return `/sites/${encodeURIComponent(siteId)}/events${toText(rangeQuery(address))}`;
+}
+
+/** Why two days are no range; undefined when they are. */
+export function rangeProblem(from: string, to: string): string | undefined {
+  if (!dayPattern.test(from) || !dayPattern.test(to)) return "Give both days";
+  if (to < from) return "The last day is before the first";
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+  return days > maxDays ? `At most ${maxDays} days` : undefined;
+}

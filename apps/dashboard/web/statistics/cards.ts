@@ -1,0 +1,77 @@
+import { type ListName, lists, otherValue } from "@waymark/lists";
+import type { ListAnswer } from "@waymark/statistics";
+
+/** A list's tab in a card. */
+export interface CardList {
+  list: ListName;
+  /** The tab, and the head of the column. */
+  label: string;
+  isMono?: boolean;
+}
+
+/** The cards of lists, and their tabs. */
+export const cards: readonly { name: string; lists: readonly [CardList, ...CardList[]] }[] = [
+  {
+    name: "Pages",
+    lists: [
+      { list: "topPages", label: "Pages", isMono: true },
+      { list: "entryPages", label: "Entry pages", isMono: true },
+    ],
+  },
+  {
+    name: "Sources",
+    lists: [
+      { list: "topReferrers", label: "Referrers" },
+      { list: "channels", label: "Channels" },
+      { list: "utmCampaigns", label: "Campaigns" },
+      { list: "utmSources", label: "UTM sources" },
+      { list: "utmMediums", label: "UTM mediums" },
+    ],
+  },
+  { name: "Countries", lists: [{ list: "topCountries", label: "Countries" }] },
+  {
+    name: "Technology",
+    lists: [
+      { list: "browsers", label: "Browsers" },
+      { list: "operatingSystems", label: "Systems" },
+      { list: "devices", label: "Devices" },
+    ],
+  },
+];
+
+export interface Row {
+  value: string;
+  visitors: number;
+  pageviews: number | undefined;
+  isOther: boolean;
+}
+
+/** A list's rows as the API answers them. */
+export function toRows(list: ListName, answer: ListAnswer | undefined): Row[] {
+  const { key } = lists[list];
+  const rows = Array.isArray(answer)
+    ? answer
+    : Object.entries(answer ?? {}).map(([value, figures]) => ({ [key]: value, ...figures }));
+  return rows.map((row) => ({
+    value: String(row[key]),
+    visitors: Number(row["visitors"]),
+    pageviews: row["pageviews"] === undefined ? undefined : Number(row["pageviews"]),
+    isOther: row[key] === otherValue,
+  }));
+}
+
+/** The first rows, and `(other)` last where the list has it. */
+export function firstRows(rows: readonly Row[], count: number): Row[] {
+  const ranked = rows.filter(({ isOther }) => !isOther);
+  const other = rows.filter(({ isOther }) => isOther);
+  return [...ranked.slice(0, count - other.length), ...other];
+}
+
+let regions: Intl.DisplayNames | undefined;
+
+/** The text of a value: a country's name for its code, else the value. */
+export function labelOf(list: ListName, value: string): string {
+  if (list !== "topCountries" || !/^[A-Z]{2}$/.test(value)) return value;
+  regions ??= new Intl.DisplayNames("en", { type: "region" });
+  return regions.of(value) ?? value;
+}

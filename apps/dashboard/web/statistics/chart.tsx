@@ -1,0 +1,202 @@
+import type { TargetedKeyboardEvent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatCount, formatShortDay } from "../ui/format.js";
+import type { FigureName } from "./address.js";
+import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
+import { formatFigure, labelOfFigure } from "./figures.js";
+
+const height = 200;
+
+interface ChartProps {
+  curve: Curve;
+  figure: FigureName;
+}
+
+/** A figure over time beside the time before. Arrow keys, Home and End read it value by value. */
+export function Chart({ curve, figure }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const [shown, setShown] = useState<number | undefined>();
+  const drawn = useMemo(() => drawCurve(curve, { width, height }), [curve, width]);
+  const last = Math.max(0, curve.values.length - 1);
+  const at = Math.min(shown ?? last, curve.times.length - 1);
+  const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
+    const next = nextTime(event.key, at, curve.times.length - 1);
+    if (next === undefined) return;
+    event.preventDefault();
+    setShown(next);
+  };
+  return (
+    <div class="chart">
+      <div
+        class="chart-frame"
+        ref={frame}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${labelOfFigure(figure)} over time`}
+        aria-valuemin={0}
+        aria-valuemax={curve.times.length - 1}
+        aria-valuenow={at}
+        aria-valuetext={sayTime(curve, figure, at)}
+        onKeyDown={move}
+        onFocus={() => setShown((index) => index ?? last)}
+        onBlur={() => setShown(undefined)}
+        onPointerMove={({ offsetX }) => setShown(drawn.indexAt(offsetX))}
+        onPointerLeave={() => setShown(undefined)}
+      >
+        <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" focusable="false">
+          <Axes curve={curve} drawn={drawn} width={width} figure={figure} />
+          <path class="chart-area" d={drawn.area} />
+          <path class="chart-before" d={drawn.before} />
+          <path class="chart-line" d={drawn.line} />
+          <path class="chart-line is-unfinished" d={drawn.unfinished} />
+          {curve.values.length === 1 && <Dot drawn={drawn} value={curve.values[0] ?? 0} index={0} />}
+          {shown !== undefined && (
+            <>
+              <line class="chart-mark" x1={drawn.x(at)} x2={drawn.x(at)} y1={12} y2={height - 26} />
+              {curve.values[at] !== undefined && <Dot drawn={drawn} value={curve.values[at] ?? 0} index={at} />}
+            </>
+          )}
+        </svg>
+        {shown !== undefined && <Tip curve={curve} figure={figure} index={at} left={drawn.x(at)} width={width} />}
+      </div>
+      <HiddenTable curve={curve} figure={figure} />
+    </div>
+  );
+}
+
+type Drawn = ReturnType<typeof drawCurve>;
+
+function Dot({ drawn, value, index }: { drawn: Drawn; value: number; index: number }) {
+  return <circle class="chart-dot" r={4} cx={drawn.x(index)} cy={drawn.y(value)} />;
+}
+
+function Axes({ curve, drawn, width, figure }: { curve: Curve; drawn: Drawn; width: number; figure: FigureName }) {
+  const labelled = labelledTimes(curve.times.length, width);
+  return (
+    <>
+      {drawn.ticks.map(({ value, y }) => (
+        <g key={value}>
+          <line class="chart-grid" x1={44} x2={width - 16} y1={y} y2={y} />
+          {(figure === "ratio" || Number.isInteger(value)) && (
+            <text class="chart-label" x={36} y={y + 4} text-anchor="end">
+              {figure === "ratio" ? value : formatCount(value)}
+            </text>
+          )}
+        </g>
+      ))}
+      {labelled.map((index) => (
+        <text
+          key={index}
+          class="chart-label"
+          x={drawn.x(index)}
+          y={height - 6}
+          text-anchor={anchorOf(index, curve.times.length)}
+        >
+          {formatTime(curve.times[index] ?? "")}
+        </text>
+      ))}
+    </>
+  );
+}
+
+function anchorOf(index: number, count: number): "start" | "middle" | "end" {
+  if (index === 0) return "start";
+  return index === count - 1 ? "end" : "middle";
+}
+
+interface TipProps extends ChartProps {
+  index: number;
+  left: number;
+  width: number;
+}
+
+function Tip({ curve, figure, index, left, width }: TipProps) {
+  const value = curve.values[index];
+  const before = curve.before?.[index];
+  const side = left > width / 2 ? { right: `${width - left + 10}px` } : { left: `${left + 10}px` };
+  return (
+    <div class="chart-tip" style={side} aria-hidden="true">
+      <strong>
+        {formatTime(curve.times[index] ?? "")}
+        {curve.isUnfinished && index === curve.values.length - 1 ? ", so far" : ""}
+      </strong>
+      {value !== undefined && (
+        <span>
+          {labelOfFigure(figure)} <b>{formatFigure(figure, value)}</b>
+        </span>
+      )}
+      {before !== undefined && (
+        <span class="chart-tip-before">
+          {formatTime(curve.beforeTimes[index] ?? "", true)} <b>{formatFigure(figure, before)}</b>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The same as a table, for readers who do not see the chart. */
+function HiddenTable({ curve, figure }: ChartProps) {
+  return (
+    <div class="sr-only">
+      <table aria-label={`${labelOfFigure(figure)} over time`}>
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            <th scope="col">{labelOfFigure(figure)}</th>
+            {curve.before && <th scope="col">Compared with</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {curve.times.map((time, index) => (
+            <tr key={time}>
+              <th scope="row">{formatTime(time)}</th>
+              <td>{formatMaybe(figure, curve.values[index])}</td>
+              {curve.before && <td>{formatMaybe(figure, curve.before[index])}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function formatMaybe(figure: FigureName, value: number | undefined): string {
+  return value === undefined ? "not yet" : formatFigure(figure, value);
+}
+
+function sayTime(curve: Curve, figure: FigureName, index: number): string {
+  const before = curve.before?.[index];
+  const compared = before === undefined ? "" : `, compared with ${formatFigure(figure, before)}`;
+  const value = formatMaybe(figure, curve.values[index]);
+  return `${formatTime(curve.times[index] ?? "")}: ${value} ${labelOfFigure(figure).toLowerCase()}${compared}`;
+}
+
+/** `15 Nov`, or `04:00` for an hour. The year only where it may be another. */
+function formatTime(time: string, withYear = false): string {
+  if (time.length > 10) {
+    const hour = `${time.slice(11)}:00`;
+    return withYear ? `${time.slice(0, 10)} ${hour}` : hour;
+  }
+  if (time === "") return "";
+  return withYear ? time : formatShortDay(time);
+}
+
+function nextTime(key: string, at: number, last: number): number | undefined {
+  if (key === "ArrowRight" || key === "ArrowUp") return Math.min(last, at + 1);
+  if (key === "ArrowLeft" || key === "ArrowDown") return Math.max(0, at - 1);
+  if (key === "Home") return 0;
+  return key === "End" ? last : undefined;
+}
+
+function useWidth(frame: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(800);
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [frame]);
+  return width;
+}

@@ -1,0 +1,64 @@
+import "./statistics.css";
+import { useState } from "preact/hooks";
+import { useLocation, useRoute } from "preact-iso";
+import type { SiteEvents } from "../../src/statistics/site-stats.schema.js";
+import { useQuery } from "../data/query.js";
+import { TextField } from "../ui/field.js";
+import { Page } from "../ui/page.js";
+import { Panel } from "../ui/panel.js";
+import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
+import { type Address, eventsPath, readAddress, writeAddress } from "./address.js";
+import { EventParts } from "./event-parts.js";
+import { CustomDates, RangeControls } from "./range-controls.js";
+
+const pollMs = 60_000;
+
+/** All custom events of a site's range, with their properties. */
+export function EventsPage() {
+  const { params } = useRoute();
+  const { query, path, route } = useLocation();
+  const [search, setSearch] = useState("");
+  const siteId = params["id"] ?? "";
+  const address = readAddress(query);
+  const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
+  const change = (next: Address) => route(`${path}${writeAddress(next)}`, true);
+  const wanted = search.trim().toLowerCase();
+  const events = data?.events.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const actions = (
+    <>
+      <RangeControls address={address} days={data?.days} onAddress={change} />
+      {address.range === "custom" && <CustomDates address={address} onAddress={change} />}
+    </>
+  );
+  return (
+    <Page
+      title="Custom events"
+      crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
+      note={data && `${data.days.first} to ${data.days.last}, UTC days.`}
+      actions={actions}
+    >
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      {!data && !error && <Skeleton />}
+      {data?.events.length === 0 && (
+        <Empty title="No custom events in this range">
+          <p>
+            A page sends one with <code>{'waymark("signup", { props: { plan: "pro" } })'}</code> after the tracking
+            snippet.
+          </p>
+        </Empty>
+      )}
+      {events && data && data.events.length > 0 && (
+        <Panel isFlush>
+          <div class="events-search">
+            <TextField label="Search events" value={search} onValue={setSearch} autocomplete="off" />
+          </div>
+          {events.length > 0 ? (
+            <EventParts events={events} limit={1000} />
+          ) : (
+            <p class="note events-none">No event has this name.</p>
+          )}
+        </Panel>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import type { SiteStats } from "../../src/statistics/site-stats.schema.js";
+import { useQuery } from "../data/query.js";
+import { ButtonLink } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/field.js";
+import { formatThings } from "../ui/format.js";
+import { ErrorNote, Skeleton } from "../ui/states.js";
+import { Tabs } from "../ui/tabs.js";
+import { type Address, listPath } from "./address.js";
+import { type CardList, type cards, firstRows, labelOf, toRows } from "./cards.js";
+import { ListTable, OtherNote } from "./list-table.js";
+
+const shownRows = 9;
+
+interface CardProps {
+  card: (typeof cards)[number];
+  stats: SiteStats;
+  address: Address;
+}
+
+/** A region with a list per tab. */
+export function ListCard({ card, stats, address }: CardProps) {
+  const [selected, select] = useState<string>(card.lists[0].list);
+  const list = card.lists.find((each) => each.list === selected) ?? card.lists[0];
+  const tabs = card.lists.map(({ list: id, label }) => ({ id: id as string, label }));
+  const content = <CardContent key={list.list} list={list} stats={stats} address={address} />;
+  return (
+    <section class="panel is-flush stat-card" aria-label={card.name}>
+      <h2 class={tabs.length > 1 ? "sr-only" : "card-title"}>{card.name}</h2>
+      {tabs.length > 1 ? (
+        <Tabs label={card.name} tabs={tabs} selected={selected} onSelect={select}>
+          {content}
+        </Tabs>
+      ) : (
+        content
+      )}
+    </section>
+  );
+}
+
+function CardContent({ list, stats, address }: { list: CardList; stats: SiteStats; address: Address }) {
+  const [isOpen, setOpen] = useState(false);
+  const rows = toRows(list.list, stats[list.list]);
+  const shown = firstRows(rows, shownRows);
+  const plural = list.label.toLowerCase().replace(/^utm/, "UTM");
+  if (rows.length === 0) return <EmptyTable list={list} plural={plural} />;
+  return (
+    <div class="card-body">
+      <ListTable list={list} rows={shown} visitors={stats.uniqueVisitors} />
+      <OtherNote rows={shown} />
+      <footer class="card-foot">
+        <button type="button" class="text-button" onClick={() => setOpen(true)}>
+          All {plural}
+        </button>
+        <a class="text-button" href={csvLink(stats.site.id, address, list)} download aria-label={`CSV of ${plural}`}>
+          CSV
+        </a>
+      </footer>
+      {isOpen && (
+        <AllDialog list={list} plural={plural} stats={stats} address={address} onClose={() => setOpen(false)} />
+      )}
+    </div>
+  );
+}
+
+function EmptyTable({ list, plural }: { list: CardList; plural: string }) {
+  return (
+    <div class="card-body">
+      <table class="stat-table" aria-label={list.label}>
+        <tbody>
+          <tr>
+            <td class="soft">No {plural} in this range</td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function csvLink(siteId: string, address: Address, { list }: Pick<CardList, "list">): string {
+  return `/dashboard/api${listPath(siteId, address, { list, isCsv: true })}`;
+}
+
+interface DialogProps {
+  list: CardList;
+  plural: string;
+  stats: SiteStats;
+  address: Address;
+  onClose(): void;
+}
+
+function AllDialog({ list, plural, stats, address, onClose }: DialogProps) {
+  const [search, setSearch] = useState("");
+  const siteId = stats.site.id;
+  const { data, error, refetch } = useQuery<SiteStats>(listPath(siteId, address, { list: list.list, isCsv: false }));
+  const rows = toRows(list.list, data?.[list.list]);
+  const wanted = search.trim().toLowerCase();
+  const found = rows.filter(({ value }) =>
+    [value, labelOf(list.list, value)].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  const actions = (
+    <ButtonLink href={csvLink(siteId, address, list)} download icon="download">
+      CSV
+    </ButtonLink>
+  );
+  return (
+    <Dialog title={`All ${plural}`} onClose={onClose} actions={actions} isWide>
+      <TextField label="Search" name="search" value={search} onValue={setSearch} autocomplete="off" />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      {!data && !error && <Skeleton rows={9} />}
+      {data && (
+        <>
+          <p class="note" role="status">
+            {formatThings(found.length, "row")}
+            {rows.length >= 1000 ? ", the first 1,000 at most" : ""}
+          </p>
+          <div class="all-rows">
+            <ListTable list={list} rows={found} visitors={data.uniqueVisitors} />
+          </div>
+          <OtherNote rows={rows} />
+        </>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import { formatCount, formatShare } from "../ui/format.js";
+import { type CardList, labelOf, type Row } from "./cards.js";
+
+interface ListTableProps {
+  list: CardList;
+  rows: readonly Row[];
+  /** Of the range; shares are parts of it. */
+  visitors: number;
+}
+
+/** A list as a table: a bar behind each value, its figures and its share of the visitors. */
+export function ListTable({ list, rows, visitors }: ListTableProps) {
+  const largest = Math.max(1, ...rows.map((row) => row.visitors));
+  const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
+  return (
+    <table class="stat-table" aria-label={list.label}>
+      <thead>
+        <tr>
+          <th scope="col">{list.label}</th>
+          {hasViews && (
+            <th scope="col" class="number">
+              Views
+            </th>
+          )}
+          <th scope="col" class="number">
+            Visitors
+          </th>
+          <th scope="col" class="number is-share">
+            <span aria-hidden="true">%</span>
+            <span class="sr-only">Share of visitors</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.value}>
+            <th scope="row">
+              <ValueCell list={list} row={row} share={row.visitors / largest} />
+            </th>
+            {hasViews && <td class="number soft">{formatCount(row.pageviews ?? 0)}</td>}
+            <td class="number">{formatCount(row.visitors)}</td>
+            <td class="number is-share soft">{visitors > 0 ? formatShare(row.visitors / visitors) : ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function ValueCell({ list, row, share }: { list: CardList; row: Row; share: number }) {
+  const label = labelOf(list.list, row.value);
+  const isCode = label !== row.value;
+  return (
+    <div class="bar-cell">
+      <span class="bar" style={{ width: `${share * 100}%` }} />
+      <span class={list.isMono && !row.isOther ? "bar-text mono" : "bar-text"} title={label}>
+        {isCode && (
+          <span class="code-chip" aria-hidden="true">
+            {row.value}
+          </span>
+        )}
+        {label}
+      </span>
+    </div>
+  );
+}
+
+/** Why a list has `(other)`. */
+export function OtherNote({ rows }: { rows: readonly Row[] }) {
+  if (!rows.some(({ isOther }) => isOther)) return null;
+  return (
+    <p class="note other-note">
+      A day keeps a bounded number of values per list; <em>(other)</em> counts the rest, and is unranked.
+    </p>
+  );
+}

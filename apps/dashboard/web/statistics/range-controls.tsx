@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+import { Segmented } from "../ui/segmented.js";
+import { type Address, rangeProblem } from "./address.js";
+
+const choices = [
+  { value: "today", label: "Today" },
+  { value: "7d", label: "7 days" },
+  { value: "30d", label: "30 days" },
+  { value: "custom", label: "Custom" },
+] as const;
+
+interface RangeProps {
+  address: Address;
+  /** The days on the page, which a custom range begins with. */
+  days: { first: string; last: string } | undefined;
+  onAddress(address: Address): void;
+}
+
+/** The range as a group of buttons; "Custom" opens two dates. */
+export function RangeControls({ address, days, onAddress }: RangeProps) {
+  const choose = (range: Address["range"]) => {
+    const { from: _from, to: _to, ...rest } = address;
+    if (range !== "custom") onAddress({ ...rest, range });
+    else if (days) onAddress({ ...rest, range, from: address.from ?? days.first, to: address.to ?? days.last });
+  };
+  return <Segmented label="Range" value={address.range} choices={choices} onValue={choose} />;
+}
+
+/** Both dates of a custom range. The page follows once they are a range. */
+export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
+  const [from, setFrom] = useState(address.from ?? "");
+  const [to, setTo] = useState(address.to ?? "");
+  const problem = rangeProblem(from, to);
+  const change = (first: string, last: string) => {
+    setFrom(first);
+    setTo(last);
+    if (rangeProblem(first, last) === undefined) onAddress({ ...address, range: "custom", from: first, to: last });
+  };
+  return (
+    <div class="custom-dates">
+      <label>
+        From
+        <input
+          class="input"
+          type="date"
+          value={from}
+          onChange={({ currentTarget }) => change(currentTarget.value, to)}
+        />
+      </label>
+      <label>
+        To
+        <input
+          class="input"
+          type="date"
+          value={to}
+          onChange={({ currentTarget }) => change(from, currentTarget.value)}
+        />
+      </label>
+      {problem && (
+        <span class="field-error" role="alert">
+          {problem}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What the range is compared with. */
+export function CompareControl({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
+  const change = (value: string) => onAddress({ ...address, compare: value as Address["compare"] });
+  return (
+    <select
+      class="input select-small"
+      aria-label="Compare"
+      value={address.compare}
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    >
+      <option value="previous">Compare: before</option>
+      <option value="year">Compare: a year ago</option>
+      <option value="off">Compare: off</option>
+    </select>
+  );
+}
