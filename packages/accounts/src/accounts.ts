@@ -43,7 +43,6 @@ async function withUniqueEmail(email: string, write: () => Promise<StoredAccount
   }
 }
 
-/** All accounts, oldest first. */
 export async function listAccounts(prisma: PrismaClient): Promise<Account[]> {
   const accounts = await prisma.account.findMany({ orderBy: { id: "asc" } });
   return accounts.map(present);

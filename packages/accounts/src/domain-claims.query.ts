@@ -9,10 +9,7 @@ interface DomainOf {
   siteId?: string | undefined;
 }
 
-/**
- * What happens to a domain of another account: refused; shared, by the operator's word; or the site waits for a proof and gets
- * no events.
- */
+/** A domain of another account is refused, shared by the operator's word, or without events until a proof. */
 export type WhenTaken = "refuse" | "share" | "wait";
 
 /** Inserts or locks one row by `site_domain_pkey`. The update changes nothing: it returns the holder. */
@@ -26,9 +23,8 @@ const countSitesSql = `
   WHERE domain IN ($1, 'www.' || $1) AND (account_id = $2 OR is_proven) AND id IS DISTINCT FROM $3::uuid`;
 
 /**
- * Claims a domain for an account's site. The claim stays locked until the transaction ends, so two writers of one domain wait
- * for each other and both rules of `createSite` hold exactly.
- * @returns whether the site gets the domain's events, and the number of other sites with it
+ * Claims a domain for an account's site. Its other writers wait until the transaction ends, so `createSite`'s rules hold exactly.
+ * @returns `isProven`: the site gets the domain's events; `sites`: the number of other sites with it
  * @throws AccountError `domain_taken`, `domain_full`
  */
 export async function takeDomain(
@@ -52,25 +48,18 @@ export async function takeDomain(
   return { isProven: isHolder || whenTaken === "share", sites };
 }
 
-/** Gives the claim to an account, or makes it. One probe of `site_domain_pkey`. */
+/** One probe of `site_domain_pkey`. */
 const moveClaimSql = `
   INSERT INTO site_domain (domain, account_id) VALUES ($1, $2)
   ON CONFLICT (domain) DO UPDATE SET account_id = EXCLUDED.account_id, created_at = now()`;
 
-/**
- * The account's sites of the domain get its events from now on, and other accounts' sites wait. By `site_domain_idx`; the
- * collector knows within ten seconds.
- */
+/** The account's sites get the events, others wait; the collector follows in ten seconds. By `site_domain_idx`. */
 const moveEventsSql = `
   UPDATE site SET is_proven = (account_id = $2)
   WHERE domain IN ($1, 'www.' || $1) AND is_proven <> (account_id = $2) AND ($3 OR account_id = $2)
   RETURNING account_id`;
 
-/**
- * Gives a domain with its further events to an account; past events stay where they are.
- * @param options `isShared` leaves the others' sites their events: the operator's word
- * @returns the accounts whose sites wait from now on
- */
+/** Gives a domain's further events to an account; `isShared` leaves others theirs. @returns accounts with sites that wait now */
 export async function moveDomain(
   transaction: pg.ClientBase,
   { accountId, domain }: DomainOf,
@@ -95,9 +84,7 @@ export interface DomainConflict {
   isProven: boolean;
 }
 
-/**
- * The account's sites by `site_account_id_idx`, and for each one the sites of its domain that get events by `site_domain_idx`.
- */
+/** The account's sites by `site_account_id_idx`; for each one its domain's sites with events by `site_domain_idx`. */
 const findConflictsSql = `
   SELECT id, domain, older, "isShared", is_proven AS "isProven"
   FROM (SELECT id, domain, account_id, is_proven, regexp_replace(domain, '^(www[.])+', '') AS bare FROM site) AS mine

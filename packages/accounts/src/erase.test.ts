@@ -65,7 +65,6 @@ async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, C
   return columns;
 }
 
-/** Inserts a row into each table with the owner's column. */
 async function fill(owner: "account_id" | "site_id", id: string): Promise<void> {
   for (const [table, columns] of await columnsOf(owner)) {
     if (table === "site") continue;
@@ -234,8 +233,7 @@ describe("eraseOrphans", () => {
 /** Roles belong to the whole server, so this file makes its own. */
 const prefix = `test_${randomBytes(6).toString("hex")}`;
 
-// Outside of any block and after `useDatabase`, so it runs once the database is gone: until then the roles have rights, and
-// with KEEP_DB=1 they stay.
+// Outside of any block and after `useDatabase`, so it runs once the database is gone: until then the roles have rights.
 afterAll(async () => {
   const server = new URL(database.url);
   server.pathname = "/postgres";

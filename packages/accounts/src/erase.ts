@@ -20,10 +20,7 @@ interface OwnedTable {
   isPartitioned: boolean;
 }
 
-/**
- * Finds the tables with the owner's column in the catalog, so erasing covers new tables too. `trace` comes first: readers
- * then miss a half-erased trace instead of seeing a part of it.
- */
+/** By the catalog, so erasing covers new tables too. `trace` first: readers miss a half-erased trace instead of seeing a part. */
 const findTablesSql = `
   SELECT c.oid::regclass::text AS name,
     EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indpred IS NULL) AS "isIndexed",
@@ -52,9 +49,8 @@ function queryByIndex<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Removes at most $2 rows of an owner, by the index beginning with the owner. One statement finds and removes them, so each
- * `ctid` is still valid; the next batch takes rows changed by other sessions meanwhile. In a partitioned table a `ctid` names
- * no partition, so the batch is a range of the primary key.
+ * Removes at most $2 rows of an owner by its index. One statement finds and removes them, so each `ctid` is still valid. In a
+ * partitioned table a `ctid` names no partition, so the batch is a range of the primary key.
  */
 function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
   if (isPartitioned) {
@@ -72,7 +68,7 @@ export interface EraseControl {
   onProgress?(table: string, rows: number): void;
 }
 
-/** Removed rows by table. */
+/** Rows by table. */
 export type Erased = Record<string, number>;
 
 async function eraseRows(
@@ -93,10 +89,7 @@ async function eraseRows(
   }
 }
 
-/**
- * Removes a site with its events and figures. The site's own row goes after its other rows, so a stopped erasure can run
- * again. A second pass removes events recorded before the collector noticed.
- */
+/** The site's own row goes last, so a stopped erasure can run again; a second pass removes the collector's late events. */
 export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
   await eraseSiteInto(pool, siteId, erased, control);
@@ -113,9 +106,8 @@ async function eraseSiteInto(pool: pg.Pool, siteId: string, erased: Erased, cont
 }
 
 /**
- * Removes an account with everything it has. Revoking its keys comes first, so no new data arrives. The account's row goes
- * last, so a stopped erasure can run again. A second pass removes rows of requests under way; {@link eraseOrphans} removes
- * later ones.
+ * Revoking the keys comes first, so no new data arrives. The account's row goes last, so a stopped erasure can run again. A
+ * second pass removes rows of requests under way; {@link eraseOrphans} removes later ones.
  */
 export async function eraseAccount(pool: pg.Pool, accountId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
@@ -150,10 +142,7 @@ export async function eraseDeletedSites(pool: pg.Pool, control: EraseControl): P
   return erased;
 }
 
-/**
- * Finds at most $1 deleted owners with rows in a table. It jumps from one owner to the next along the index beginning with the
- * owner: a few probes for each, however many rows it has. A table without such an index is small; the statement reads all of it.
- */
+/** Finds $1 deleted owners: jumps from owner to owner along the index, a few probes each. A table without one is small. */
 function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): string {
   const { table } = owners[column];
   const isOrphan = `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = found.id)`;
@@ -173,9 +162,8 @@ function findOrphansSql({ name, isIndexed }: OwnedTable, column: OwnerColumn): s
 const maxOrphansPerTable = 100;
 
 /**
- * Removes rows of deleted accounts and sites. Requests under way during an erasure leave them, and so do stopped erasures and
- * accounts deleted by SQL. While there is no account (no site) at all it removes nothing: a restore of a dump may not have
- * loaded them yet.
+ * Removes rows of deleted accounts and sites, left by requests under way, stopped erasures and SQL. Without any account (site)
+ * it removes nothing: a restore of a dump may not have loaded them yet.
  */
 export async function eraseOrphans(pool: pg.Pool, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};

@@ -29,10 +29,9 @@ export interface KeyReference {
   accountId?: string;
 }
 
-/** A pool, or the connection of a transaction. */
 type Database = Pick<pg.ClientBase, "query">;
 
-/** Keys of an account that are not revoked. */
+/** Not counting revoked ones. */
 export const maxKeysPerAccount = 100;
 
 const uuid = createUuidV7();
@@ -44,8 +43,7 @@ const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, 
   VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 
 /**
- * Makes a key and stores its SHA-256. In a transaction the limit of keys is exact, since the account's row stays locked.
- * @param input `createdBy` is a person's id; a command names nobody
+ * Makes a key and stores its SHA-256. In a transaction the limit is exact, since the account's row stays locked.
  * @throws AccountError `unknown_account`, `invalid_name`, `too_many_keys`
  */
 export async function issueKey(
@@ -85,10 +83,7 @@ export async function renameKey(
   return present(await changeKey(database, reference, "UPDATE api_key SET name = $3", name));
 }
 
-/**
- * Revokes a key for good; running services refuse it within a second. A second call returns the time of the first.
- * @throws AccountError `unknown_key` (also for another account's key)
- */
+/** Services refuse the key within a second. A second call returns the first one's time. @throws AccountError `unknown_key` */
 export async function revokeKey(
   database: Database,
   reference: KeyReference,

@@ -14,10 +14,7 @@ export interface SiteState {
   lastDay: string | null;
 }
 
-/**
- * The account's sites by `site_account_id_idx`; for each one the ends of its ranges in `daily_stat_pkey` and
- * `daily_event_pkey`, four probes.
- */
+/** By `site_account_id_idx`; for each site the ends of its ranges in `daily_stat_pkey` and `daily_event_pkey`: four probes. */
 const readSitesSql = `
   SELECT id, domain, name, created_at AS "createdAt", is_proven AS "isProven", proof_token AS "proofToken",
     LEAST(

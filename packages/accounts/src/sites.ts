@@ -69,8 +69,7 @@ async function lockSite(transaction: pg.ClientBase, { siteId, accountId }: SiteR
 const updateSiteSql = "UPDATE site SET name = $2, domain = $3, is_proven = COALESCE($4, is_proven) WHERE id = $1";
 
 /**
- * Changes a site's name, its domain, or both, by the rules of {@link createSite}. Its events and figures stay. The collector
- * knows a new domain within ten seconds.
+ * Follows the rules of {@link createSite}. Events and figures stay; the collector knows a new domain within ten seconds.
  * @throws AccountError as {@link createSite} does, and `unknown_site` (also for another account's site)
  */
 export async function renameSite(
@@ -94,11 +93,7 @@ export async function renameSite(
 /** By `site_pkey`. The trigger on `site` releases the domain. */
 const deleteSiteSql = "DELETE FROM site WHERE id = $1";
 
-/**
- * Deletes a site at once; the worker removes its events and figures afterwards.
- * @returns the deleted site
- * @throws AccountError `unknown_site` (also for another account's site)
- */
+/** The worker removes the site's events and figures afterwards. @throws AccountError `unknown_site` */
 export async function deleteSite(transaction: pg.ClientBase, reference: SiteReference): Promise<Site> {
   const { account_id: _, ...site } = await lockSite(transaction, reference);
   await transaction.query("INSERT INTO deleted_site (id) VALUES ($1) ON CONFLICT DO NOTHING", [site.id]);
@@ -107,10 +102,9 @@ export async function deleteSite(transaction: pg.ClientBase, reference: SiteRefe
 }
 
 /**
- * Gives a site its domain's events, by a proof or by the operator's word: the account has the domain from now on.
- * @param options `isShared` leaves other accounts' sites their events
- * @returns the site, and the accounts whose sites of the domain wait from now on
- * @throws AccountError `unknown_site` (also for another account's site)
+ * Gives a site its domain's events, by a proof or by the operator's word; `isShared` leaves other accounts' sites theirs.
+ * @returns the site, and the accounts with sites of the domain that wait from now on
+ * @throws AccountError `unknown_site`
  */
 export async function claimSite(
   transaction: pg.ClientBase,
