@@ -46,7 +46,6 @@ const insertLinkSql = `
     (hash, id, purpose, email, name, password, person_id, account_id, role, created_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
-/** Makes a link and stores its hash. */
 export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
   const { purpose, email, name, passwordHash, personId, accountId, role, now } = link;
   const token = createToken();
@@ -60,7 +59,6 @@ export async function createLink(client: Pick<pg.ClientBase, "query">, link: New
   return { id, token, expiresAt };
 }
 
-/** A link that still works. */
 export interface LiveLink {
   purpose: LinkPurpose;
   email: string;
@@ -70,7 +68,6 @@ export interface LiveLink {
   accountId: string | null;
   accountName: string | null;
   role: Role | null;
-  /** The person of the address has a password. */
   isKnown: boolean;
 }
 

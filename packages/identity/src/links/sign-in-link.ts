@@ -15,7 +15,6 @@ export interface SignInLinkOptions {
   account: { id: string; email: string };
   /** The person; the account's first owner without it. Becomes the owner of an account without people. */
   email?: string;
-  /** The dashboard's address. */
   dashboardUrl: string;
   /** Default 15 minutes. */
   lifeMs?: number;
@@ -28,11 +27,7 @@ const findPersonSql = `
   WHERE m.account_id = $1 AND CASE WHEN $2::text IS NULL THEN m.role = 'owner' ELSE p.email = $2 END
   ORDER BY m.created_at, p.id LIMIT 1`;
 
-/**
- * Makes a link that signs in a person of the account; an account without people gets an owner. For those with access to the
- * database, who could do the same by hand.
- * @returns undefined where the account has people, and none of them has the address
- */
+/** An account without people gets an owner. @returns undefined where the account has people, and none has the address */
 export async function createSignInLink(options: SignInLinkOptions): Promise<SignInLink | undefined> {
   const { pool, account, dashboardUrl, lifeMs, now } = options;
   return withTransaction(pool, async (client) => {

@@ -98,7 +98,6 @@ type Arrive = (
   input: { name: string | undefined; hash: string | undefined },
 ) => Promise<Arrived>;
 
-/** The work of each purpose. */
 const arrivals: Record<LinkPurpose, Arrive> = {
   async verify(client, { email, name, password }) {
     const personId = await addPerson(client, { email, name: name ?? email });

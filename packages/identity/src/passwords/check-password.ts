@@ -6,7 +6,6 @@ import type pg from "pg";
 import { maxPasswordLength, minPasswordLength } from "./password-problem.js";
 import type { Passwords } from "./passwords.js";
 
-/** Finds the person with an address and a password. */
 export type CheckPassword = (email: string, password: string) => Promise<{ personId: string } | undefined>;
 
 /** Probes `person_email_key` and `person_pkey`, or a range of `credential_person_id_provider_key`. */

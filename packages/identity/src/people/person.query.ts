@@ -89,10 +89,7 @@ export async function isMember(client: Client, accountId: string, personId: stri
   return rowCount === 1;
 }
 
-/**
- * The account a person used last, else the first one. A range of `membership_person_id_idx`, and for each of
- * `session_person_id_idx`.
- */
+/** The account used last, else the first. A range of `membership_person_id_idx`, and for each of `session_person_id_idx`. */
 const homeAccountSql = `
   SELECT m.account_id AS id FROM membership m
   LEFT JOIN LATERAL (

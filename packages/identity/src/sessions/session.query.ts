@@ -20,10 +20,7 @@ export interface StoredSession {
   seenAt: Date;
 }
 
-/**
- * Finds a live session. Without a membership there is no session, so a removed person is out at once. One probe of
- * `session_token_key`, `membership_pkey` and `person_pkey` each.
- */
+/** A removed person is out at once: no membership, no session. Probes `session_token_key`, `membership_pkey`, `person_pkey`. */
 const findSessionSql = `
   SELECT s.id AS "sessionId", s.person_id AS "personId", s.account_id AS "accountId", m.role, p.email, s.seen_at AS "seenAt"
   FROM session s
