@@ -5,13 +5,7 @@ export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";
 export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
-export {
-  type AlertPage,
-  type AlertState,
-  type AlertWithTrace,
-  alertStates,
-  readAlertPage,
-} from "./read-alert-page.query.js";
+export { type AlertWithTrace, alertStates, readAlertPage } from "./read-alert-page.query.js";
 export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { type Attempt, settleAlert } from "./settle-alert.query.js";

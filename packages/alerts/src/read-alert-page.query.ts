@@ -1,9 +1,9 @@
 import type pg from "pg";
 
 export const alertStates = ["pending", "held", "sent", "failed"] as const;
-export type AlertState = (typeof alertStates)[number];
+type AlertState = (typeof alertStates)[number];
 
-export interface AlertsToRead {
+interface AlertsToRead {
   accountId: string;
   state?: AlertState | undefined;
   /** The last id of the page before. */
@@ -32,7 +32,7 @@ export interface AlertWithTrace {
   trace: { id: string; name: string | null; agentId: string | null };
 }
 
-export interface AlertPage {
+interface AlertPage {
   alerts: AlertWithTrace[];
   hasMore: boolean;
 }

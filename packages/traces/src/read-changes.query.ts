@@ -3,7 +3,7 @@ import type pg from "pg";
 import { isoText } from "./iso-text.js";
 import type { ListedTrace } from "./list-traces.query.js";
 
-export interface ChangesToRead {
+interface ChangesToRead {
   accountId: string;
   /** The newest id that the reader knows; undefined reads no new traces. */
   after?: string | undefined;
@@ -13,7 +13,7 @@ export interface ChangesToRead {
   since?: string | undefined;
 }
 
-export interface TraceChanges {
+interface TraceChanges {
   /** The database's time of this reading. */
   at: string;
   /** Traces created since, newest first; some may be known to the reader, since commits overtake each other. */

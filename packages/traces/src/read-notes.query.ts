@@ -2,7 +2,7 @@ import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 
 /** What a list shows of a trace beyond its row. */
-export interface TraceNote {
+interface TraceNote {
   id: string;
   /** The beginning of the innermost failing span's error, or its name where it has none; null unless the trace failed. */
   error: string | null;
@@ -11,7 +11,7 @@ export interface TraceNote {
 }
 
 /** Traces of one call: a page of the API's, or the rows of a screen. */
-export const maxNotes = 200;
+const maxNotes = 200;
 const maxErrorLength = 300;
 /** Errors of the traces after this time stay unread: a page of huge failed traces must not keep a reader waiting. */
 const maxErrorsMs = 150;

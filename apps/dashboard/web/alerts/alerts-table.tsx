@@ -42,41 +42,61 @@ export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
             <tr>
               <th scope="col">Mail</th>
               <th scope="col">Trace</th>
-              <th scope="col">Why</th>
-              <th scope="col" class="number">
+              <th scope="col" class="is-wide">
+                Why
+              </th>
+              <th scope="col" class="number is-wide">
                 Failed at
               </th>
-              <th scope="col">
+              <th scope="col" class="is-wide">
                 <span class="sr-only">Actions</span>
               </th>
             </tr>
           </thead>
           <tbody>
             {alerts.map((alert) => (
-              <tr key={alert.id}>
-                <td>
-                  <StatusDot state={looks[alert.state].state}>{looks[alert.state].word}</StatusDot>
-                </td>
-                <td class="alert-trace">
-                  <TraceLink alert={alert} />
-                </td>
-                <td class="soft alert-why">{reasonOf(alert)}</td>
-                <td class="number soft">
-                  <Ago iso={alert.createdAt} />
-                </td>
-                <td class="is-action">
-                  {canRetry(alert) && (
-                    <Button isBusy={retry.isBusy} onClick={() => void retry.run(alert.id)}>
-                      Send again
-                    </Button>
-                  )}
-                </td>
-              </tr>
+              <AlertRow key={alert.id} alert={alert} isBusy={retry.isBusy} onRetry={() => void retry.run(alert.id)} />
             ))}
           </tbody>
         </Table>
       </div>
     </>
+  );
+}
+
+interface AlertRowProps {
+  alert: ListedAlert;
+  isBusy: boolean;
+  onRetry(): void;
+}
+
+/** In a narrow window one cell has everything but the state. */
+function AlertRow({ alert, isBusy, onRetry }: AlertRowProps) {
+  const { state, word } = looks[alert.state];
+  const time = <Ago iso={alert.createdAt} />;
+  const again = canRetry(alert) && (
+    <Button isBusy={isBusy} onClick={onRetry}>
+      Send again
+    </Button>
+  );
+  return (
+    <tr>
+      <td class="alert-state">
+        <StatusDot state={state}>{word}</StatusDot>
+      </td>
+      <td class="alert-trace">
+        <TraceLink alert={alert} />
+        <div class="is-narrow alert-more">
+          <p class="soft">
+            {reasonOf(alert)} · {time}
+          </p>
+          {again}
+        </div>
+      </td>
+      <td class="soft alert-why is-wide">{reasonOf(alert)}</td>
+      <td class="number soft is-wide">{time}</td>
+      <td class="is-action is-wide">{again}</td>
+    </tr>
   );
 }
 

@@ -10,7 +10,7 @@ export interface Filters {
   after: string;
 }
 
-export type StatusFilter = "all" | "failed" | "running";
+type StatusFilter = "all" | "failed" | "running";
 export type RangeFilter = keyof typeof ranges | "";
 
 const hourMs = 3_600_000;

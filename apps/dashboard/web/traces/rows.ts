@@ -1,7 +1,7 @@
 import type { TraceRow } from "../../src/traces/traces.schema.js";
 
 /** Newest start first, then the greater id: the API's order. Texts without `Z` sort with and without microseconds. */
-export function compareRows(a: TraceRow, b: TraceRow): number {
+function compareRows(a: TraceRow, b: TraceRow): number {
   const [first, second] = [a.started_at.replace("Z", ""), b.started_at.replace("Z", "")];
   if (first !== second) return first < second ? 1 : -1;
   if (a.id === b.id) return 0;

@@ -32,7 +32,7 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
             <th scope="col" class="number is-wide">
               Duration
             </th>
-            <th scope="col" class="number">
+            <th scope="col" class="number is-wide">
               Started
             </th>
           </tr>
@@ -75,12 +75,12 @@ function Row({ row, ago }: { row: TraceRow; ago: Date }) {
           {isFailed(row) && error && <span class="trace-error mono">{error}</span>}
         </div>
         <div class="is-narrow hint">
-          <span class="mono">{agent_id}</span> {duration}
+          <span class="mono">{agent_id}</span> {duration} <Ago iso={started_at} now={ago} />
         </div>
       </td>
       <td class="mono is-wide trace-agent">{agent_id}</td>
       <td class="number is-wide">{duration}</td>
-      <td class="number soft">
+      <td class="number soft is-wide">
         <Ago iso={started_at} now={ago} />
       </td>
     </tr>

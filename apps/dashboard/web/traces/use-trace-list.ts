@@ -15,9 +15,10 @@ const keptMs = 300_000;
 /** The last list with its place, for the way back from a trace. */
 let kept: { key: string; state: TraceListState; scrollY: number; at: number } | undefined;
 
-/** The ids of the last list in order, for the way from one trace to the next. */
-export function listedIds(): string[] {
-  return kept?.state.rows.map(({ id }) => id) ?? [];
+/** Keeps the list and its place; the page of a trace finds the next one by `waymark:list`. */
+function keep(key: string, state: TraceListState, y: number): void {
+  kept = { key, state, scrollY: y, at: Date.now() };
+  sessionStorage.setItem("waymark:list", JSON.stringify(state.rows.map(({ id }) => id)));
 }
 
 /** The traces of the filters, kept up to date while the tab is visible. */
@@ -57,7 +58,7 @@ export function useTraceList(filters: Filters, table: { current: HTMLElement | n
     return () => {
       stop();
       removeEventListener("scroll", note);
-      if (held.current?.isLoaded) kept = { key, state: held.current, scrollY: y, at: Date.now() };
+      if (held.current?.isLoaded) keep(key, held.current, y);
     };
   }, [list]);
   return { state: held.current, list };
