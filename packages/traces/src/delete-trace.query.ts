@@ -26,10 +26,7 @@ const deleteTraceSql = `
   )
   SELECT FROM gone`;
 
-/**
- * Removes up to $4 spans after $3 of a deleted trace and returns the last of them. One range of `span_pkey`; no lock outlives
- * the statement. A repeated DELETE, or retention, removes spans left by a killed process or a concurrent write.
- */
+/** Removes up to $4 spans after $3 by a range of `span_pkey`. A repeated DELETE, or retention, removes spans left behind. */
 const deleteSpansSql = `
   WITH chunk AS MATERIALIZED (
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last FROM (
@@ -58,10 +55,7 @@ export interface DeleteTraceDeps {
   log: { warn(fields: object, message: string): void };
 }
 
-/**
- * Makes a function that deletes a trace, then its spans in chunks. It returns false for an unknown trace, and still removes
- * the spans left by an interrupted deletion.
- */
+/** Deletes a trace, then its spans in chunks; false for an unknown trace, though an interrupted deletion's spans go. */
 export function createTraceDeleter(
   { pool, createGroupCommit, log }: DeleteTraceDeps,
   chunkSpans = maxSpansPerStatement,

@@ -105,9 +105,8 @@ interface Chunk {
 }
 
 /**
- * Makes a reader of traces in chunks, each read after the client took the one before: memory stays flat, and a slow client
- * holds no connection. It throws AppError 429 or 503 before the first chunk if too many answers are under way, and 404 when the
- * trace is deleted meanwhile.
+ * Reads each chunk after the client took the one before: memory stays flat, and a slow client holds no connection. Throws
+ * AppError 429 or 503 before the first chunk if too many answers are under way, 404 when the trace is deleted meanwhile.
  */
 export function createLargeTraceReader(deps: TraceReaderDeps) {
   const { pool, createGroupCommit, largeAnswers } = deps;

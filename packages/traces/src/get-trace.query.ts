@@ -34,10 +34,9 @@ function storedSql(columns: readonly string[], isCompressed: boolean): string {
 const sharedBytes = ["resource_id", "scope_id"].map((id) => ` + COALESCE(${ofContext("bytes", id)}, 0)`).join("");
 
 /**
- * Small traces as the JSON text of their answers; null for a large one. Opaque JSON is copied as text. Span ids rise, so their
- * order is the order of receipt. `concat` takes half the time of `json_build_object`, and sizes are measured without
- * uncompressing. For each trace one probe of `trace_pkey` and two reads of one range of `span_pkey`; both keys start with the
- * account, so another account's trace is not found. Sessions run in UTC.
+ * Small traces as JSON text; null for a large one. Span ids rise in order of receipt. `concat` takes half the time of
+ * `json_build_object`, and sizes are measured without uncompressing. For each trace one probe of `trace_pkey` and two reads of
+ * one range of `span_pkey`; both keys start with the account. Sessions run in UTC.
  */
 const readTracesSql = (withAttributes: boolean) => `
   SELECT q.n::int, CASE WHEN size.fits THEN concat(${traceJson}, spans.json, ']}') END AS json

@@ -21,7 +21,6 @@ export async function getUsage(pool: pg.Pool, accountId: string, month: string):
   return rows[0] ?? { traces: 0, agents: 0 };
 }
 
-/** The usage as the API answers it. */
 export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
   const plan = planOf(planId);
   return {

@@ -6,7 +6,6 @@ const maxAgentNames = 1_000;
 /** The first agents of an account by id: a range of `agent_pkey` without the table. */
 const listAgentNamesSql = "SELECT id FROM agent WHERE account_id = $1 ORDER BY id LIMIT $2";
 
-/** Lists the ids of agents, without figures. */
 export async function listAgentNames(pool: pg.Pool, accountId: string): Promise<string[]> {
   const statement = { name: "list-agent-names", text: listAgentNamesSql, values: [accountId, maxAgentNames] };
   const { rows } = await pool.query<{ id: string }>(statement);

@@ -31,9 +31,8 @@ export interface AgentPage {
 export const maxCountedTraces = 250_000;
 
 /**
- * Stored agents by id, each with its traces of the range by status. Reads one range of `trace_listing_idx` without the
- * table, at most $6 entries, and one page of `agent_pkey`. `examined` counts those entries: one above the bound means
- * that the range has too many traces.
+ * Reads one range of `trace_listing_idx` without the table, at most $6 entries, and one page of `agent_pkey`. `examined` counts
+ * those entries: one above the bound means too many traces.
  */
 const listAgentsSql = `
   WITH examined AS (

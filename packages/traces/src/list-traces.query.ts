@@ -34,7 +34,6 @@ export interface ListedTrace {
 
 export interface TracePage {
   traces: ListedTrace[];
-  /** Null at the end of the list. */
   next: TraceCursor | null;
 }
 

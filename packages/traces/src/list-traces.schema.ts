@@ -57,7 +57,6 @@ export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind
   };
 }
 
-/** A page as the API answers it. */
 export function presentTracePage({ traces, next }: TracePage) {
   return {
     traces: traces.map(({ id, agent_id, name, status, started_at, ended_at, duration_ms }) => {

@@ -21,7 +21,6 @@ interface TraceChanges {
   /** Whether more were created than are listed. */
   has_more: boolean;
   changed: ListedTrace[];
-  /** Ids of traces that are gone. */
   gone: string[];
 }
 
@@ -33,10 +32,7 @@ const maxCommitMs = 10_000;
 const columns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
     ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
 
-/**
- * New traces: the newest $5 entries of `trace_pkey` above $2. Changed ones: a probe of `trace_pkey` per id of $3, and one of
- * `alert_trace_idx`, for a mail that went out. The row of the clock makes the statement answer without either.
- */
+/** New traces: $5 entries of `trace_pkey`. Changed ones: a probe of `trace_pkey` and `alert_trace_idx` per id of $3. */
 const readChangesSql = `
   SELECT clock.at AS read_at, rows.* FROM (SELECT ${isoText("now()")} AS at) AS clock
   LEFT JOIN LATERAL (

@@ -6,7 +6,6 @@ interface TraceNote {
   id: string;
   /** The beginning of the innermost failing span's error, or its name where it has none; null unless the trace failed. */
   error: string | null;
-  /** Whether a mail about the trace went out. */
   is_mailed: boolean;
 }
 
@@ -18,10 +17,7 @@ const maxErrorsMs = 150;
 /** Alerts of a trace to look at, the newest first. */
 const maxAlerts = 10;
 
-/**
- * Errors of failed traces, and whether mails went out. Per trace a probe of `trace_pkey`, up to $4 entries of
- * `alert_trace_idx`, and of a failed one its range of `span_pkey` within bounds, until $3 milliseconds have passed.
- */
+/** Per trace a probe of `trace_pkey`, $4 entries of `alert_trace_idx` and, if failed, a range of `span_pkey` within bounds. */
 const readNotesSql = `
   SELECT t.id, shown.error, EXISTS (
     SELECT FROM (

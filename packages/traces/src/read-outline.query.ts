@@ -4,7 +4,6 @@ import { failingSpanSql } from "./failing-span.js";
 import { isoText } from "./iso-text.js";
 import type { TraceStatus } from "./statuses.js";
 
-/** Spans of one page. */
 const outlinePageSpans = 5_000;
 const maxErrorText = 200;
 /** Larger attributes are not read for the kind; the name decides then. */
@@ -15,7 +14,6 @@ export interface OutlineTrace {
   agent_id: string;
   name: string;
   status: TraceStatus;
-  /** As the API shows times. */
   started_at: string;
   ended_at: string | null;
   /** The three below are on the first page only. */

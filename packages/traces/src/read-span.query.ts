@@ -25,10 +25,7 @@ const contents = {
 
 const columns = Object.entries(contents).map(([name, text]) => `${text} AS ${name}`);
 
-/**
- * One span with its contents as text, byte for byte: columns of type `json` keep what was sent. A probe of `span_pkey`; the key
- * starts with the account, so another account's span is not found.
- */
+/** Columns of type `json` keep what was sent, byte for byte. A probe of `span_pkey`, whose account hides others' spans. */
 const readSpanSql = `
   SELECT c.id, ${Object.keys(contents)
     .map(
