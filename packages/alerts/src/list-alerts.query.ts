@@ -47,10 +47,7 @@ const retrySql = (where: string) => `
 
 const findSql = (where: string) => `SELECT ${columns} FROM alert WHERE ${where}`;
 
-/**
- * Makes an alert pending again unless it was sent or a summary on its way lists it. Returns it if the UUID is known, and
- * belongs to the account where one is given.
- */
+/** Makes an alert pending again unless it was sent or a summary on its way lists it. Undefined for a foreign or unknown UUID. */
 export async function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): Promise<ListedAlert | undefined> {
   const where = accountId === undefined ? "id = $1" : "id = $1 AND account_id = $2";
   const values = accountId === undefined ? [alertId] : [alertId, accountId];

@@ -44,10 +44,7 @@ const states: Readonly<Record<AlertState, string>> = {
   failed: "sent_at IS NULL AND failed_at IS NOT NULL",
 };
 
-/**
- * An account's alerts below $2, newest first. A range of `alert_pkey`, which retention bounds; each trace is a probe of
- * `trace_pkey`.
- */
+/** A range of `alert_pkey`, which retention bounds; each trace is a probe of `trace_pkey`. */
 const readPageSql = (where: string) => `
   SELECT a.id, a.status, a.failures, a.attempts, left(a.last_error, 1000) AS reason, a.summary_id IS NOT NULL AS "isInSummary",
     a.created_at AS "createdAt", a.sent_at AS "sentAt", a.failed_at AS "failedAt", a.due_at AS "dueAt",
