@@ -123,17 +123,16 @@ function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnT
   return { parts: { passwords: createPasswords(cheap), guesses, mails, proofs }, takeMails };
 }
 
+function openPool(connectionString: string) {
+  return createPool({ connectionString, maxConnections: 10, applicationName: "test", statementTimeoutMs: 10_000 });
+}
+
 /** Builds the app as production does, twice. Call it at the top of a file. */
 export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const database = useDatabase();
   const log = createLogger({ service: "dashboard", level: "silent" });
   const config = loadConfig({ DATABASE_URL: database.url, ...options.env });
-  const pool = createPool({
-    connectionString: database.url,
-    maxConnections: 10,
-    applicationName: "test",
-    statementTimeoutMs: 10_000,
-  });
+  const pool = openPool(database.url);
   const prisma = createPrisma(pool);
   const cookieOf = createSessionCookie(config.url);
   const { parts, takeMails } = createIdentity(pool, config);
@@ -144,19 +143,16 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
     const now = () => current();
     const { url, operators } = config;
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
-    const checks = { required: { database: () => pool.query("SELECT 1") } };
-    const registry = createRegistry("dashboard");
-    const pages = options.pages ?? { files: new Map(), manifest: {} };
     const app = createApp({
       config,
       pool,
       sessions,
       ...parts,
       payments: undefined,
-      pages,
-      checks,
+      pages: options.pages ?? { files: new Map(), manifest: {} },
+      checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
-      registry,
+      registry: createRegistry("dashboard"),
       now,
       ...options.deps,
     });
