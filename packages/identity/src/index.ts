@@ -33,5 +33,6 @@ export {
   startSession,
   switchAccount,
 } from "./sessions/session.query.js";
-export { createSessionCookie } from "./sessions/session-cookie.js";
+export { createSessionCookie, createSignUpCookie } from "./sessions/session-cookie.js";
 export { createSessions, type SessionCache, type Viewer } from "./sessions/sessions.js";
+export { browserProofOf, createToken } from "./token.js";

@@ -12,6 +12,13 @@ export function isToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
 
+/**
+ * What the browser of a sign-up keeps: it shows that a link answers the sign-up of this browser, and opens nothing alone.
+ */
+export function browserProofOf(token: string): string {
+  return hash("sha256", `browser:${token}`, "base64url");
+}
+
 /** The database stores only this, so nobody enters with a copy of its rows. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");

@@ -1,11 +1,12 @@
 import { route } from "@waymark/http";
-import { readLink } from "@waymark/identity";
+import { createSignUpCookie, readLink } from "@waymark/identity";
 import { z } from "zod";
 import type { LinkDeps } from "./link-deps.js";
 import { type LinkInfo, linkQuery } from "./session.schema.js";
 
 /** `GET /link`: for the link's page. Previews of mails may ask for it, so it uses nothing up. */
 export function getLinkRoute(deps: LinkDeps) {
+  const signUpCookie = createSignUpCookie(deps.config.url);
   return route({
     method: "get",
     path: "/link",
@@ -13,8 +14,9 @@ export function getLinkRoute(deps: LinkDeps) {
     summary: "What a link does and asks for",
     query: linkQuery,
     answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
-    async handle({ query: { token } }) {
-      const body: LinkInfo = await readLink(deps, token);
+    async handle({ query: { token }, request }) {
+      const browserProof = signUpCookie.read(request.headers.cookie);
+      const body: LinkInfo = await readLink(deps, { token, browserProof });
       return { status: 200, body };
     },
   });

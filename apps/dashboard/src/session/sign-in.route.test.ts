@@ -20,10 +20,11 @@ const cookieOf = (headers: Record<string, unknown>) => String(headers["set-cooki
 
 /** Signs up, proves the address, and returns the cookie of the session. */
 async function signUp(email: string): Promise<string> {
-  await client().post("/sign-up", { name: "Ada", email, password }).expect(202);
+  const asked = await client().post("/sign-up", { name: "Ada", email, password }).expect(202);
   const [mail] = await dashboard.takeMails();
   const { headers } = await client()
     .post("/link", { token: tokenOf(mail) })
+    .set("Cookie", cookieOf(asked.headers))
     .expect(200);
   return cookieOf(headers);
 }
@@ -32,14 +33,15 @@ const me = (cookie: string) => dashboard.anonymous().get("/me").set("Cookie", co
 
 describe("a sign-up", () => {
   it("makes a Free account with its owner when the mailed link is used, and not before", async () => {
-    await client()
+    const asked = await client()
       .post("/sign-up", { name: " Ada ", email: "Ada@Example.com", password })
       .expect(202, { isMailed: true });
+    const browser = cookieOf(asked.headers);
     const [mail] = await dashboard.takeMails();
     expect(mail).toMatchObject({ to: "ada@example.com", subject: "Confirm your address" });
     await client().post("/sign-in", { email: "ada@example.com", password }).expect(401);
     const token = tokenOf(mail);
-    const { body: info } = await client().get(`/link?token=${token}`).expect(200);
+    const { body: info } = await client().get(`/link?token=${token}`).set("Cookie", browser).expect(200);
     expect(info).toEqual({
       purpose: "verify",
       email: "ada@example.com",
@@ -47,7 +49,10 @@ describe("a sign-up", () => {
       needsName: false,
       needsPassword: false,
     });
-    const used = await client().post("/link", { token }).expect(200, { isSignedIn: true, purpose: "verify" });
+    const used = await client()
+      .post("/link", { token })
+      .set("Cookie", browser)
+      .expect(200, { isSignedIn: true, purpose: "verify" });
     const { body } = await me(cookieOf(used.headers)).expect(200);
     expect(body).toMatchObject({
       person: { name: "Ada", email: "ada@example.com", hasPassword: true },
@@ -73,15 +78,34 @@ describe("a sign-up", () => {
   it("of a stranger with the same address does not set the password of who proves it", async () => {
     const email = "twice@example.com";
     await client().post("/sign-up", { name: "Eve", email, password: "password of eve" }).expect(202);
-    await client().post("/sign-up", { name: "Bob", email, password }).expect(202);
+    const asked = await client().post("/sign-up", { name: "Bob", email, password }).expect(202);
     const [strangers, own] = await dashboard.takeMails();
     await client()
       .post("/link", { token: tokenOf(own) })
+      .set("Cookie", cookieOf(asked.headers))
       .expect(200);
     await client().post("/sign-in", { email, password: "password of eve" }).expect(401);
     await client()
       .post("/link", { token: tokenOf(strangers) })
       .expect(410);
+  });
+
+  it("of a stranger leaves no password behind when its own link is used: another browser chooses one", async () => {
+    const email = "hijack@example.com";
+    const asked = await client().post("/sign-up", { name: "Eve", email, password: "password of eve" }).expect(202);
+    const eves = cookieOf(asked.headers);
+    expect(String(asked.headers["set-cookie"])).toMatch(/; HttpOnly; SameSite=Lax$/);
+    const [mail] = await dashboard.takeMails();
+    const token = tokenOf(mail);
+    expect(eves).not.toContain(token);
+    const { body } = await client().get(`/link?token=${token}`).expect(200);
+    expect(body).toMatchObject({ purpose: "verify", needsPassword: true });
+    await client()
+      .post("/link", { token })
+      .expect(400, { error: "Validation failed", fields: { password: "Required" } });
+    await client().post("/link", { token, password }).expect(200);
+    await client().post("/sign-in", { email, password: "password of eve" }).expect(401);
+    await client().post("/sign-in", { email, password }).expect(200);
   });
 
   it("joins an account that a command made for the address, but never one with people", async () => {
@@ -96,7 +120,7 @@ describe("a sign-up", () => {
     await client().post("/sign-up", { name: "Eve", email: others[0].email, password }).expect(202);
     const [mail] = await dashboard.takeMails();
     const refused = await client()
-      .post("/link", { token: tokenOf(mail) })
+      .post("/link", { token: tokenOf(mail), password })
       .expect(409);
     expect(refused.body.error).toMatch(/^Another account has this address/);
   });
@@ -220,7 +244,9 @@ describe("a link", () => {
     dashboard.setNow(new Date(Date.now() + 25 * 3_600_000));
     await client().post("/link", { token }).expect(410);
     dashboard.setNow(new Date());
-    const statuses = await Promise.all([1, 2, 3].map(async () => (await client().post("/link", { token })).status));
+    const statuses = await Promise.all(
+      [1, 2, 3].map(async () => (await client().post("/link", { token, password })).status),
+    );
     expect(statuses.sort()).toEqual([200, 410, 410]);
   });
 

@@ -1,21 +1,31 @@
 import { AppError, validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import { createLink, findPersonByEmail, linkUrl, passwordProblem } from "@waymark/identity";
+import {
+  browserProofOf,
+  createLink,
+  createSignUpCookie,
+  createToken,
+  findPersonByEmail,
+  linkUrl,
+  passwordProblem,
+} from "@waymark/identity";
 import { signUpBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
 /**
  * `POST /sign-up`. The mail decides: a new address gets a link that makes its person, a known one is told so. Work and answer
- * are the same for both.
+ * are the same for both. The browser keeps a proof: elsewhere the link asks for a password anew, since the one given here may be
+ * that of a stranger.
  */
 export function signUpRoute({ pool, config, passwords, guesses, mails, now }: SignUpDeps) {
-  const mail = async (person: { name: string; email: string; passwordHash: string }) => {
-    const { email } = person;
+  const cookie = createSignUpCookie(config.url);
+  const mail = async (signUp: { name: string; email: string; passwordHash: string; token: string }) => {
+    const { email } = signUp;
     if (await findPersonByEmail(pool, email)) {
       const link = new URL("/dashboard/sign-in", config.url).href;
       return mails.send(email, { purpose: "known", link });
     }
-    const { token, expiresAt } = await createLink(pool, { purpose: "verify", ...person, now: now() });
+    const { token, expiresAt } = await createLink(pool, { purpose: "verify", ...signUp, now: now() });
     return mails.send(email, { purpose: "verify", link: linkUrl(config.url.href, token), expiresAt });
   };
   return route({
@@ -31,8 +41,9 @@ export function signUpRoute({ pool, config, passwords, guesses, mails, now }: Si
       if (problem) throw validationError({ password: problem });
       const { isAllowed } = await guesses.admit(request, "sign-up", email);
       const passwordHash = await passwords.hash(password);
-      if (isAllowed) mails.later(() => mail({ name, email, passwordHash }));
-      return mailed;
+      const token = createToken();
+      if (isAllowed) mails.later(() => mail({ name, email, passwordHash, token }));
+      return { ...mailed, headers: { "Set-Cookie": cookie.write(browserProofOf(token)) } };
     },
   });
 }

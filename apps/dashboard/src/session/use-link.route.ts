@@ -1,5 +1,5 @@
 import { route } from "@waymark/http";
-import { createSessionCookie, endSessionOfToken, useLink } from "@waymark/identity";
+import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/identity";
 import { z } from "zod";
 import type { LinkDeps } from "./link-deps.js";
 import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";
@@ -8,6 +8,7 @@ import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";
 export function useLinkRoute(deps: LinkDeps) {
   const { pool, config, guesses } = deps;
   const cookie = createSessionCookie(config.url);
+  const signUpCookie = createSignUpCookie(config.url);
   return route({
     method: "post",
     path: "/link",
@@ -17,7 +18,8 @@ export function useLinkRoute(deps: LinkDeps) {
     answers: { 200: { description: "Signed in", schema: z.custom<UseLinkAnswer>() } },
     async handle({ body, request }) {
       const { refund } = await guesses.admit(request, "link");
-      const arrival = await useLink(deps, { ...body, userAgent: request.get("user-agent") });
+      const browserProof = signUpCookie.read(request.headers.cookie);
+      const arrival = await useLink(deps, { ...body, browserProof, userAgent: request.get("user-agent") });
       await refund();
       const before = cookie.read(request.headers.cookie);
       if (before !== undefined) await endSessionOfToken(pool, before);

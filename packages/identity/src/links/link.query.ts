@@ -28,6 +28,8 @@ export interface NewLink {
   role?: Role;
   now: Date;
   lifeMs?: number;
+  /** A token made before the link; a new one without it. */
+  token?: string;
 }
 
 export interface IssuedLink {
@@ -48,7 +50,7 @@ const insertLinkSql = `
 
 export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
   const { purpose, email, name, passwordHash, personId, accountId, role, now } = link;
-  const token = createToken();
+  const token = link.token ?? createToken();
   const id = uuid();
   const expiresAt = new Date(now.getTime() + (link.lifeMs ?? linkLifeMs[purpose]));
   const values = [hashToken(token), id, purpose, email, name, passwordHash, personId, accountId, role, now, expiresAt];

@@ -15,7 +15,7 @@ import {
   verifyPerson,
 } from "../people/person.query.js";
 import { endSessionsOf, startSession } from "../sessions/session.query.js";
-import { isToken } from "../token.js";
+import { browserProofOf, isToken } from "../token.js";
 import { dropLinks, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
 
 /** What a link's page shows and asks for. */
@@ -34,11 +34,17 @@ export interface LinkDeps {
 }
 
 /** Reads a link without using it up. @throws AppError 410 */
-export async function readLink({ pool, now }: Pick<LinkDeps, "pool" | "now">, token: string): Promise<LinkInfo> {
+export async function readLink(
+  { pool, now }: Pick<LinkDeps, "pool" | "now">,
+  { token, browserProof }: LinkReference,
+): Promise<LinkInfo> {
   const link = await requireLink(pool, token, now());
   const { purpose, email, accountName } = link;
   const isNew = purpose === "invite" && !link.isKnown;
-  return { purpose, email, accountName, needsName: isNew, needsPassword: isNew || purpose === "reset" };
+  // Anybody can sign up with any address: a password given in another browser may be a stranger's.
+  const isForeign = purpose === "verify" && browserProof !== browserProofOf(token);
+  const needsPassword = isNew || isForeign || purpose === "reset";
+  return { purpose, email, accountName, needsName: isNew, needsPassword };
 }
 
 async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink> {
@@ -47,8 +53,13 @@ async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<Liv
   return link;
 }
 
-export interface LinkInput {
+interface LinkReference {
   token: string;
+  /** What the browser kept of its sign-up. */
+  browserProof?: string | undefined;
+}
+
+export interface LinkInput extends LinkReference {
   name?: string | undefined;
   password?: string | undefined;
   userAgent?: string | undefined;
@@ -70,7 +81,7 @@ export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInp
   const { token, name, password, userAgent } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
-  const needed = await readLink({ pool, now }, token);
+  const needed = await readLink({ pool, now }, input);
   const fields: Record<string, string> = {};
   if (needed.needsName && name === undefined) fields["name"] = "Required";
   if (needed.needsPassword) {
@@ -99,7 +110,8 @@ type Arrive = (
 ) => Promise<Arrived>;
 
 const arrivals: Record<LinkPurpose, Arrive> = {
-  async verify(client, { email, name, password }) {
+  async verify(client, { email, name, password: waiting }, { hash }) {
+    const password = hash ?? waiting;
     const personId = await addPerson(client, { email, name: name ?? email });
     if (personId === undefined) throw new AppError("link_expired");
     if (password !== null) await setPassword(client, personId, password);

@@ -1,23 +1,28 @@
-/** Browsers accept the prefix `__Host-` only over https, without `Domain` and with `Path=/`. */
-function nameOf(url: URL): string {
-  return url.protocol === "https:" ? "__Host-waymark" : "waymark";
-}
+const daySeconds = 24 * 3_600;
 
-const maxAgeSeconds = 90 * 24 * 3_600;
-
-/** The session's cookie of a dashboard. */
-export interface SessionCookie {
+/** A cookie of the dashboard. */
+export interface Cookie {
   /** Finds the token in a `Cookie` header. */
   read(header: string | undefined): string | undefined;
-  /** Makes the `Set-Cookie` header of a new session. Lax, since links in mails must arrive signed in. */
+  /** Makes the `Set-Cookie` header of a new token. Lax, since links in mails must arrive signed in. */
   write(token: string): string;
   /** Makes the `Set-Cookie` header that removes it. */
   remove(): string;
 }
 
 /** @param url of the dashboard; decides about the cookie's name and `Secure` */
-export function createSessionCookie(url: URL): SessionCookie {
-  const name = nameOf(url);
+export function createSessionCookie(url: URL): Cookie {
+  return createCookie(url, "waymark", 90 * daySeconds);
+}
+
+/** Keeps the proof of a sign-up as long as its link lives. */
+export function createSignUpCookie(url: URL): Cookie {
+  return createCookie(url, "waymark-sign-up", daySeconds);
+}
+
+/** Browsers accept the prefix `__Host-` only over https, without `Domain` and with `Path=/`. */
+function createCookie(url: URL, plainName: string, maxAgeSeconds: number): Cookie {
+  const name = url.protocol === "https:" ? `__Host-${plainName}` : plainName;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${url.protocol === "https:" ? "; Secure" : ""}`;
   return {
     read(header = "") {
