@@ -16,6 +16,8 @@ import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { getAgentRoute } from "./agents/get-agent.route.js";
+import { listAgentsRoute, listDurationsRoute } from "./agents/list-agents.route.js";
 import { listAlertsRoute } from "./alerts/list-alerts.route.js";
 import { retryAlertRoute } from "./alerts/retry-alert.route.js";
 import { changePlanRoute } from "./billing/change-plan.route.js";
@@ -155,6 +157,9 @@ function routesOf(deps: AppDeps): Route[] {
     getBillingRoute(deps),
     startCheckoutRoute(deps),
     openPortalRoute(deps),
+    listAgentsRoute(deps),
+    listDurationsRoute(deps),
+    getAgentRoute(deps),
   ];
 }
 

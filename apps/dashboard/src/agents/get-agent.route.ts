@@ -1,0 +1,69 @@
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { readAgentDurations, readAgentFigures, readFailures, readNotes, readSlowest } from "@waymark/traces";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { createAgentCache } from "./agent-cache.js";
+import { agentDays } from "./agent-days.js";
+import type { AgentDetail } from "./agents.schema.js";
+import { groupErrors } from "./group-errors.js";
+
+const shownTraces = 10;
+const groupedFailures = 200;
+
+/** `GET /agents/:agent_id`; an id is free text, percent-encoded in the path. */
+export function getAgentRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
+  const cached = createAgentCache<AgentDetail>(now);
+  return route({
+    method: "get",
+    path: "/agents/:agent_id",
+    operationId: "getAgent",
+    summary: "An agent's days, slowest traces, failures and errors",
+    answers: { 200: { description: "The agent", schema: z.custom<AgentDetail>() } },
+    async handle({ params, response }) {
+      const { accountId } = viewerOf(response);
+      const agent = params["agent_id"] ?? "";
+      // A zero byte is no text to Postgres.
+      if (agent.includes("\0")) throw new AppError("not_found");
+      const days = agentDays(now());
+      return {
+        status: 200,
+        body: await cached(`${accountId} ${agent}`, () => readAgent(pool, { accountId, agent, ...days })),
+      };
+    },
+  });
+}
+
+interface AgentToRead {
+  accountId: string;
+  agent: string;
+  before: string;
+  from: string;
+  to: string;
+}
+
+async function readAgent(pool: pg.Pool, read: AgentToRead): Promise<AgentDetail> {
+  const { accountId, agent, from, to } = read;
+  const [figures] = await readAgentFigures(pool, read);
+  if (!figures) throw new AppError("not_found");
+  const failed = await readFailures(pool, { ...read, limit: groupedFailures });
+  const notes = await readNotes(
+    pool,
+    accountId,
+    failed.map(({ id }) => id),
+  );
+  const slowest = await readSlowest(pool, { ...read, limit: shownTraces });
+  const durations = await readAgentDurations(pool, { accountId, from, to });
+  const errors = new Map(notes.map(({ id, error }) => [id, error]));
+  const errorOf = (id: string) => errors.get(id) ?? null;
+  return {
+    from,
+    to,
+    agent: figures,
+    durations: durations.find(({ id }) => id === agent) ?? null,
+    slowest,
+    failures: failed.slice(0, shownTraces).map((trace) => ({ ...trace, error: errorOf(trace.id) })),
+    errors: groupErrors(failed.map(({ id }) => ({ traceId: id, error: errorOf(id) }))).slice(0, shownTraces),
+  };
+}

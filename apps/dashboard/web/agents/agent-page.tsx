@@ -1,0 +1,156 @@
+import "./agents.css";
+import type { ComponentChildren } from "preact";
+import { useRoute } from "preact-iso";
+import type { AgentDetail, AgentTrace } from "../../src/agents/agents.schema.js";
+import { useQuery } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { ButtonLink } from "../ui/button.js";
+import { formatCount, formatDay, formatDuration } from "../ui/format.js";
+import { Page } from "../ui/page.js";
+import { Panel } from "../ui/panel.js";
+import { ErrorNote, Skeleton } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+import { DayBars } from "./day-bars.js";
+import { FailureRate } from "./failure-rate.js";
+import { fillDays } from "./figures.js";
+
+/** One agent: its days, its slowest and its failed traces, and its errors. */
+export function AgentPage() {
+  const id = useRoute().params["id"] ?? "";
+  const query = useQuery<AgentDetail>(`/agents/${encodeURIComponent(id)}`);
+  const actions = <ButtonLink href={`/dashboard/traces?agent=${encodeURIComponent(id)}`}>All traces</ButtonLink>;
+  const isMissing = query.error?.status === 404;
+  return (
+    <Page
+      title={id}
+      crumbs={<a href="/dashboard/agents">Agents</a>}
+      note="The last 30 days, UTC"
+      actions={query.data && actions}
+    >
+      {isMissing && <p>No trace of the last 60 days names this agent.</p>}
+      {query.error && !isMissing && !query.data && <ErrorNote error={query.error} onRetry={query.refetch} />}
+      {query.isLoading && <Skeleton />}
+      {query.data && <Detail detail={query.data} />}
+    </Page>
+  );
+}
+
+function Detail({ detail }: { detail: AgentDetail }) {
+  const { agent, durations, from } = detail;
+  return (
+    <>
+      <Panel title="Figures">
+        <dl class="agent-figures">
+          <Figure name="Traces">{formatCount(agent.traces)}</Figure>
+          <Figure name="Failures">{formatCount(agent.failures)}</Figure>
+          <Figure name="Failure rate">
+            <FailureRate agent={agent} />
+          </Figure>
+          {durations && <Figure name="p50">{formatDuration(durations.p50_ms)}</Figure>}
+          {durations && <Figure name="p95">{formatDuration(durations.p95_ms)}</Figure>}
+        </dl>
+        <DayBars from={from} days={agent.days} isLarge />
+        <DayTable from={from} days={agent.days} />
+      </Panel>
+      {detail.errors.length > 0 && <Errors errors={detail.errors} />}
+      {detail.failures.length > 0 && <Traces name="Latest failures" traces={detail.failures} />}
+      {detail.slowest.length > 0 && <Traces name="Slowest traces" traces={detail.slowest} />}
+    </>
+  );
+}
+
+function Figure({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** The chart's numbers, for screen readers. */
+function DayTable({ from, days }: { from: string; days: AgentDetail["agent"]["days"] }) {
+  return (
+    <table class="sr-only" aria-label="Traces per day">
+      <thead>
+        <tr>
+          <th scope="col">Day</th>
+          <th scope="col">Traces</th>
+          <th scope="col">Failures</th>
+        </tr>
+      </thead>
+      <tbody>
+        {fillDays(from, days).map(({ day, traces, failures }) => (
+          <tr key={day}>
+            <th scope="row">{formatDay(day)}</th>
+            <td>{traces}</td>
+            <td>{failures}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Errors({ errors }: { errors: AgentDetail["errors"] }) {
+  return (
+    <Panel title="Errors" isFlush>
+      <Table name="Errors">
+        <thead>
+          <tr>
+            <th scope="col">Text, without digits</th>
+            <th scope="col" class="number">
+              Failures
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {errors.map(({ text, count, traceId }) => (
+            <tr key={text}>
+              <th scope="row" class="agent-error">
+                <a class="mono" href={`/dashboard/traces/${traceId}`}>
+                  {text}
+                </a>
+              </th>
+              <td class="number">{formatCount(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </Panel>
+  );
+}
+
+function Traces({ name, traces }: { name: string; traces: readonly (AgentTrace & { error?: string | null })[] }) {
+  return (
+    <Panel title={name} isFlush>
+      <Table name={name}>
+        <thead>
+          <tr>
+            <th scope="col">Trace</th>
+            <th scope="col" class="number">
+              Duration
+            </th>
+            <th scope="col" class="number">
+              Started
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {traces.map((trace) => (
+            <tr key={trace.id}>
+              <th scope="row" class="agent-trace">
+                <a href={`/dashboard/traces/${trace.id}`}>{trace.name}</a>
+                {trace.error && <span class="mono agent-trace-error">{trace.error}</span>}
+              </th>
+              <td class="number">{trace.duration_ms === null ? "" : formatDuration(trace.duration_ms)}</td>
+              <td class="number">
+                <Ago iso={trace.started_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </Panel>
+  );
+}

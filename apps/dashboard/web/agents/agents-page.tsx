@@ -1,0 +1,101 @@
+import "./agents.css";
+import type { AgentDurations, AgentFigures, AgentList, DurationList } from "../../src/agents/agents.schema.js";
+import { useQuery } from "../data/query.js";
+import { Ago } from "../ui/ago.js";
+import { formatCount, formatDuration } from "../ui/format.js";
+import { Page } from "../ui/page.js";
+import { Panel } from "../ui/panel.js";
+import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
+import { Table } from "../ui/table.js";
+import { DayBars } from "./day-bars.js";
+import { FailureRate } from "./failure-rate.js";
+
+/** Every agent of the last 30 days, those with most failures first. */
+export function AgentsPage() {
+  const list = useQuery<AgentList>("/agents");
+  // After the counts: percentiles take longer.
+  const durations = useQuery<DurationList>(list.data ? "/agent-durations" : undefined);
+  return (
+    <Page title="Agents" note="The last 30 days, UTC. Changes are against the 30 days before.">
+      {list.error && !list.data && <ErrorNote error={list.error} onRetry={list.refetch} />}
+      {list.isLoading && <Skeleton />}
+      {list.data && (
+        <Panel isFlush>
+          {list.data.agents.length === 0 ? <NoAgents /> : <Agents list={list.data} durations={durations.data} />}
+        </Panel>
+      )}
+    </Page>
+  );
+}
+
+function NoAgents() {
+  return (
+    <Empty title="No agents yet">
+      <p>
+        An agent appears with its first trace. <a href="/dashboard/traces">Send a trace</a>
+      </p>
+    </Empty>
+  );
+}
+
+function Agents({ list, durations }: { list: AgentList; durations: DurationList | undefined }) {
+  const byId = new Map(durations?.agents.map((each) => [each.id, each]));
+  return (
+    <Table name="Agents">
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col" class="number">
+            Traces
+          </th>
+          <th scope="col">Failure rate</th>
+          <th scope="col" class="number">
+            p50
+          </th>
+          <th scope="col" class="number">
+            p95
+          </th>
+          <th scope="col">Traces per day</th>
+          <th scope="col" class="number">
+            Last trace
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.agents.map((agent) => (
+          <Row key={agent.id} from={list.from} agent={agent} durations={byId.get(agent.id)} />
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+interface RowProps {
+  from: string;
+  agent: AgentFigures;
+  durations: AgentDurations | undefined;
+}
+
+function Row({ from, agent, durations }: RowProps) {
+  return (
+    <tr>
+      <th scope="row" class="agent-name">
+        <a class="mono" href={`/dashboard/agents/${encodeURIComponent(agent.id)}`}>
+          {agent.id}
+        </a>
+      </th>
+      <td class="number">{formatCount(agent.traces)}</td>
+      <td>
+        <FailureRate agent={agent} />
+      </td>
+      <td class="number">{durations && formatDuration(durations.p50_ms)}</td>
+      <td class="number">{durations && formatDuration(durations.p95_ms)}</td>
+      <td>
+        <DayBars from={from} days={agent.days} />
+      </td>
+      <td class="number">
+        <Ago iso={agent.last_started_at} />
+      </td>
+    </tr>
+  );
+}
