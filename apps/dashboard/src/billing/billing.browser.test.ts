@@ -1,0 +1,91 @@
+import { expect, it } from "@jest/globals";
+import { describeWithChromium } from "@waymark/testing";
+import type { Page } from "playwright-core";
+import request from "supertest";
+import { useBrowser } from "../browser.fixture.js";
+import { eventText, signatureOf, useFakeStripe } from "./fake-stripe.fixture.js";
+
+const operator = "operator@example.com";
+
+async function open(page: Page, query = "") {
+  await page.goto(`/dashboard/billing${query}`);
+  await page.getByRole("heading", { level: 1, name: "Plan and usage" }).waitFor();
+  await page.getByRole("table", { name: "Plans" }).waitFor();
+}
+
+describeWithChromium("plan and usage with Stripe", (executablePath) => {
+  const stripe = useFakeStripe();
+  const browser = useBrowser(executablePath, { deps: stripe.deps });
+  const { dashboard } = browser;
+
+  it("upgrades by Checkout, waits for the webhook, and then leads to the portal", async () => {
+    const accountId = await dashboard.makeAccount("free");
+    const use =
+      "INSERT INTO trace_usage (account_id, month, traces) VALUES ($1, date_trunc('month', now())::date, 240)";
+    await dashboard.pool.query(use, [accountId]);
+    const page = await browser.page(await dashboard.signIn(accountId));
+    await open(page);
+    await page.getByText("240 of 1\u202f000").waitFor();
+    await page.getByText("0 of 1", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Upgrade to Pro" }).click();
+    await page.getByText("Waiting for Stripe").waitFor();
+
+    const customer = stripe.customerOf(accountId);
+    stripe.subscriptions.set("sub_1", { status: "active", customer });
+    const body = eventText("checkout.session.completed", {
+      object: "checkout.session",
+      customer,
+      subscription: "sub_1",
+    });
+    const sent = request(dashboard.app).post("/webhooks/stripe").set("Content-Type", "application/json");
+    await sent.set("Stripe-Signature", signatureOf(body)).send(body).expect(200);
+    await page.getByText("This account is on Pro now.").waitFor();
+    await page.getByText("240 of 50\u202f000").waitFor();
+    expect(await page.getByRole("button", { name: "Upgrade to Pro" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Invoices, payment and cancellation" }).click();
+    await page.waitForURL(`**/dashboard/team?customer=${customer}`);
+  });
+
+  it("shows a member who may, and no button", async () => {
+    const accountId = await dashboard.makeAccount("free");
+    const page = await browser.page(await dashboard.signIn(accountId, "member"));
+    await open(page);
+    await page.getByText("An owner of the account may change the plan.").waitFor();
+    expect(await page.getByRole("button", { name: "Upgrade to Pro" }).count()).toBe(0);
+  });
+});
+
+describeWithChromium("plan and usage without Stripe", (executablePath) => {
+  const browser = useBrowser(executablePath, { env: { OPERATORS: operator } });
+  const { dashboard } = browser;
+
+  it("lets an operator switch the plan, with what Free takes away", async () => {
+    const viewer = await dashboard.signIn(await dashboard.makeAccount("free"));
+    await dashboard.pool.query("UPDATE person SET email = $2 WHERE id = $1", [viewer.personId, operator]);
+    const page = await browser.page(viewer);
+    await open(page);
+    await page.getByRole("button", { name: "Upgrade to Pro" }).press("Enter");
+    await page.getByRole("button", { name: "Switch to Free" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Switch to Free?" });
+    await dialog.getByText("Retention: 30 days instead of 90.").waitFor();
+    await dialog.getByRole("button", { name: "Switch to Free" }).click();
+    await page.getByRole("button", { name: "Upgrade to Pro" }).waitFor();
+    expect((await viewer.get("/usage").expect(200)).body.plan).toBe("free");
+  });
+
+  it("names the command to others, and passes axe", async () => {
+    const viewer = await dashboard.signIn(await dashboard.makeAccount("free"));
+    for (const theme of ["light", "dark"] as const) {
+      for (const width of [1440, 320]) {
+        const page = await browser.page(viewer, { theme, width });
+        await open(page);
+        expect([theme, width, await browser.findings(page)]).toEqual([theme, width, []]);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        await page.getByRole("button", { name: "Upgrade to Pro" }).click();
+        const command = await page.getByRole("textbox", { name: "Command" }).inputValue();
+        expect(command).toMatch(/^waymark account plan \S+@example\.com --plan pro$/);
+        expect([theme, width, await browser.findings(page)]).toEqual([theme, width, []]);
+      }
+    }
+  });
+});
