@@ -66,7 +66,7 @@ function SpanFigures({ node, extent, isRunning }: Omit<DetailsProps, "traceId">)
   ].filter(Boolean);
   return (
     <>
-      <dl class="figures">
+      <dl class="trace-facts">
         <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
         <Figure label="Duration" value={length === undefined ? "no end" : formatDuration(length)} />
         <Figure label="Of the trace" value={`${share.toFixed(1)} %`} />

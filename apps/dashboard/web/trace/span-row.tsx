@@ -51,27 +51,17 @@ export function SpanRow({ node, top, lanes, traceEnd, isSelected, isFound, isClo
             onToggle(node, isClosed);
           }}
         />
-        {depth > maxIndent && (
-          <span class="span-depth" aria-hidden="true">
-            {depth + 1}
-          </span>
-        )}
+        {depth > maxIndent && <span class="span-depth drawn" data-text={depth + 1} />}
         <KindIcon kind={span.kind} isFailed={span.isFailed} />
         <span class="span-label" title={span.name}>
           {shortName(span.name)}
         </span>
-        {mark && (
-          <span class="span-mark" aria-hidden="true">
-            {mark === "no parent found" ? "no parent" : "circle"}
-          </span>
-        )}
+        {mark && <span class="span-mark drawn" data-text={mark === "no parent found" ? "no parent" : "circle"} />}
       </span>
       <span class="span-lane">
         <Bar node={node} lanes={lanes} traceEnd={traceEnd} />
       </span>
-      <span class="number span-time" aria-hidden="true">
-        {duration}
-      </span>
+      <span class="number span-time drawn" data-text={duration} />
     </div>
   );
 }
@@ -91,7 +81,7 @@ function Bar({ node, lanes, traceEnd }: Pick<RowProps, "node" | "lanes" | "trace
   const right = Math.min(1, end);
   return (
     <i
-      class={`bar ${look}${span.end === undefined ? " is-open" : ""}`}
+      class={`span-bar ${look}${span.end === undefined ? " is-open" : ""}`}
       style={{ left: `min(${left * 100}%, calc(100% - 2px))`, width: `${(right - left) * 100}%` }}
     />
   );

@@ -34,7 +34,7 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
   });
   const { tree, selected, extent } = view;
   return (
-    <div class="trace">
+    <div class="trace-view">
       <TraceFigures trace={trace} tree={tree} extent={extent} />
       {tree.nodes.length > 0 && <Overview view={view} />}
       {selected ? (
@@ -64,7 +64,7 @@ function TraceFigures({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree
   const duration = ended ? Date.parse(ended) - Date.parse(trace.started_at) : undefined;
   return (
     <div class="trace-figures">
-      <dl class="figures">
+      <dl class="trace-facts">
         <Figure label="Started" value={formatUtc(trace.started_at)} />
         <Figure label="Duration" value={duration === undefined ? "running" : formatDuration(duration)} />
         <Figure label="Spans" value={formatCount(spans)} />
