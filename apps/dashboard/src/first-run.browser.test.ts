@@ -1,0 +1,77 @@
+import { expect, it } from "@jest/globals";
+import { describeWithChromium } from "@waymark/testing";
+import type { Page } from "playwright-core";
+import { useBrowser } from "./browser.fixture.js";
+import { useProcesses } from "./processes.fixture.js";
+
+describeWithChromium("somebody new", (executablePath) => {
+  const browser = useBrowser(executablePath);
+  const { dashboard } = browser;
+  const startProcess = useProcesses();
+
+  const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
+  const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
+
+  async function signUp(page: Page) {
+    await page.goto("/dashboard/sign-up");
+    await page.getByRole("textbox", { name: "Name" }).fill("Ada");
+    await page.getByRole("textbox", { name: "Email" }).fill("ada@example.com");
+    await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery");
+    await press(page, "Create account");
+    await heading(page, "Look into your mail");
+    const mail = (await dashboard.takeMails()).at(-1);
+    await page.goto(/\/dashboard\/link\/[\w-]+/.exec(mail?.text ?? "")?.[0] ?? "/no-link");
+    await press(page, "Continue");
+  }
+
+  it("signs up, sends the first trace by a key of the page, and opens it on its failing span", async () => {
+    const page = await browser.page();
+    await signUp(page);
+    await heading(page, "Traces");
+    await press(page, "Fill in a new key");
+    const example = page.getByRole("textbox", { name: "Example: curl" });
+    await page.getByText("is filled in").waitFor();
+    const key = /wmk_trace_\w+/.exec(await example.inputValue())?.[0] ?? "";
+
+    const url = await startProcess("trace-api", dashboard.databaseUrl);
+    const send = async (method: string, path: string, body: object) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+      expect([path, answer.ok]).toEqual([path, true]);
+      return (await answer.json()) as Record<string, string>;
+    };
+    const [began, ended] = ["2026-11-21T09:00:00Z", "2026-11-21T09:00:32Z"];
+    const trace = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: began };
+    const { trace_id: id } = await send("POST", "/traces", trace);
+    const row = page.getByRole("table", { name: "Traces" }).getByRole("row", { name: /Answer ticket 7/ });
+    await row.getByText("Running").waitFor();
+
+    const span = { name: "call the model", status: "error", started_at: began, ended_at: ended };
+    await send("POST", `/traces/${id}/spans`, { ...span, error: "connection refused" });
+    await send("PATCH", `/traces/${id}`, { status: "error", ended_at: ended });
+    await row.getByText("Error", { exact: true }).waitFor();
+
+    await row.getByRole("link").first().click();
+    await heading(page, "Answer ticket 7");
+    const details = page.getByRole("region", { name: "Span details" });
+    await details.getByText("connection refused").first().waitFor();
+    expect(await details.getByRole("tab", { name: "Error" }).getAttribute("aria-selected")).toBe("true");
+  });
+
+  it("finds nothing of another account by its addresses", async () => {
+    const { accountId } = await dashboard.signIn(await dashboard.makeAccount());
+    const siteId = crypto.randomUUID();
+    const traceId = crypto.randomUUID();
+    const site = "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'example.com', 'Example')";
+    await dashboard.pool.query(site, [siteId, accountId]);
+    const trace = `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
+      VALUES ($1, $2, 'agent', 'A secret name', 'success', now())`;
+    await dashboard.pool.query(trace, [accountId, traceId]);
+    const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount()));
+    for (const path of [`traces/${traceId}`, `sites/${siteId}`, `sites/${siteId}/events`, `sites/${siteId}/settings`]) {
+      await page.goto(`/dashboard/${path}`);
+      await page.getByRole("heading", { level: 1, name: /not found/i }).waitFor();
+      expect(await page.content()).not.toContain("A secret name");
+    }
+  });
+});
