@@ -31,8 +31,8 @@ export {
   readFailures,
   readSlowest,
 } from "./read-agent-figures.query.js";
-export { maxChanges, readChanges, type TraceChanges } from "./read-changes.query.js";
-export { readNotes, type TraceNote } from "./read-notes.query.js";
+export { maxChanges, readChanges } from "./read-changes.query.js";
+export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
 export { readSpan, type SpanContents } from "./read-span.query.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";

@@ -92,7 +92,7 @@ export const switchAccountBody = z.strictObject({ accountId: z.uuid() });
 export type SwitchAccountBody = z.input<typeof switchAccountBody>;
 
 /** An element of `GET /me/sessions`, latest first. `DELETE /me/sessions/:session_id` ends one, `DELETE /me/sessions` the others. */
-export interface ListedSession {
+interface ListedSession {
   id: string;
   /** The browser and system in words, such as "Firefox on Linux". */
   client: string;

@@ -2,7 +2,7 @@ import { AppError } from "@waymark/errors";
 import type { SessionCache, Viewer } from "@waymark/identity";
 import type { RequestHandler, Response } from "express";
 
-export type { Role, Viewer } from "@waymark/identity";
+export type { Viewer } from "@waymark/identity";
 
 export type Sessions = Pick<SessionCache, "find" | "forget">;
 

@@ -93,11 +93,6 @@ export function invalidate(...prefixes: readonly string[]): void {
   });
 }
 
-/** Changes a path's data in place, such as one row of a list. */
-export function setData<T>(path: string, change: (data: T | undefined) => T | undefined): void {
-  client.setQueryData<T>([path], change);
-}
-
 export interface Action<Input, Output> {
   /** Runs the work; undefined when it failed, with the reason in `error`. One run at a time. */
   run(input: Input): Promise<Output | undefined>;

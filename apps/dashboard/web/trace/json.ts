@@ -50,7 +50,7 @@ function endOfGroup(text: string, start: number): number {
 }
 
 /** The value at an offset; undefined where none is. */
-export function valueAt(text: string, offset: number): JsonValue | undefined {
+function valueAt(text: string, offset: number): JsonValue | undefined {
   const start = skipBlanks(text, offset);
   const sign = text[start];
   const [type, end] =
@@ -101,9 +101,4 @@ export function textOf(token: string): string {
   } catch {
     return token;
   }
-}
-
-/** The first member with a key. */
-export function memberOf(text: string, parent: JsonValue, key: string): JsonChild | undefined {
-  return childrenOf(text, parent).find((child) => child.key !== undefined && textOf(child.key) === key);
 }

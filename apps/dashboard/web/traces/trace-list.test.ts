@@ -85,6 +85,13 @@ describe("the list of traces", () => {
     expect([shown(), test.state?.waiting.length]).toEqual([["6", "5", "4", "3"], 0]);
   });
 
+  it("leaves a trace that began before its last row to a later page", async () => {
+    const { poll, said, shown, test } = start();
+    await poll(page(["5", "4"], "next"));
+    await poll({ ...noChanges, created: [row("7", { started_at: "2026-06-01T11:00:00.000Z" })] });
+    expect([shown(), test.state?.waiting, said]).toEqual([["5", "4"], [], []]);
+  });
+
   it("loads anew behind the button when more were created than it knows", async () => {
     const { list, poll, answers, test, shown } = start();
     await poll(page(["3"]));

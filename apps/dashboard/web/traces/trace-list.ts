@@ -66,7 +66,10 @@ function createStore(deps: TraceListDeps, kept: TraceListState | undefined) {
     /** Takes new rows in where they move nothing, else keeps them behind the button. Returns whether any is new. */
     arrive(rows: readonly TraceRow[], hasMore: boolean): boolean {
       const known = new Set([...state.rows, ...state.waiting].map(({ id }) => id));
-      const added = rows.filter(({ id }) => !known.has(id));
+      const unknown = rows.filter(({ id }) => !known.has(id));
+      // Below the last row it belongs to a later page.
+      const shown = new Set(insertRows(state.rows, unknown, state.cursor !== null));
+      const added = unknown.filter((row) => shown.has(row));
       if (added.length === 0) return false;
       deps.announce(sentence(added, hasMore));
       const mayMove = deps.mayMove() && !hasMore && state.waiting.length === 0;

@@ -80,36 +80,14 @@ interface Choice<Value extends string> {
   hint?: string;
 }
 
-interface SelectProps<Value extends string> extends FieldProps {
+interface RadiosProps<Value extends string> extends FieldProps {
   value: Value;
   choices: readonly Choice<Value>[];
   onValue(value: Value): void;
 }
 
-/** A labelled `<select>`. */
-export function Select<Value extends string>({ label, hint, error, value, choices, onValue }: SelectProps<Value>) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(control) => (
-        <select
-          class="input"
-          {...control}
-          value={value}
-          onChange={(event) => onValue(event.currentTarget.value as Value)}
-        >
-          {choices.map((choice) => (
-            <option key={choice.value} value={choice.value}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
-}
-
 /** Radios of a form, named by their legend. */
-export function Radios<Value extends string>({ label, error, value, choices, onValue }: SelectProps<Value>) {
+export function Radios<Value extends string>({ label, error, value, choices, onValue }: RadiosProps<Value>) {
   const id = useId();
   return (
     <fieldset class="field radios" aria-describedby={error ? `${id}-error` : undefined}>
