@@ -1,5 +1,5 @@
 import type { AgentFigures } from "../../src/agents/agents.schema.js";
-import { formatShare } from "../ui/format.js";
+import { formatShare, formatThings } from "../ui/format.js";
 import { failureRate, rateChange } from "./figures.js";
 
 /** The share of failures with a bar, and its change to the 30 days before. */
@@ -15,7 +15,7 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
       {change !== undefined && (
         <span class={change > 0 ? "rate-change is-worse" : "rate-change"}>
           <span aria-hidden="true">{change > 0 ? "▲" : "▼"}</span>
-          <span class="sr-only">{change > 0 ? "up" : "down"}</span> {Math.abs(change)} points
+          <span class="sr-only">{change > 0 ? "up" : "down"}</span> {formatThings(Math.abs(change), "point")}
         </span>
       )}
     </span>
