@@ -5,6 +5,7 @@ import {
   findPersonByEmail,
   isMember,
   linkUrl,
+  listInvitations,
   readViewer,
   recordAudit,
   replaceInvitations,
@@ -14,6 +15,9 @@ import { tooMany } from "../session/guesses.js";
 import { ownerOf } from "../session/viewer.js";
 import { type Invitation, invitePersonBody } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
+
+/** Waiting ones of an account: each is a mail with an owner's words to somebody who did not ask. */
+const maxInvitations = 100;
 
 /** `POST /people`. Only the mail has the link: it proves the address. */
 export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
@@ -32,6 +36,10 @@ export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleD
       if (!isAllowed) throw tooMany(retryAfterSeconds);
       const invitedAt = now();
       await replaceInvitations(pool, accountId, email);
+      if ((await listInvitations(pool, accountId, invitedAt)).length >= maxInvitations) {
+        const reason = `At most ${maxInvitations} invitations may wait. Take one back first.`;
+        throw new AppError("account_full", { details: { limit: maxInvitations, reason } });
+      }
       const link = { purpose: "invite", email, accountId, role, now: invitedAt } as const;
       const { id, token, expiresAt } = await createLink(pool, link);
       await recordAudit(pool, { accountId, personId, action: "person_invited", subject: `${email} (${role})` });

@@ -12,6 +12,21 @@ const actionsOf = async (as: SignedIn) =>
     (await as.get("/audit").expect(200)).body.entries as { action: string; subject: string; person: string | null }[]
   ).map(({ action, subject, person }) => [action, subject, person]);
 
+describe("a hundred waiting invitations", () => {
+  it("are the most an account has; a repeated one replaces its link", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    const sql = `INSERT INTO one_time_link (hash, id, purpose, email, account_id, role, expires_at)
+      SELECT sha256((n || $1)::bytea), gen_random_uuid(), 'invite', 'invited-' || n || '@example.com', $1::uuid, 'member',
+        now() + interval '1 day' FROM generate_series(1, 100) AS n`;
+    await dashboard.pool.query(sql, [owner.accountId]);
+    const invite = (email: string) => owner.post("/people", { email, role: "member" });
+    const { body } = await invite("one-more@example.com").expect(409);
+    expect(body).toMatchObject({ error: "The account has no room for another one", limit: 100 });
+    await invite("invited-1@example.com").expect(201);
+    expect(await dashboard.takeMails()).toHaveLength(1);
+  });
+});
+
 describe("people", () => {
   it("are listed by name for everybody in the account, invitations for owners", async () => {
     const accountId = await dashboard.makeAccount();
