@@ -96,6 +96,10 @@ describe("what leaves the dashboard", () => {
       "referrer-policy": "same-origin",
       "cross-origin-opener-policy": "same-origin",
     });
+    for (const path of ["/traces/none", "/link?token=none", "/nowhere"]) {
+      const refused = await person.get(path);
+      expect([refused.ok, refused.headers["cache-control"]]).toEqual([false, "no-store"]);
+    }
     const policy = String(headers["content-security-policy"]);
     for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]) {
       expect(policy).toContain(rule);

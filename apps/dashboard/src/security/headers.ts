@@ -22,6 +22,8 @@ export function securityHeaders(url: URL): RequestHandler {
     ["Referrer-Policy", "same-origin"],
     ["Cross-Origin-Opener-Policy", "same-origin"],
     ["Cross-Origin-Resource-Policy", "same-origin"],
+    // Errors, too, may be kept by caches (RFC 9110, 15.1). Pages and their files have rules of their own.
+    ["Cache-Control", "no-store"],
   ]);
   if (url.protocol === "https:") headers.set("Strict-Transport-Security", "max-age=31536000");
   return (_request, response, next) => {
