@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { setPassword } from "@waymark/identity";
+import { setPassword, startSession } from "@waymark/identity";
 import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 
@@ -83,6 +83,49 @@ describe("the work for an address", () => {
     expect(outcomes.slice(3)).toEqual(outcomes.slice(0, 3));
     expect(outcomes.map((outcome) => outcome.hashes)).toEqual([1, 1, 0, 1, 1, 0]);
     expect(outcomes.map(({ status }) => status)).toEqual([401, 202, 202, 401, 202, 202]);
+  });
+});
+
+describe("a flood from many networks", () => {
+  const proxied = useDashboard({ env: { TRUSTED_PROXIES: "loopback" } });
+  let networks = 0;
+  const flood = async (path: string, body: object, times: number) => {
+    for (let n = 0; n < times; n++) {
+      // Each mail's window is over, as after hours.
+      await proxied.pool.query("TRUNCATE rate_limit");
+      const sent = proxied.anonymous().post(path, body);
+      await sent.set("X-Forwarded-For", `192.0.2.${++networks}`).expect(202);
+    }
+    return (await proxied.takeMails()).length;
+  };
+
+  it("mails an address no more links while ten of them work", async () => {
+    const person = await proxied.signIn(await proxied.makeAccount());
+    expect(await flood("/forgot", { email: person.email }, 12)).toBe(10);
+    expect(await flood("/sign-up", { email: "victim@example.com", name: "Eve", password }, 12)).toBe(10);
+  });
+
+  it("of sign-ins leaves a person's hundred latest sessions", async () => {
+    const person = await proxied.signIn(await proxied.makeAccount());
+    const session = { personId: person.personId, accountId: person.accountId, now: new Date() };
+    let token = "";
+    for (let n = 0; n < 105; n++) token = await startSession(proxied.pool, session);
+    const count = "SELECT count(*)::int AS sessions FROM session WHERE person_id = $1";
+    const { rows } = await proxied.pool.query(count, [person.personId]);
+    expect(rows).toEqual([{ sessions: 100 }]);
+    await proxied.anonymous().get("/me").set("Cookie", `waymark=${token}`).expect(200);
+  });
+});
+
+describe("a changed password", () => {
+  it("ends the links that were mailed before", async () => {
+    const person = await dashboard.signIn(await dashboard.makeAccount());
+    await dashboard.anonymous().post("/forgot", { email: person.email }).expect(202);
+    const [mail] = await dashboard.takeMails();
+    const token = /link\/([\w-]+)/.exec(mail?.text ?? "")?.[1] ?? "";
+    await dashboard.anonymous().get(`/link?token=${token}`).expect(200);
+    await person.post("/me/password", { password }).expect(200);
+    await dashboard.anonymous().get(`/link?token=${token}`).expect(410);
   });
 });
 

@@ -3,6 +3,7 @@ import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import {
   createSessionCookie,
+  dropLinksOf,
   endSessionsOf,
   passwordProblem,
   readPassword,
@@ -41,6 +42,7 @@ export function changePasswordRoute({ pool, config, passwords, guesses, sessions
       const token = await withTransaction(pool, async (client) => {
         await setPassword(client, personId, hash);
         await endSessionsOf(client, personId);
+        await dropLinksOf(client, personId);
         return startSession(client, { personId, accountId, userAgent, now: now() });
       });
       sessions.forget(accountId);

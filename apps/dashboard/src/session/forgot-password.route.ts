@@ -1,5 +1,5 @@
 import { route } from "@waymark/http";
-import { createLink, findPersonByEmail, linkUrl } from "@waymark/identity";
+import { createLink, findPersonByEmail, hasEnoughLinks, linkUrl } from "@waymark/identity";
 import { forgotBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
@@ -9,6 +9,7 @@ export function forgotRoute({ pool, config, guesses, mails, now }: SignUpDeps) {
     const person = await findPersonByEmail(pool, email);
     if (!person) return;
     const link = { purpose: "reset", email, personId: person.id, now: now() } as const;
+    if (await hasEnoughLinks(pool, link)) return;
     const { token, expiresAt } = await createLink(pool, link);
     await mails.send(email, { purpose: "reset", link: linkUrl(config.url.href, token), expiresAt });
   };

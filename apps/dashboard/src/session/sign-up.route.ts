@@ -6,6 +6,7 @@ import {
   createSignUpCookie,
   createToken,
   findPersonByEmail,
+  hasEnoughLinks,
   linkUrl,
   passwordProblem,
 } from "@waymark/identity";
@@ -25,7 +26,9 @@ export function signUpRoute({ pool, config, passwords, guesses, mails, now }: Si
       const link = new URL("/dashboard/sign-in", config.url).href;
       return mails.send(email, { purpose: "known", link });
     }
-    const { token, expiresAt } = await createLink(pool, { purpose: "verify", ...signUp, now: now() });
+    const link = { purpose: "verify", ...signUp, now: now() } as const;
+    if (await hasEnoughLinks(pool, link)) return;
+    const { token, expiresAt } = await createLink(pool, link);
     return mails.send(email, { purpose: "verify", link: linkUrl(config.url.href, token), expiresAt });
   };
   return route({

@@ -97,6 +97,31 @@ export async function takeLink(client: pg.ClientBase, token: string, now: Date):
   return rowCount === 1;
 }
 
+/** Beyond these further mails bring nothing: each of the earlier links still works. */
+const maxLiveLinks = 10;
+
+/** A range of `one_time_link_email_idx`. */
+const countLinksSql = `
+  SELECT count(*)::int AS links FROM one_time_link
+  WHERE email = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`;
+
+/** Whether an address has as many links of a purpose as it needs, so that strangers cannot fill its mailbox. */
+export async function hasEnoughLinks(
+  client: Pick<pg.ClientBase, "query">,
+  { email, purpose, now }: Pick<NewLink, "email" | "purpose" | "now">,
+): Promise<boolean> {
+  const { rows } = await client.query<{ links: number }>(countLinksSql, [email, purpose, now]);
+  return (rows[0]?.links ?? 0) >= maxLiveLinks;
+}
+
+/** A range of `one_time_link_person_id_idx`. */
+const dropLinksOfSql = "DELETE FROM one_time_link WHERE person_id = $1 AND used_at IS NULL";
+
+/** Removes the ways in by mail that a person did not use, as when the password changes. */
+export async function dropLinksOf(client: Pick<pg.ClientBase, "query">, personId: string): Promise<void> {
+  await client.query(dropLinksOfSql, [personId]);
+}
+
 /** A range of `one_time_link_email_idx`. */
 const dropLinksSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = ANY ($2) AND used_at IS NULL";
 

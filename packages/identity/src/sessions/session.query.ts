@@ -48,9 +48,17 @@ export async function keepSession(pool: pg.Pool, session: StoredSession, now: Da
 
 const uuid = createUuidV7();
 
-/** Stores a session under the hash of its token, and removes the person's ended ones by `session_person_id_idx`. */
+/** Of one person. A program that signs in each time would else fill the table. */
+const maxSessions = 100;
+
+/**
+ * Stores a session under the hash of its token, and removes the person's ended ones and those beyond the bound that were used
+ * least recently, by `session_person_id_idx`.
+ */
 const insertSessionSql = `
-  WITH removed AS (DELETE FROM session WHERE person_id = $3 AND expires_at < $6)
+  WITH removed AS (
+    DELETE FROM session WHERE person_id = $3 AND (expires_at < $6 OR id IN (
+      SELECT id FROM session WHERE person_id = $3 ORDER BY seen_at DESC, id DESC OFFSET ${maxSessions - 1})))
   INSERT INTO session (id, token, person_id, account_id, client, created_at, seen_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $6, $7)`;
 
@@ -112,12 +120,10 @@ export interface SessionRow {
   seenAt: Date;
 }
 
-const maxListed = 100;
-
 /** A range of `session_person_id_idx`. */
 const listSessionsSql = `
   SELECT id, client, created_at AS "createdAt", seen_at AS "seenAt" FROM session
-  WHERE person_id = $1 AND expires_at > $2 ORDER BY seen_at DESC, id DESC LIMIT ${maxListed}`;
+  WHERE person_id = $1 AND expires_at > $2 ORDER BY seen_at DESC, id DESC LIMIT ${maxSessions}`;
 
 /** A person's live sessions of all accounts, latest first. */
 export async function listSessions(pool: pg.Pool, personId: string, now: Date): Promise<SessionRow[]> {
