@@ -110,10 +110,7 @@ const findAccountSql = `
 
 const insertAccountSql = "INSERT INTO account (id, email, plan) VALUES ($1, $2, 'free') ON CONFLICT (email) DO NOTHING";
 
-/**
- * The account of a proven address: the one that a command made for it and nobody joined yet, or a new one on Free.
- * @returns undefined where the address's account has people
- */
+/** Takes the account that a command made for a proven address, or a new one on Free; undefined where it has people. */
 export async function claimAccount(client: Client, email: string): Promise<string | undefined> {
   const id = uuid();
   const { rowCount } = await client.query(insertAccountSql, [id, email]);
