@@ -30,10 +30,7 @@ export interface AgentPage {
 /** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */
 export const maxCountedTraces = 250_000;
 
-/**
- * Reads one range of `trace_listing_idx` without the table, at most $6 entries, and one page of `agent_pkey`. `examined` counts
- * those entries: one above the bound means too many traces.
- */
+/** Reads $6 entries of `trace_listing_idx` at most, and a page of `agent_pkey`. `examined` above the bound: too many traces. */
 const listAgentsSql = `
   WITH examined AS (
     SELECT agent_id, status, started_at FROM trace
