@@ -56,13 +56,9 @@ function listPackages() {
   return ["apps", "packages"].flatMap((group) =>
     readdirSync(join(root, group)).map((name) => {
       const folder = join(root, group, name);
-      const src = join(folder, "src");
-      const paths = existsSync(src) ? readdirSync(src, { recursive: true }) : [];
-      return {
-        name: `@waymark/${name}`,
-        folder,
-        tests: paths.filter((path) => path.endsWith(".test.ts")).map((path) => join(src, path)),
-      };
+      const sources = ["src", "web"].map((part) => join(folder, part)).filter((part) => existsSync(part));
+      const paths = sources.flatMap((part) => readdirSync(part, { recursive: true }).map((path) => join(part, path)));
+      return { name: `@waymark/${name}`, folder, tests: paths.filter((path) => path.endsWith(".test.ts")) };
     }),
   );
 }

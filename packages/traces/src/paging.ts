@@ -5,7 +5,6 @@ const maxLimit = 200;
 const defaultLimit = 50;
 const limitMessage = `Must be a whole number from 1 to ${maxLimit}`;
 
-/** `?limit=` in digits. A repeated parameter arrives as an array and fails. */
 export const limitParameter = asParameter(
   { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit },
   z

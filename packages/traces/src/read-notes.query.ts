@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 
-/** What a list shows of a trace beyond its row. */
 interface TraceNote {
   id: string;
   /** The beginning of the innermost failing span's error, or its name where it has none; null unless the trace failed. */

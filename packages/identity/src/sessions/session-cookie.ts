@@ -1,12 +1,9 @@
 const daySeconds = 24 * 3_600;
 
-/** A cookie of the dashboard. */
 export interface Cookie {
-  /** Finds the token in a `Cookie` header. */
   read(header: string | undefined): string | undefined;
   /** Makes the `Set-Cookie` header of a new token. Lax, since links in mails must arrive signed in. */
   write(token: string): string;
-  /** Makes the `Set-Cookie` header that removes it. */
   remove(): string;
 }
 

@@ -85,7 +85,6 @@ export async function startSession(
 /** A range of `session_person_id_idx`. Each row's trigger tells every instance. */
 const endSessionsSql = "DELETE FROM session WHERE person_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
 
-/** Ends a person's sessions, except one where given. */
 export async function endSessionsOf(
   client: Pick<pg.ClientBase, "query">,
   personId: string,
@@ -125,7 +124,6 @@ const listSessionsSql = `
   SELECT id, client, created_at AS "createdAt", seen_at AS "seenAt" FROM session
   WHERE person_id = $1 AND expires_at > $2 ORDER BY seen_at DESC, id DESC LIMIT ${maxSessions}`;
 
-/** A person's live sessions of all accounts, latest first. */
 export async function listSessions(pool: pg.Pool, personId: string, now: Date): Promise<SessionRow[]> {
   const { rows } = await pool.query<SessionRow>(listSessionsSql, [personId, now]);
   return rows;
