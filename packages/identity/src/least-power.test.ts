@@ -45,7 +45,7 @@ describe("the dashboard's role", () => {
     const email = `${randomUUID()}@example.com`;
     const passwordHash = await passwords.hash("correct horse");
     const signUp = await createLink(pool, { purpose: "verify", email, name: "Ada", passwordHash, now: now() });
-    const ada = await arrive(signUp.token);
+    const ada = await arrive(signUp.token, { password: "correct horse" });
     expect(await createPasswordCheck({ pool, passwords })(email, "correct horse")).toEqual({ personId: ada.personId });
 
     const session = await findSession(pool, ada.sessionToken, now());
