@@ -73,6 +73,7 @@ describeWithChromium("the traces in a browser", (executablePath) => {
     await search.fill(ids[2] ?? "");
     await page.waitForURL(`**/dashboard/traces/${ids[2]}`);
     await page.goBack();
+    await table.getByRole("row", { name: /trace 1/ }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/dashboard/traces/${ids[0]}`);

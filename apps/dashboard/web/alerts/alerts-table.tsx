@@ -7,6 +7,7 @@ import { Button } from "../ui/button.js";
 import { formatThings, formatUtc } from "../ui/format.js";
 import { Banner, StatusDot } from "../ui/states.js";
 import { Table } from "../ui/table.js";
+import { useNarrow } from "../ui/use-narrow.js";
 
 const looks: Readonly<
   Record<ListedAlert["state"], { state: "running" | "timeout" | "success" | "error"; word: string }>
@@ -25,6 +26,7 @@ interface AlertsTableProps {
 
 /** One row per mail; the trace's name leads to its first error. */
 export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
+  const isNarrow = useNarrow(720);
   const retry = useAction(
     async (id: string) => {
       await api.post(`/alerts/${id}/retry`);
@@ -42,20 +44,28 @@ export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
             <tr>
               <th scope="col">Mail</th>
               <th scope="col">Trace</th>
-              <th scope="col" class="is-wide">
-                Why
-              </th>
-              <th scope="col" class="number is-wide">
-                Failed at
-              </th>
-              <th scope="col" class="is-wide">
-                <span class="sr-only">Actions</span>
-              </th>
+              {!isNarrow && (
+                <>
+                  <th scope="col">Why</th>
+                  <th scope="col" class="number">
+                    Failed at
+                  </th>
+                  <th scope="col">
+                    <span class="sr-only">Actions</span>
+                  </th>
+                </>
+              )}
             </tr>
           </thead>
           <tbody>
             {alerts.map((alert) => (
-              <AlertRow key={alert.id} alert={alert} isBusy={retry.isBusy} onRetry={() => void retry.run(alert.id)} />
+              <AlertRow
+                key={alert.id}
+                alert={alert}
+                isNarrow={isNarrow}
+                isBusy={retry.isBusy}
+                onRetry={() => void retry.run(alert.id)}
+              />
             ))}
           </tbody>
         </Table>
@@ -66,12 +76,13 @@ export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
 
 interface AlertRowProps {
   alert: ListedAlert;
+  isNarrow: boolean;
   isBusy: boolean;
   onRetry(): void;
 }
 
 /** In a narrow window one cell has everything but the state. */
-function AlertRow({ alert, isBusy, onRetry }: AlertRowProps) {
+function AlertRow({ alert, isNarrow, isBusy, onRetry }: AlertRowProps) {
   const { state, word } = looks[alert.state];
   const time = <Ago iso={alert.createdAt} />;
   const again = canRetry(alert) && (
@@ -86,16 +97,22 @@ function AlertRow({ alert, isBusy, onRetry }: AlertRowProps) {
       </td>
       <td class="alert-trace">
         <TraceLink alert={alert} />
-        <div class="is-narrow alert-more">
-          <p class="soft">
-            {reasonOf(alert)} · {time}
-          </p>
-          {again}
-        </div>
+        {isNarrow && (
+          <div class="alert-more">
+            <p class="soft">
+              {reasonOf(alert)} · {time}
+            </p>
+            {again}
+          </div>
+        )}
       </td>
-      <td class="soft alert-why is-wide">{reasonOf(alert)}</td>
-      <td class="number soft is-wide">{time}</td>
-      <td class="is-action is-wide">{again}</td>
+      {!isNarrow && (
+        <>
+          <td class="soft alert-why">{reasonOf(alert)}</td>
+          <td class="number soft">{time}</td>
+          <td class="is-action">{again}</td>
+        </>
+      )}
     </tr>
   );
 }

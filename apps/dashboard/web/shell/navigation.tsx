@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { pages } from "../pages.js";
 import { Icon, type IconName } from "../ui/icon.js";
+import { useNarrow } from "../ui/use-narrow.js";
 
 interface Entry {
   label: string;
@@ -43,7 +44,7 @@ const shownWhenNarrow = new Set(["Traces", "Alerts", "Statistics"]);
 
 /** The landmark "Main": groups at the side, or a bar at the bottom of a narrow window. */
 export function Navigation({ path, siteId }: { path: string; siteId: string | undefined }) {
-  const isNarrow = useNarrow();
+  const isNarrow = useNarrow(1_000);
   const groups = Object.entries(entriesOf(siteId)).map(
     ([title, entries]) => [title, entries.filter(({ page }) => page in pages)] as const,
   );
@@ -124,15 +125,4 @@ function isCurrent(path: string, { page, except }: Entry): boolean {
   if (page === "/sites/:id") return statistics.test(path);
   const own = `/dashboard${page}`;
   return (path === own || path.startsWith(`${own}/`)) && !except?.test(path);
-}
-
-function useNarrow(): boolean {
-  const [query] = useState(() => matchMedia("(width < 1000px)"));
-  const [isNarrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const update = () => setNarrow(query.matches);
-    query.addEventListener("change", update);
-    return () => query.removeEventListener("change", update);
-  }, [query]);
-  return isNarrow;
 }

@@ -5,6 +5,7 @@ import { formatDay, formatDuration } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { StatusDot } from "../ui/states.js";
 import { Table } from "../ui/table.js";
+import { useNarrow } from "../ui/use-narrow.js";
 import { groupByDay, isFailed } from "./rows.js";
 
 interface TracesTableProps {
@@ -17,6 +18,7 @@ interface TracesTableProps {
 
 /** The rows by UTC day. */
 export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps) {
+  const isNarrow = useNarrow(720);
   return (
     <div class="traces" ref={body}>
       <Table name="Traces">
@@ -26,27 +28,29 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
               Status
             </th>
             <th scope="col">Trace</th>
-            <th scope="col" class="is-wide">
-              Agent
-            </th>
-            <th scope="col" class="number is-wide">
-              Duration
-            </th>
-            <th scope="col" class="number is-wide">
-              Started
-            </th>
+            {!isNarrow && (
+              <>
+                <th scope="col">Agent</th>
+                <th scope="col" class="number">
+                  Duration
+                </th>
+                <th scope="col" class="number">
+                  Started
+                </th>
+              </>
+            )}
           </tr>
         </thead>
         {groupByDay(rows).map(({ day, rows: ofDay }) => (
           <tbody key={day}>
             <tr class="day">
-              <th scope="rowgroup" colSpan={5}>
+              <th scope="rowgroup" colSpan={isNarrow ? 2 : 5}>
                 {dayLabel(day, now)}
                 {isPast(day, now, retentionDays) && <span class="day-past">past {retentionDays} days</span>}
               </th>
             </tr>
             {ofDay.map((row) => (
-              <Row key={row.id} row={row} ago={now} />
+              <Row key={row.id} row={row} now={now} isNarrow={isNarrow} />
             ))}
           </tbody>
         ))}
@@ -55,8 +59,9 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
   );
 }
 
-function Row({ row, ago }: { row: TraceRow; ago: Date }) {
+function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boolean }) {
   const { id, agent_id, name, status, started_at, duration_ms, error, isMailed } = row;
+  const ago = <Ago iso={started_at} now={now} />;
   const duration = duration_ms === null ? "" : formatDuration(duration_ms);
   return (
     <tr class="trace-row" data-id={id}>
@@ -74,15 +79,19 @@ function Row({ row, ago }: { row: TraceRow; ago: Date }) {
           )}
           {isFailed(row) && error && <span class="trace-error mono">{error}</span>}
         </div>
-        <div class="is-narrow hint">
-          <span class="mono">{agent_id}</span> {duration} <Ago iso={started_at} now={ago} />
-        </div>
+        {isNarrow && (
+          <div class="hint trace-rest">
+            <span class="mono">{agent_id}</span> {duration} {ago}
+          </div>
+        )}
       </td>
-      <td class="mono is-wide trace-agent">{agent_id}</td>
-      <td class="number is-wide">{duration}</td>
-      <td class="number soft is-wide">
-        <Ago iso={started_at} now={ago} />
-      </td>
+      {!isNarrow && (
+        <>
+          <td class="mono trace-agent">{agent_id}</td>
+          <td class="number">{duration}</td>
+          <td class="number soft">{ago}</td>
+        </>
+      )}
     </tr>
   );
 }
