@@ -67,8 +67,8 @@ function addChangeCommands(key: Command, act: Act): void {
     .argument("<key-id>", "the key's id, from 'waymark key list'")
     .action(
       act(async (context, keyId: string) => {
-        const value = await onDatabase(context, ({ pool }) => revokeKey(pool, { keyId }));
-        return { value, text: `The key ${value.id} is revoked since ${value.revoked_at}.` };
+        const { id, revoked_at } = await onDatabase(context, ({ pool }) => revokeKey(pool, { keyId }));
+        return { value: { id, revoked_at }, text: `The key ${id} is revoked since ${revoked_at}.` };
       }),
     );
 }
