@@ -68,6 +68,8 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
       const viewport = { width, height };
       const context = await browser.newContext({ baseURL: origin, viewport, colorScheme: theme });
       contexts.push(context);
+      // A loaded machine fails no test: jest ends one that hangs.
+      context.setDefaultTimeout(0);
       if (as) {
         const [name = "", value = ""] = as.cookie.split("=");
         await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: "Lax" }]);
