@@ -7,6 +7,7 @@ const benches = {
   traces: ["@waymark/trace-api"],
   neighbours: ["@waymark/trace-api", "--neighbours"],
   analytics: ["@waymark/collector"],
+  dashboard: ["@waymark/dashboard"],
 };
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
