@@ -9,7 +9,7 @@ import { formatCount, formatDay, formatDuration } from "../ui/format.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { Table, TableHead } from "../ui/table.js";
 import { DayBars } from "./day-bars.js";
 import { FailureRate } from "./failure-rate.js";
 import { fillDays } from "./figures.js";
@@ -72,13 +72,7 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
 function DayTable({ from, days }: { from: string; days: AgentDetail["agent"]["days"] }) {
   return (
     <table class="sr-only" aria-label="Traces per day">
-      <thead>
-        <tr>
-          <th scope="col">Day</th>
-          <th scope="col">Traces</th>
-          <th scope="col">Failures</th>
-        </tr>
-      </thead>
+      <TableHead columns={["Day", "Traces", "Failures"]} />
       <tbody>
         {fillDays(from, days).map(({ day, traces, failures }) => (
           <tr key={day}>
@@ -95,15 +89,7 @@ function DayTable({ from, days }: { from: string; days: AgentDetail["agent"]["da
 function Errors({ errors }: { errors: AgentDetail["errors"] }) {
   return (
     <Panel title="Errors" isFlush>
-      <Table name="Errors">
-        <thead>
-          <tr>
-            <th scope="col">Text, without digits</th>
-            <th scope="col" class="number">
-              Failures
-            </th>
-          </tr>
-        </thead>
+      <Table name="Errors" columns={["Text, without digits", { text: "Failures", isNumber: true }]}>
         <tbody>
           {errors.map(({ text, count, traceId }) => (
             <tr key={text}>
@@ -124,18 +110,7 @@ function Errors({ errors }: { errors: AgentDetail["errors"] }) {
 function Traces({ name, traces }: { name: string; traces: readonly (AgentTrace & { error?: string | null })[] }) {
   return (
     <Panel title={name} isFlush>
-      <Table name={name}>
-        <thead>
-          <tr>
-            <th scope="col">Trace</th>
-            <th scope="col" class="number">
-              Duration
-            </th>
-            <th scope="col" class="number">
-              Started
-            </th>
-          </tr>
-        </thead>
+      <Table name={name} columns={["Trace", { text: "Duration", isNumber: true }, { text: "Started", isNumber: true }]}>
         <tbody>
           {traces.map((trace) => (
             <tr key={trace.id}>

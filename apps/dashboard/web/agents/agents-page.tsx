@@ -6,7 +6,7 @@ import { formatCount, formatDuration } from "../ui/format.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { type Column, Table } from "../ui/table.js";
 import { DayBars } from "./day-bars.js";
 import { FailureRate } from "./failure-rate.js";
 
@@ -38,29 +38,20 @@ function NoAgents() {
   );
 }
 
+const columns: readonly Column[] = [
+  "Agent",
+  { text: "Traces", isNumber: true },
+  "Failure rate",
+  { text: "p50", isNumber: true },
+  { text: "p95", isNumber: true },
+  "Traces per day",
+  { text: "Last trace", isNumber: true },
+];
+
 function Agents({ list, durations }: { list: AgentList; durations: DurationList | undefined }) {
   const byId = new Map(durations?.agents.map((each) => [each.id, each]));
   return (
-    <Table name="Agents">
-      <thead>
-        <tr>
-          <th scope="col">Agent</th>
-          <th scope="col" class="number">
-            Traces
-          </th>
-          <th scope="col">Failure rate</th>
-          <th scope="col" class="number">
-            p50
-          </th>
-          <th scope="col" class="number">
-            p95
-          </th>
-          <th scope="col">Traces per day</th>
-          <th scope="col" class="number">
-            Last trace
-          </th>
-        </tr>
-      </thead>
+    <Table name="Agents" columns={columns}>
       <tbody>
         {list.agents.map((agent) => (
           <Row key={agent.id} from={list.from} agent={agent} durations={byId.get(agent.id)} />

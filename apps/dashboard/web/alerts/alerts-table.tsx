@@ -6,7 +6,7 @@ import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { formatThings, formatUtc } from "../ui/format.js";
 import { Banner, StatusDot } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 import { useNarrow } from "../ui/use-narrow.js";
 
 const looks: Readonly<
@@ -39,24 +39,14 @@ export function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
     <>
       {retry.error && <Banner tone="error">{retry.error.message}</Banner>}
       <div class="alerts">
-        <Table name="Alerts">
-          <thead>
-            <tr>
-              <th scope="col">Mail</th>
-              <th scope="col">Trace</th>
-              {!isNarrow && (
-                <>
-                  <th scope="col">Why</th>
-                  <th scope="col" class="number">
-                    Failed at
-                  </th>
-                  <th scope="col">
-                    <span class="sr-only">Actions</span>
-                  </th>
-                </>
-              )}
-            </tr>
-          </thead>
+        <Table
+          name="Alerts"
+          columns={[
+            "Mail",
+            "Trace",
+            ...(isNarrow ? [] : ["Why", { text: "Failed at", isNumber: true }, actionsColumn]),
+          ]}
+        >
           <tbody>
             {alerts.map((alert) => (
               <AlertRow

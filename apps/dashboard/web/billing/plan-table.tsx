@@ -13,21 +13,10 @@ const rows: readonly { name: string; text(plan: Plan): string }[] = [
 
 /** The plans as the services hold them. */
 export function PlanTable({ current }: { current: PlanId }) {
+  const nameOf = (id: PlanId) => (id === current ? `${planOf(id).name} (yours)` : planOf(id).name);
+  const columns = [{ text: "What", sign: "" }, ...planIds.map(nameOf)];
   return (
-    <Table name="Plans">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="sr-only">What</span>
-          </th>
-          {planIds.map((id) => (
-            <th key={id} scope="col">
-              {planOf(id).name}
-              {id === current && " (yours)"}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <Table name="Plans" columns={columns}>
       <tbody>
         {rows.map(({ name, text }) => (
           <tr key={name}>

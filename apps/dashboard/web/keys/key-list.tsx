@@ -11,7 +11,7 @@ import { Confirm } from "../ui/dialog.js";
 import { formatAgo } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 import { KeyDialog } from "./key-dialog.js";
 
 type Service = ListedKey["service"];
@@ -50,19 +50,7 @@ export function KeyPanel({ service }: { service?: Service }) {
   const mayRevoke = (key: ListedKey) => me.data?.role === "owner" || key.createdBy?.id === me.data?.person.id;
   return (
     <Panel isFlush>
-      <Table name="API keys">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Service</th>
-            <th scope="col">Made by</th>
-            <th scope="col">Made</th>
-            <th scope="col">Last used</th>
-            <th scope="col">
-              <span class="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
+      <Table name="API keys" columns={["Name", "Service", "Made by", "Made", "Last used", actionsColumn]}>
         <tbody>
           {keys.map((key) => (
             <KeyRow key={key.id} of={key} onRevoke={mayRevoke(key) ? () => setRevoked(key) : undefined} />

@@ -38,16 +38,7 @@ export function AuditPanel() {
   const lastId = lines.at(-1)?.id;
   return (
     <Panel title="What was done" isFlush>
-      <Table name="What was done">
-        <thead>
-          <tr>
-            <th scope="col">Action</th>
-            <th scope="col">By</th>
-            <th scope="col" class="number">
-              When
-            </th>
-          </tr>
-        </thead>
+      <Table name="What was done" columns={["Action", "By", { text: "When", isNumber: true }]}>
         <tbody>
           {lines.map(({ id, action, subject, person, at }) => (
             <tr key={id}>

@@ -6,7 +6,7 @@ import { Button } from "../ui/button.js";
 import { formatDay } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 
 /** Invitations that wait for an answer. */
 export function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
@@ -14,18 +14,7 @@ export function InvitationsPanel({ invitations }: { invitations: readonly Invita
   return (
     <Panel title="Invitations" isFlush>
       {takeBack.error && <Banner tone="error">{takeBack.error.message}</Banner>}
-      <Table name="Invitations">
-        <thead>
-          <tr>
-            <th scope="col">Email</th>
-            <th scope="col">Role</th>
-            <th scope="col">Sent</th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span class="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
+      <Table name="Invitations" columns={["Email", "Role", "Sent", "Ends", actionsColumn]}>
         <tbody>
           {invitations.map(({ id, email, role, invitedAt, expiresAt }) => (
             <tr key={id}>

@@ -8,7 +8,7 @@ import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 
 interface PeoplePanelProps {
   people: readonly ListedPerson[];
@@ -25,17 +25,7 @@ export function PeoplePanel({ people, isOwner, isLastOwner }: PeoplePanelProps) 
     <>
       {change.error && <Banner tone="error">{change.error.message}</Banner>}
       <Panel isFlush>
-        <Table name="People">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Role</th>
-              <th scope="col">Last here</th>
-              <th scope="col">
-                <span class="sr-only">Actions</span>
-              </th>
-            </tr>
-          </thead>
+        <Table name="People" columns={["Name", "Role", "Last here", actionsColumn]}>
           <tbody>
             {people.map((person) => (
               <tr key={person.id}>

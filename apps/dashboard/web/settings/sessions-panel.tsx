@@ -5,7 +5,7 @@ import { Ago } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
 import { Panel } from "../ui/panel.js";
 import { Banner, ErrorNote } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 
 /** Where the person is signed in, each with "End". */
 export function SessionsPanel() {
@@ -23,17 +23,7 @@ export function SessionsPanel() {
     <Panel title="Sessions" isFlush actions={actions}>
       {sessions.error && !sessions.data && <ErrorNote error={sessions.error} onRetry={sessions.refetch} />}
       {end.error && <Banner tone="error">{end.error.message}</Banner>}
-      <Table name="Sessions">
-        <thead>
-          <tr>
-            <th scope="col">Browser</th>
-            <th scope="col">Signed in</th>
-            <th scope="col">Last used</th>
-            <th scope="col">
-              <span class="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
+      <Table name="Sessions" columns={["Browser", "Signed in", "Last used", actionsColumn]}>
         <tbody>
           {listed.map(({ id, client, createdAt, seenAt, isCurrent }) => (
             <tr key={id}>

@@ -7,7 +7,7 @@ import { formatDay } from "../ui/format.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton, StatusDot } from "../ui/states.js";
-import { Table } from "../ui/table.js";
+import { actionsColumn, Table } from "../ui/table.js";
 import { SiteDialog } from "./site-dialog.js";
 
 /** The account's sites. */
@@ -40,17 +40,7 @@ export function SitesPage() {
 function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
   return (
     <Panel isFlush>
-      <Table name="Sites">
-        <thead>
-          <tr>
-            <th scope="col">Site</th>
-            <th scope="col">First seen</th>
-            <th scope="col">Last visit</th>
-            <th scope="col">
-              <span class="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
+      <Table name="Sites" columns={["Site", "First seen", "Last visit", actionsColumn]}>
         <tbody>
           {sites.map((site) => (
             <tr key={site.id}>

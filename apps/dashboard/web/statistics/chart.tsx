@@ -1,6 +1,7 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatShortDay } from "../ui/format.js";
+import { TableHead } from "../ui/table.js";
 import type { FigureName } from "./address.js";
 import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
 import { formatFigure, labelOfFigure } from "./figures.js";
@@ -140,13 +141,7 @@ function HiddenTable({ curve, figure }: ChartProps) {
   return (
     <div class="sr-only">
       <table aria-label={`${labelOfFigure(figure)} over time`}>
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            <th scope="col">{labelOfFigure(figure)}</th>
-            {curve.before && <th scope="col">Compared with</th>}
-          </tr>
-        </thead>
+        <TableHead columns={["Time (UTC)", labelOfFigure(figure), ...(curve.before ? ["Compared with"] : [])]} />
         <tbody>
           {curve.times.map((time, index) => (
             <tr key={time}>

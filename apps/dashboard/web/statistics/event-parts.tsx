@@ -1,6 +1,7 @@
 import type { CustomEvent } from "@waymark/statistics";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare } from "../ui/format.js";
+import { TableHead } from "../ui/table.js";
 
 interface EventPartsProps {
   events: readonly CustomEvent[];
@@ -18,12 +19,7 @@ export function EventParts({ events, limit }: EventPartsProps) {
   return (
     <div class="events">
       <table class="event-names" aria-label="Event names">
-        <thead class="sr-only">
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Count</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Event", "Count"]} isHidden />
         <tbody>
           {shown.map((event) => (
             <tr key={event.name} class={event === selected ? "is-selected" : undefined}>
@@ -65,18 +61,13 @@ function PropertyTable({ property, counts, total, limit }: PropertyProps) {
   return (
     <div class="property">
       <table class="stat-table" aria-label={`Values of ${property}`}>
-        <thead>
-          <tr>
-            <th scope="col">{property}</th>
-            <th scope="col" class="number">
-              Count
-            </th>
-            <th scope="col" class="number is-share">
-              <span aria-hidden="true">%</span>
-              <span class="sr-only">Share of the event</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            property,
+            { text: "Count", isNumber: true },
+            { text: "Share of the event", sign: "%", isNumber: true },
+          ]}
+        />
         <tbody>
           {values.slice(0, count).map(([value, times]) => (
             <tr key={value}>
@@ -89,7 +80,7 @@ function PropertyTable({ property, counts, total, limit }: PropertyProps) {
                 </div>
               </th>
               <td class="number">{formatCount(times)}</td>
-              <td class="number is-share soft">{formatShare(times / Math.max(1, total))}</td>
+              <td class="number soft">{formatShare(times / Math.max(1, total))}</td>
             </tr>
           ))}
         </tbody>

@@ -1,4 +1,5 @@
 import { formatCount, formatShare } from "../ui/format.js";
+import { TableHead } from "../ui/table.js";
 import { type CardList, labelOf, type Row } from "./cards.js";
 
 interface ListTableProps {
@@ -14,23 +15,14 @@ export function ListTable({ list, rows, visitors }: ListTableProps) {
   const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
   return (
     <table class="stat-table" aria-label={list.label}>
-      <thead>
-        <tr>
-          <th scope="col">{list.label}</th>
-          {hasViews && (
-            <th scope="col" class="number">
-              Views
-            </th>
-          )}
-          <th scope="col" class="number">
-            Visitors
-          </th>
-          <th scope="col" class="number is-share">
-            <span aria-hidden="true">%</span>
-            <span class="sr-only">Share of visitors</span>
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          list.label,
+          ...(hasViews ? [{ text: "Views", isNumber: true }] : []),
+          { text: "Visitors", isNumber: true },
+          { text: "Share of visitors", sign: "%", isNumber: true },
+        ]}
+      />
       <tbody>
         {rows.map((row) => (
           <tr key={row.value}>
@@ -39,7 +31,7 @@ export function ListTable({ list, rows, visitors }: ListTableProps) {
             </th>
             {hasViews && <td class="number soft">{formatCount(row.pageviews ?? 0)}</td>}
             <td class="number">{formatCount(row.visitors)}</td>
-            <td class="number is-share soft">{visitors > 0 ? formatShare(row.visitors / visitors) : ""}</td>
+            <td class="number soft">{visitors > 0 ? formatShare(row.visitors / visitors) : ""}</td>
           </tr>
         ))}
       </tbody>

@@ -21,26 +21,14 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
   const isNarrow = useNarrow(720);
   return (
     <div class="traces" ref={body}>
-      <Table name="Traces">
-        <thead>
-          <tr>
-            <th scope="col" class="trace-status">
-              Status
-            </th>
-            <th scope="col">Trace</th>
-            {!isNarrow && (
-              <>
-                <th scope="col">Agent</th>
-                <th scope="col" class="number">
-                  Duration
-                </th>
-                <th scope="col" class="number">
-                  Started
-                </th>
-              </>
-            )}
-          </tr>
-        </thead>
+      <Table
+        name="Traces"
+        columns={[
+          "Status",
+          "Trace",
+          ...(isNarrow ? [] : ["Agent", { text: "Duration", isNumber: true }, { text: "Started", isNumber: true }]),
+        ]}
+      >
         {groupByDay(rows).map(({ day, rows: ofDay }) => (
           <tbody key={day}>
             <tr class="day">

@@ -1,17 +1,57 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+/** A column's head: its text, or more where the column is unlike text. */
+export type Column =
+  | string
+  | {
+      text: string;
+      /** Numbers stand at the end; their cells have the class `number`. */
+      isNumber?: boolean;
+      /** Shown in the text's place, which stays for screen readers; empty shows nothing. */
+      sign?: string;
+    };
+
+/** The head of a column of buttons or links. */
+export const actionsColumn: Column = { text: "Actions", sign: "" };
+
+/** The row of column heads. */
+export function TableHead({ columns, isHidden }: { columns: readonly Column[]; isHidden?: boolean }) {
+  return (
+    <thead class={isHidden ? "sr-only" : undefined}>
+      <tr>
+        {columns.map((column, at) => {
+          const { text, isNumber = false, sign = undefined } = typeof column === "string" ? { text: column } : column;
+          return (
+            <th key={`${at} ${text}`} scope="col" class={isNumber ? "number" : undefined}>
+              {sign === undefined ? (
+                text
+              ) : (
+                <>
+                  {sign && <span aria-hidden="true">{sign}</span>}
+                  <span class="sr-only">{text}</span>
+                </>
+              )}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
 interface TableProps {
   /** The table's accessible name. */
   name: string;
+  columns: readonly Column[];
   /** Rows of 30 instead of 36 px. */
   isDense?: boolean;
-  /** `<thead>` and `<tbody>`. Cells of numbers have the class `number`. */
+  /** One `<tbody>` or more. */
   children: ComponentChildren;
 }
 
 /** A table in a frame that scrolls by itself where it is too wide, also by keyboard. */
-export function Table({ name, isDense, children }: TableProps) {
+export function Table({ name, columns, isDense, children }: TableProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(false);
   useEffect(() => {
@@ -24,6 +64,7 @@ export function Table({ name, isDense, children }: TableProps) {
   return (
     <div class="table-frame" ref={frame} {...(isWide ? { tabIndex: 0, role: "group", "aria-label": name } : {})}>
       <table class={isDense ? "table is-dense" : "table"} aria-label={name}>
+        <TableHead columns={columns} />
         {children}
       </table>
     </div>
