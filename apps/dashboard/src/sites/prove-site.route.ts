@@ -6,7 +6,7 @@ import { recordAudit } from "@waymark/identity";
 import type { Limiter } from "@waymark/limits";
 import type pg from "pg";
 import { z } from "zod";
-import { viewerOf } from "../session/viewer.js";
+import { ownerOf } from "../session/viewer.js";
 import { findProof, type ProofNetwork } from "./find-proof.js";
 import { isDomainFree } from "./is-domain-free.query.js";
 import { proofOf, requireOwnSite } from "./present-site.js";
@@ -23,7 +23,7 @@ export interface ProofDeps {
   proofs: { limiter: Pick<Limiter, "spend">; network: ProofNetwork };
 }
 
-/** `POST /sites/:id/proof` */
+/** `POST /sites/:id/proof`: an owner's, since it takes the domain from another account. */
 export function proveSiteRoute({ pool, proofs }: ProofDeps) {
   let running = 0;
   return route({
@@ -33,7 +33,7 @@ export function proveSiteRoute({ pool, proofs }: ProofDeps) {
     summary: "Look for the proof of a site's domain; with it the site gets the domain's events",
     answers: { 200: { description: "Whether it is proven", schema: z.custom<ProofAnswer>() } },
     async handle({ response, params }) {
-      const { accountId, personId } = viewerOf(response);
+      const { accountId, personId } = ownerOf(response);
       const site = await requireOwnSite(pool, accountId, params["id"]);
       if (site.isProven) return { status: 200, body: { isProven: true } satisfies ProofAnswer };
       const allowance = await proofs.limiter.spend(accountId);

@@ -174,6 +174,18 @@ describe("POST /sites/:id/proof", () => {
     expect(await receiving(domain)).toEqual([waiting.id]);
   });
 
+  it("403: lets no member take a domain from another account", async () => {
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    const held = await add(first, domain);
+    const member = await dashboard.signIn(second.accountId, "member");
+    const waiting = await add(member, domain);
+    records.set(`_waymark.${domain}`, waiting.proof.text);
+    const { body } = await member.post(`/sites/${waiting.id}/proof`).expect(403);
+    expect(body).toEqual({ error: "Only an owner of the account may do this" });
+    expect(await receiving(domain)).toEqual([held.id]);
+  });
+
   it("429: bounds an account's checks", async () => {
     const [first, second] = [await newOwner(), await newOwner()];
     const domain = newDomain();

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ListedSite, ProofAnswer, SiteProof } from "../../src/sites/sites.schema.js";
 import { api } from "../data/api.js";
+import { useMe } from "../data/me.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
@@ -9,6 +10,7 @@ import { Banner } from "../ui/states.js";
 
 /** How to prove the domain of a site that waits, and the check. */
 export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof }) {
+  const isOwner = useMe().data?.role === "owner";
   const [answer, setAnswer] = useState<ProofAnswer>();
   const check = useAction(() => api.post<ProofAnswer>(`/sites/${site.id}/proof`), {
     invalidates: ["/sites", "/audit"],
@@ -40,9 +42,13 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
           No proof yet. File: {answer.file} Record: {answer.record}
         </Banner>
       )}
-      <Button isBusy={check.isBusy} onClick={() => void run()}>
-        Check the proof
-      </Button>
+      {isOwner ? (
+        <Button isBusy={check.isBusy} onClick={() => void run()}>
+          Check the proof
+        </Button>
+      ) : (
+        <p class="hint">An owner of the account checks the proof.</p>
+      )}
     </>
   );
 }
