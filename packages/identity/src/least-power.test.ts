@@ -75,7 +75,7 @@ describe("the dashboard's role", () => {
     const { rows } = await database.pool.query("SELECT FROM person WHERE id = $1", [ada.personId]);
     expect(rows).toEqual([]);
     expect(await endSession(pool, session)).toBe(false);
-    const { entries } = await listAudit(pool, accountId);
+    const { entries } = await listAudit(pool, { accountId, role: "owner" });
     expect(entries.map(({ action }) => action)).toEqual([
       "person_removed",
       "role_changed",

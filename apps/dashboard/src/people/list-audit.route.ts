@@ -15,7 +15,8 @@ export function listAuditRoute({ pool }: PeopleDeps) {
     query: auditQuery,
     answers: { 200: { description: "50 entries, latest first", schema: z.custom<AuditList>() } },
     async handle({ query: { before }, response }) {
-      const { entries, hasMore } = await listAudit(pool, viewerOf(response).accountId, before);
+      const { accountId, role } = viewerOf(response);
+      const { entries, hasMore } = await listAudit(pool, { accountId, role, before });
       const body: AuditList = {
         entries: entries.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
         hasMore,

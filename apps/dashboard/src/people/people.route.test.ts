@@ -175,6 +175,18 @@ describe("the record", () => {
   });
 });
 
+describe("an invited address", () => {
+  it("is in the record for owners, and nowhere for members", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await owner.post("/people", { email: "secret@example.com", role: "member" }).expect(201);
+    expect(await actionsOf(owner)).toEqual([["person_invited", "secret@example.com (member)", "A owner"]]);
+    for (const path of ["/audit", "/people"]) {
+      expect((await member.get(path).expect(200)).text).not.toContain("secret@example.com");
+    }
+  });
+});
+
 describe("a member", () => {
   it("gets 403 for each thing of an owner", async () => {
     const accountId = await dashboard.makeAccount();
