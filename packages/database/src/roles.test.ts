@@ -110,7 +110,7 @@ describe("the services' roles", () => {
     await expect(as("worker", "INSERT INTO event SELECT * FROM event")).rejects.toThrow("permission denied");
     await expect(as("dashboard", "INSERT INTO trace SELECT * FROM trace")).rejects.toThrow("permission denied");
     await expect(as("dashboard", "DELETE FROM account")).rejects.toThrow("permission denied");
-    await expect(as("worker", "SELECT FROM api_key")).rejects.toThrow("permission denied");
+    await expect(as("worker", "SELECT hash FROM api_key")).rejects.toThrow("permission denied");
     await expect(as("worker", "SELECT FROM account FOR NO KEY UPDATE")).rejects.toThrow("permission denied");
   });
 

@@ -31,6 +31,7 @@ export const tableGrants = {
   api_key: {
     trace_api: "SELECT, UPDATE (last_used_at)",
     analytics_api: "SELECT, UPDATE (last_used_at)",
+    worker: "SELECT (account_id, id, revoked_at), DELETE",
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
@@ -75,7 +76,7 @@ export const tableGrants = {
   // The trigger that releases a domain runs with the rights of who deletes the site.
   site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
-  stripe_event: { dashboard: "SELECT, INSERT" },
+  stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { uuidV7Floor } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { createTestLog, makeFailedTrace, makeOldTrace } from "../worker.fixture.js";
 import { createPurgeExpired } from "./purge-expired.job.js";
@@ -132,6 +133,85 @@ describe("retention", () => {
     expect(salts).toEqual([{ day: "2026-01-03" }]);
     const { rows: counters } = await database.pool.query("SELECT key FROM rate_limit");
     expect(counters).toEqual([{ key: "running" }]);
+  });
+
+  it("removes sessions and links when their time is over, used or not, and no sooner, over several batches", async () => {
+    const { accountId } = await makeFailedTrace(database.pool);
+    const { pool } = database;
+    await pool.query("INSERT INTO person (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", [accountId]);
+    await pool.query("INSERT INTO membership (account_id, person_id, role) VALUES ($1, $1, 'owner')", [accountId]);
+    await pool.query(
+      `INSERT INTO session (id, token, person_id, account_id, expires_at)
+       SELECT gen_random_uuid(), n, $1, $1, now() - interval '1 minute' * n FROM generate_series(-1, 1500) AS n`,
+      [accountId],
+    );
+    await pool.query(
+      `INSERT INTO one_time_link (hash, id, purpose, email, used_at, expires_at)
+       SELECT sha256(n::text::bytea), gen_random_uuid(), 'verify', 'ada@example.com',
+         CASE WHEN n % 2 = 0 THEN now() END, now() - interval '1 minute' * n FROM generate_series(-1, 1500) AS n`,
+    );
+    const left = "SELECT (SELECT count(*) FROM session)::int AS s, (SELECT count(*) FROM one_time_link)::int AS l";
+    await purge();
+    expect((await pool.query(left)).rows).toEqual([{ s: 1, l: 1 }]);
+  });
+
+  it("forgets events of Stripe after 30 days, and no sooner", async () => {
+    await database.pool.query(
+      `INSERT INTO stripe_event (id, received_at)
+       VALUES ('old', now() - interval '30 days 1 minute'), ('young', now() - interval '29 days 23 hours')`,
+    );
+    await purge();
+    expect((await database.pool.query("SELECT id FROM stripe_event")).rows).toEqual([{ id: "young" }]);
+  });
+
+  it("removes revoked keys after 90 days and all but the newest 1,000, and never a live one", async () => {
+    const { accountId } = await makeFailedTrace(database.pool);
+    const add = (name: string, count: number, revoked: string) =>
+      database.pool.query(
+        `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_at, revoked_at)
+         SELECT gen_random_uuid(), $1::uuid, 'trace', $2::text, sha256(($2::text || n || $1::uuid)::bytea), 'h', now() - interval '2 years',
+           now() - ${revoked} FROM generate_series(1, $3::int) AS n`,
+        [accountId, name, count],
+      );
+    const names = async () => {
+      const sql = "SELECT name, count(*)::int AS keys FROM api_key WHERE account_id = $1 GROUP BY name ORDER BY name";
+      return (await database.pool.query(sql, [accountId])).rows;
+    };
+    await add("live", 2, "NULL::interval");
+    await add("old", 3, "interval '90 days 1 minute'");
+    await add("young", 5, "interval '89 days 23 hours'");
+    await purge();
+    expect(await names()).toEqual([
+      { name: "live", keys: 2 },
+      { name: "young", keys: 5 },
+    ]);
+    await add("newest", 1_000, "interval '1 hour'");
+    await purge();
+    expect(await names()).toEqual([
+      { name: "live", keys: 2 },
+      { name: "newest", keys: 1_000 },
+    ]);
+  });
+
+  it("keeps the record of an account for a year, and its newest 100,000 entries", async () => {
+    const { accountId } = await makeFailedTrace(database.pool);
+    const other = await makeFailedTrace(database.pool);
+    const add = (id: string, count: number, ageMs: number) =>
+      database.pool.query(
+        `INSERT INTO audit (account_id, id, action, subject)
+         SELECT $1, (left($2, 24) || lpad(to_hex(n), 12, '0'))::uuid, 'key_created', 'k' FROM generate_series(1, $3::int) AS n`,
+        [id, uuidV7Floor(Date.now() - ageMs), count],
+      );
+    const entries = async (id: string) =>
+      (await database.pool.query("SELECT FROM audit WHERE account_id = $1", [id])).rowCount;
+    await add(accountId, 1_200, 365 * dayMs + 60_000);
+    await add(accountId, 7, 365 * dayMs - 60_000);
+    await add(other.accountId, 7, 365 * dayMs - 60_000);
+    await purge();
+    expect([await entries(accountId), await entries(other.accountId)]).toEqual([7, 7]);
+    await add(accountId, 100_000, dayMs);
+    await purge();
+    expect([await entries(accountId), await entries(other.accountId)]).toEqual([100_000, 7]);
   });
 
   it("removes settled summaries of mails with the alerts that they listed", async () => {

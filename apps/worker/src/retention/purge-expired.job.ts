@@ -12,7 +12,10 @@ import {
   purgeAccount,
   purgeDeletedTraces,
   purgeIdempotencyKeys,
+  purgeLinks,
   purgeRateLimits,
+  purgeSessions,
+  purgeStripeEvents,
 } from "./purge.query.js";
 
 interface PurgeDeps {
@@ -28,18 +31,23 @@ const dayMs = 24 * 3_600_000;
 const idempotencyKeysMs = 2 * dayMs;
 /** OpenTelemetry collectors may repeat a batch for a day; the second one is slack again. */
 const deletedTracesMs = 2 * dayMs;
+/** Stripe repeats an event for three days. */
+const stripeEventsMs = 30 * dayMs;
+const entriesMs = 365 * dayMs;
+const revokedKeysMs = 90 * dayMs;
 
 /** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round continues. */
 const maxVisits = 50;
 
 /**
  * Removes data past its retention: traces by the account's present plan (trace contract, "Limits"), salts of visitor hashes,
- * idempotency keys, ids of deleted OpenTelemetry traces, and counters of requests; also rows of deleted accounts and sites.
+ * idempotency keys, ids of deleted OpenTelemetry traces, counters of requests, ended sessions and links, old entries of the
+ * record, revoked keys and handled events of Stripe; also rows of deleted accounts and sites.
  * Logs a failed part and continues with the others.
  */
 export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
   const { pool, log, now, isStopping } = deps;
-  const daysAgo = (ms: number) => ({ before: new Date(now().getTime() - ms), isStopping });
+  const past = (ms: number) => ({ before: new Date(now().getTime() - ms), isStopping });
   return async () => {
     const total = nothingPurged();
     const counts: Record<string, number> = {};
@@ -51,9 +59,12 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
       }
     };
     await attempt("salts", () => purgeSalts(pool, now()));
-    await attempt("idempotencyKeys", () => purgeIdempotencyKeys(pool, daysAgo(idempotencyKeysMs)));
-    await attempt("deletedTraces", () => purgeDeletedTraces(pool, daysAgo(deletedTracesMs)));
+    await attempt("idempotencyKeys", () => purgeIdempotencyKeys(pool, past(idempotencyKeysMs)));
+    await attempt("deletedTraces", () => purgeDeletedTraces(pool, past(deletedTracesMs)));
     await attempt("rateLimits", () => purgeRateLimits(pool, now()));
+    await attempt("sessions", () => purgeSessions(pool, past(0)));
+    await attempt("links", () => purgeLinks(pool, past(0)));
+    await attempt("stripeEvents", () => purgeStripeEvents(pool, past(stripeEventsMs)));
     await attempt("failedAccounts", () => purgeAccounts(deps, total));
     await attempt("deletedSites", async () => sumOf(await eraseDeletedSites(pool, { isStopping })));
     await attempt("orphans", async () => sumOf(await eraseOrphans(pool, { isStopping })));
@@ -68,9 +79,14 @@ async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: P
   const failed = new Set<string>();
   const visit = async ({ id, plan }: ListedAccount): Promise<boolean> => {
     if (!isPlanId(plan)) return true;
-    const idBound = uuidV7Floor(now().getTime() - planOf(plan).retentionDays * dayMs);
+    const ago = (ms: number) => now().getTime() - ms;
+    const bounds = {
+      traceId: uuidV7Floor(ago(planOf(plan).retentionDays * dayMs)),
+      entryId: uuidV7Floor(ago(entriesMs)),
+      revokedBefore: new Date(ago(revokedKeysMs)),
+    };
     try {
-      return await purgeAccount(pool, { accountId: id, idBound, isStopping }, total);
+      return await purgeAccount(pool, { accountId: id, isStopping, ...bounds }, total);
     } catch (err) {
       failed.add(id);
       log.error(

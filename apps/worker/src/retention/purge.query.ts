@@ -8,12 +8,26 @@ const batchRows = 1_000;
 /** Batches of one table before the next account has its turn. */
 const batchesPerVisit = 20;
 
-const owners = ["trace", "trace_context", "span", "alert", "alert_summary"] as const;
+/** The newest ones of an account that stay, however many its people make. */
+const maxEntries = 100_000;
+const maxRevokedKeys = 1_000;
+
+/** The bound of each table: an id that carries its time, or a time. */
+const bounds = {
+  trace: "traceId",
+  trace_context: "traceId",
+  span: "traceId",
+  alert: "traceId",
+  alert_summary: "traceId",
+  audit: "entryId",
+  api_key: "revokedBefore",
+} as const;
+type Table = keyof typeof bounds;
 
 /**
- * One batch per table, a range of its primary key: the account, then the time in the id. Traces go first, so nobody finds an
- * incomplete trace. Spans and contexts go by their trace's age; pending alerts and summaries stay. Each statement skips rows
- * in other workers' hands.
+ * One batch per table, a range of its primary key: the account, then the time in the id; keys along `api_key_account_id_idx`.
+ * Traces go first, so nobody finds an incomplete trace. Spans and contexts go by their trace's age; pending alerts and summaries
+ * stay. Statements on large tables skip rows in other workers' hands.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
@@ -25,32 +39,49 @@ const purgeSql = {
     SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     FOR UPDATE SKIP LOCKED)`,
   ...purgeAlertsSql,
-} as const satisfies Record<(typeof owners)[number], string>;
+  audit: `DELETE FROM audit WHERE account_id = $1 AND id IN (
+    SELECT id FROM audit WHERE account_id = $1 AND id < GREATEST($2, (
+      SELECT id FROM audit WHERE account_id = $1 ORDER BY id DESC OFFSET ${maxEntries - 1} LIMIT 1))
+    ORDER BY id LIMIT $3)`,
+  api_key: `DELETE FROM api_key WHERE account_id = $1 AND id IN (
+    SELECT id FROM api_key WHERE account_id = $1 AND revoked_at < GREATEST($2, (
+      SELECT revoked_at FROM api_key WHERE account_id = $1 AND revoked_at IS NOT NULL
+      ORDER BY revoked_at DESC OFFSET ${maxRevokedKeys - 1} LIMIT 1))
+    ORDER BY revoked_at LIMIT $3)`,
+} as const satisfies Record<Table, string>;
 
 /** Removed rows by table. */
-export type Purged = Record<(typeof owners)[number], number>;
+export type Purged = Record<Table, number>;
 
 export function nothingPurged(): Purged {
-  return { trace: 0, trace_context: 0, span: 0, alert: 0, alert_summary: 0 };
+  return { trace: 0, trace_context: 0, span: 0, alert: 0, alert_summary: 0, audit: 0, api_key: 0 };
+}
+
+export interface AccountBounds {
+  /** Traces, their spans and settled alerts with lower ids go. */
+  traceId: string;
+  /** Entries of the record with lower ids go. */
+  entryId: string;
+  /** Keys revoked earlier go. */
+  revokedBefore: Date;
 }
 
 /**
- * Removes an account's traces with ids below the bound, their spans and settled alerts, {@link batchesPerVisit} batches of a
- * table at most.
+ * Removes an account's rows below the bounds, {@link batchesPerVisit} batches of a table at most.
  * @param total adds up the removed rows
  * @param isStopping asked between batches: a stop does not wait for the rest
  * @returns whether nothing is left
  */
 export async function purgeAccount(
   pool: pg.Pool,
-  { accountId, idBound, isStopping }: { accountId: string; idBound: string; isStopping: () => boolean },
+  { accountId, isStopping, ...below }: AccountBounds & { accountId: string; isStopping: () => boolean },
   total: Purged,
 ): Promise<boolean> {
   let isComplete = true;
-  for (const table of owners) {
+  for (const table of Object.keys(bounds) as Table[]) {
     let removed = batchRows;
     for (let batch = 0; removed === batchRows && batch < batchesPerVisit && !isStopping(); batch++) {
-      const values = [accountId, idBound, batchRows];
+      const values = [accountId, below[bounds[table]], batchRows];
       const { rowCount } = await pool.query({ name: `purge-${table}`, text: purgeSql[table], values });
       removed = rowCount ?? 0;
       total[table] += removed;
@@ -100,6 +131,34 @@ export function purgeDeletedTraces(pool: pg.Pool, bounds: PurgeBounds): Promise<
 /** Removes the answers kept for requests with an `Idempotency-Key` before the given time. */
 export function purgeIdempotencyKeys(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
   return purgeBefore(pool, { name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql }, bounds);
+}
+
+/** One batch of the sessions that ended first, along `session_expires_at_idx`. */
+const purgeSessionsSql = `
+  DELETE FROM session WHERE id IN (SELECT id FROM session WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
+
+/** Removes sessions that ended before the given time. */
+export function purgeSessions(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
+  return purgeBefore(pool, { name: "purge-sessions", text: purgeSessionsSql }, bounds);
+}
+
+/** One batch of the links that ended first, along `one_time_link_expires_at_idx`. */
+const purgeLinksSql = `
+  DELETE FROM one_time_link WHERE hash IN (
+    SELECT hash FROM one_time_link WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
+
+/** Removes one-time links, used or not, whose time ended before the given one. */
+export function purgeLinks(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
+  return purgeBefore(pool, { name: "purge-links", text: purgeLinksSql }, bounds);
+}
+
+/** One batch. Reads the whole table: some rows for each subscription, and only Stripe adds any. */
+const purgeStripeEventsSql =
+  "DELETE FROM stripe_event WHERE id IN (SELECT id FROM stripe_event WHERE received_at < $1 LIMIT $2)";
+
+/** Forgets events of Stripe that were handled before the given time. */
+export function purgeStripeEvents(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
+  return purgeBefore(pool, { name: "purge-stripe-events", text: purgeStripeEventsSql }, bounds);
 }
 
 interface PurgeBounds {

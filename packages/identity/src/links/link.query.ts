@@ -41,9 +41,8 @@ export interface IssuedLink {
 
 const uuid = createUuidV7();
 
-/** Expired links stay a day, then a new link removes them by `one_time_link_expires_at_idx`. */
+/** The worker removes expired links. */
 const insertLinkSql = `
-  WITH removed AS (DELETE FROM one_time_link WHERE expires_at < $10::timestamptz - interval '1 day')
   INSERT INTO one_time_link
     (hash, id, purpose, email, name, password, person_id, account_id, role, created_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
