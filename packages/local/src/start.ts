@@ -5,6 +5,7 @@ import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waym
 import { type RolePasswords, roleUrl } from "@waymark/database";
 import { describeSystem, type RunningSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
+import { askApp } from "./ask-app.js";
 import { type Claim, claimDataFolder } from "./claim.js";
 import { type DemoAccounts, demoOperator } from "./demo/demo-accounts.js";
 import { makeDemoLink } from "./demo/demo-link.js";
@@ -77,10 +78,9 @@ interface Context {
 
 /** Starts everything, prints the addresses, and returns the apps. */
 async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]> {
-  const { options, say, signal, env } = deps;
   const { settings, dataFolder, claim, undo } = context;
-  const databaseUrl = settings.databaseUrl ?? (await openDatabase(context, say));
-  signal.throwIfAborted();
+  const databaseUrl = settings.databaseUrl ?? (await openDatabase(context, deps.say));
+  deps.signal.throwIfAborted();
   // Your own database gets no roles or passwords from us: its owner decides about access.
   const passwords = settings.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
   await prepare(databaseUrl, passwords, context);
@@ -88,23 +88,40 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   const running = await openApps(deps, { ...context, databaseUrl, passwords });
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
-  // Nor does it get the demo's accounts, whose keys are printed, without --demo.
+  const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
+    throw new Error(how);
+  });
+  await Promise.race([welcome(deps, { ...context, databaseUrl, running }), failure]);
+  return running;
+}
+
+/** Loads the demo, waits until all is ready, and prints the addresses. */
+async function welcome(
+  { options, say, signal, env }: StartDeps,
+  { settings, dataFolder, claim, databaseUrl, running }: Context & { databaseUrl: string; running: AppProcess[] },
+): Promise<void> {
+  // Nor does your own database get the demo's accounts, whose keys are printed, without --demo.
   const demo = isDemoWanted(options, settings)
-    ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say })
+    ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say, signal })
     : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
-  const urlOf = (name: AppName) => `http://127.0.0.1:${ports[apps.indexOf(name)]}`;
-  const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
-  for (const url of [traceUrl, analyticsUrl, collectorUrl, urlOf("dashboard")]) await requireReady(url);
+  const openReady = async (app: AppName) => {
+    const url = `http://127.0.0.1:${ports[apps.indexOf(app)]}`;
+    await askApp({ app, url: `${url}/ready`, signal });
+    return url;
+  };
+  const traceUrl = await openReady("trace-api");
+  const analyticsUrl = await openReady("analytics-api");
+  const collectorUrl = await openReady("collector");
+  const urls = [traceUrl, analyticsUrl, collectorUrl, await openReady("dashboard")];
   await demo?.sendTraces(traceUrl);
   const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
-  await claim.publish({ urls: [traceUrl, analyticsUrl, collectorUrl, urlOf("dashboard")], collectorUrl, dashboardUrl });
+  await claim.publish({ urls, collectorUrl, dashboardUrl });
   signal.throwIfAborted();
   const accounts = demo?.accounts;
-  const entry = await findEntry({ settings, databaseUrl, accounts, dashboardUrl });
   say(
     `\n${describeSystem({
-      entry,
+      entry: await findEntry({ settings, databaseUrl, accounts, dashboardUrl }),
       traceUrl,
       analyticsUrl,
       collectorUrl,
@@ -115,7 +132,6 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
       accounts,
     })}`,
   );
-  return running;
 }
 
 /** The page to begin at. A link that signs in is only for a dashboard that nobody else reaches. */
@@ -217,11 +233,6 @@ function appEnvironment(env: NodeJS.ProcessEnv, { ports }: StartSettings, dataFo
 /** Cookies belong to a host, so links in mails, redirects and the terminal use the same. */
 function dashboardUrlOf(env: NodeJS.ProcessEnv, port: number): string {
   return (env["DASHBOARD_URL"] || `http://127.0.0.1:${port}`).replace(/\/+$/, "");
-}
-
-async function requireReady(url: string): Promise<void> {
-  const answer = await fetch(`${url}/ready`);
-  if (!answer.ok) throw new Error(`${url}/ready was answered ${answer.status}: ${await answer.text()}`);
 }
 
 /** The URL for the terminal, without user and password. */

@@ -13,7 +13,9 @@ beforeAll(async () => {
   dataFolder = await mkdtemp(join(tmpdir(), "waymark-demo-"));
 });
 afterAll(() => rm(dataFolder, { recursive: true, force: true }));
-const load = (now = new Date()) => loadDemo({ databaseUrl: database.url, dataFolder, now, say: () => undefined });
+const { signal } = new AbortController();
+const load = (now = new Date()) =>
+  loadDemo({ databaseUrl: database.url, dataFolder, now, say: () => undefined, signal });
 
 /** The number of events after the first load. */
 let visits = 0;

@@ -19,6 +19,8 @@ interface DemoOptions {
   now: Date;
   /** Gets a line before each part that takes a while. */
   say(line: string): void;
+  /** Aborting it ends the load. */
+  signal: AbortSignal;
 }
 
 /** The newest failures come as from an agent, so the mails and their page have something to show. */
@@ -26,6 +28,7 @@ const mailedFailures = 3;
 
 /** Makes the demo's accounts, keys, sites and visits, except those of an earlier start. */
 export async function loadDemo(options: DemoOptions): Promise<Demo> {
+  const { signal } = options;
   const file = join(options.dataFolder, "demo.json");
   const state = await readDemoState(file, options.now);
   const pool = createPool({
@@ -56,10 +59,10 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
         await once(file, state, pro.id, async () => {
           const traces = await planProTraces(end);
           options.say(`Loading the demo: ${traces.length} traces of six agents ...`);
-          await sendTraces({ baseUrl, key: pro.keys.trace, traces, mails: mailedFailures });
+          await sendTraces({ baseUrl, key: pro.keys.trace, traces, mails: mailedFailures, signal });
         });
         await once(file, state, free.id, () =>
-          sendTraces({ baseUrl, key: free.keys.trace, traces: planFreeTraces(end), mails: 0 }),
+          sendTraces({ baseUrl, key: free.keys.trace, traces: planFreeTraces(end), mails: 0, signal }),
         );
       },
     };

@@ -1,3 +1,4 @@
+import { askApp } from "../ask-app.js";
 import type { PlannedTrace } from "./plan-traces.js";
 import type { DemoSpan } from "./trace-draft.js";
 
@@ -7,6 +8,7 @@ interface SendOptions {
   traces: readonly PlannedTrace[];
   /** The newest failures to send as an agent does, running first: each brings a mail. */
   mails: number;
+  signal: AbortSignal;
 }
 
 /** Requests at once; more do not load faster on two cores. */
@@ -20,8 +22,8 @@ const maxBatch = 1_000;
  * interrupted load repeatable.
  * @throws Error with the API's answer after a refusal
  */
-export async function sendTraces({ baseUrl, key, traces, mails }: SendOptions): Promise<void> {
-  const post = createPost(baseUrl, key);
+export async function sendTraces({ baseUrl, key, traces, mails, signal }: SendOptions): Promise<void> {
+  const post = createPost(baseUrl, key, signal);
   const mailed = new Set(traces.filter(({ status }) => status === "error").slice(-mails));
   const waiting = traces.map((trace, index) => ({ trace, name: `demo-${index}` }));
   const work = async () => {
@@ -39,14 +41,15 @@ interface Answer {
   span_ids: string[];
 }
 
-function createPost(baseUrl: string, key: string): Post {
+function createPost(baseUrl: string, key: string, signal: AbortSignal): Post {
   return async (method, path, body, idempotencyKey) => {
     const headers = {
       Authorization: `Bearer ${key}`,
       "Content-Type": "application/json",
       ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
     };
-    const answer = await fetch(`${baseUrl}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    const url = `${baseUrl}/api/v1${path}`;
+    const answer = await askApp({ app: "trace-api", url, method, headers, body: JSON.stringify(body), signal });
     if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
     return (await answer.json()) as Answer;
   };
