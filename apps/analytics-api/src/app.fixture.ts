@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
-import { afterAll, beforeAll } from "@jest/globals";
+import { afterAll } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { importEvents } from "@waymark/analytics";
-import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
+import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createLimiter, type Limiter } from "@waymark/limits";
+import { createLimiter } from "@waymark/limits";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
-import { useDatabase } from "@waymark/testing";
+import { useDatabase, useInstances } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "./app.js";
@@ -59,10 +59,9 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
   });
   const prisma = createPrisma(pool);
   const uuid = createUuidV7();
-  const instances: { app: Express; keys: KeyDirectory; limiter: Limiter }[] = [];
   let current = () => new Date();
 
-  const start = () => {
+  const instance = useInstances(() => {
     const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
     const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const checks = {
@@ -70,19 +69,13 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
       bridged: { limiter: () => limiter.check() },
     };
     const registry = createRegistry("analytics-api");
-    return { app: createApp({ pool, keys, limiter, checks, log, registry, now: () => current() }), keys, limiter };
-  };
-  beforeAll(() => void instances.push(start(), start()));
-  afterAll(async () => {
-    await Promise.all(instances.flatMap(({ keys, limiter }) => [keys.stop(), limiter.close()]));
-    await pool.end();
+    return {
+      app: createApp({ pool, keys, limiter, checks, log, registry, now: () => current() }),
+      stop: () => Promise.all([keys.stop(), limiter.close()]),
+    };
   });
+  afterAll(() => pool.end());
 
-  const instance = (index: number): Express => {
-    const app = instances[index]?.app;
-    if (!app) throw new Error("The app starts in beforeAll");
-    return app;
-  };
   let accounts = 0;
   return {
     get app() {

@@ -2,9 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { describeWithChromium, useDatabase } from "@waymark/testing";
+import { describeWithChromium, type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { type RunningApp, useProcesses } from "./processes.fixture.js";
 import { openSite, type TestSite } from "./site.fixture.js";
 
 /** Headless Chromium says so in its own user agent, and would be dropped as a bot. */
@@ -36,7 +35,7 @@ describeWithChromium("in a browser", (executablePath) => {
     [browser, site, collector, analytics] = await Promise.all([
       chromium.launch({ executablePath, args, ignoreDefaultArgs }),
       openSite(),
-      startApp("collector", database.url),
+      startApp("collector", database.url, { COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0" }),
       startApp("analytics-api", database.url),
     ]);
     const prisma = createPrisma(database.pool);

@@ -4,9 +4,8 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
 import { firefox, makeSite } from "./app.fixture.js";
-import { type RunningApp, useProcesses } from "./processes.fixture.js";
 
 const tenMegabytes = 10 * 1_048_576;
 
@@ -16,7 +15,7 @@ describe("hostile beacons", () => {
   let collector: RunningApp;
   let domain: string;
   beforeAll(async () => {
-    collector = await startApp("collector", database.url);
+    collector = await startApp("collector", database.url, { COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0" });
     ({ domain } = await makeSite(database.pool));
   });
 

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll } from "@jest/globals";
+import { afterAll } from "@jest/globals";
 import { createAccount } from "@waymark/accounts";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import {
-  createPasswords,
-  createSessionCookie,
-  createSessions,
-  type Role,
-  type SessionCache,
-  startSession,
-} from "@waymark/identity";
+import { createPasswords, createSessionCookie, createSessions, type Role, startSession } from "@waymark/identity";
 import { createAddressReader, createLimiter } from "@waymark/limits";
 import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
-import { useDatabase } from "@waymark/testing";
+import { useDatabase, useInstances } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { type AppDeps, createApp } from "./app.js";
@@ -136,10 +129,9 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const prisma = createPrisma(pool);
   const cookieOf = createSessionCookie(config.url);
   const { parts, takeMails } = createIdentity(pool, config);
-  const instances: { app: Express; sessions: SessionCache }[] = [];
   let current = () => new Date();
 
-  function start() {
+  const instance = useInstances(() => {
     const now = () => current();
     const { url, operators } = config;
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
@@ -156,19 +148,10 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
       now,
       ...options.deps,
     });
-    return { app, sessions };
-  }
-  beforeAll(() => void instances.push(start(), start()));
-  afterAll(async () => {
-    await Promise.all(instances.map(({ sessions }) => sessions.stop()));
-    await pool.end();
+    return { app, stop: () => sessions.stop() };
   });
+  afterAll(() => pool.end());
 
-  const instance = (index: number): Express => {
-    const app = instances[index]?.app;
-    if (!app) throw new Error("The app starts in beforeAll");
-    return app;
-  };
   let accounts = 0;
   return {
     get app() {

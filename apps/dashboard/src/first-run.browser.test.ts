@@ -1,13 +1,12 @@
 import { expect, it } from "@jest/globals";
-import { describeWithChromium } from "@waymark/testing";
+import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "./browser.fixture.js";
-import { useProcesses } from "./processes.fixture.js";
 
 describeWithChromium("somebody new", (executablePath) => {
   const browser = useBrowser(executablePath);
   const { dashboard } = browser;
-  const startProcess = useProcesses();
+  const startApp = useProcesses();
 
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
   const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
@@ -33,7 +32,7 @@ describeWithChromium("somebody new", (executablePath) => {
     await page.getByText("is filled in").waitFor();
     const key = /wmk_trace_\w+/.exec(await example.inputValue())?.[0] ?? "";
 
-    const url = await startProcess("trace-api", dashboard.databaseUrl);
+    const { url } = await startApp("trace-api", dashboard.databaseUrl);
     const send = async (method: string, path: string, body: object) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
       const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });

@@ -1,8 +1,7 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, describe, expect, it } from "@jest/globals";
-import { createPool, grantRoles, roleUrl, serviceRoles } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
-import pg from "pg";
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { createPool, grantRoles, roleUrl } from "@waymark/database";
+import { useDatabase, useRolePrefix } from "@waymark/testing";
 import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 
 const database = useDatabase();
@@ -230,18 +229,7 @@ describe("eraseOrphans", () => {
   });
 });
 
-/** Roles belong to the whole server, so this file makes its own. */
-const prefix = `test_${randomBytes(6).toString("hex")}`;
-
-// Outside of any block and after `useDatabase`, so it runs once the database is gone: until then the roles have rights.
-afterAll(async () => {
-  const server = new URL(database.url);
-  server.pathname = "/postgres";
-  const client = new pg.Client({ connectionString: server.href });
-  await client.connect();
-  for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
-  await client.end();
-});
+const prefix = useRolePrefix();
 
 describe("eraseOrphans as the worker's role", () => {
   const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };

@@ -7,12 +7,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createApiClient } from "@waymark/client";
-import { useEmptyDatabase } from "@waymark/testing";
-import { useTraceApi } from "./trace-process.fixture.js";
+import { useEmptyDatabase, useProcesses } from "@waymark/testing";
 
 const run = promisify(execFile);
 const database = useEmptyDatabase();
-const startTraceApi = useTraceApi();
+const startApp = useProcesses();
 
 /** A folder outside of this workspace with the package as npm packs and installs it, and nothing else. */
 let project: string;
@@ -77,7 +76,7 @@ describe("the package outside of this workspace", () => {
     await waymark(["site", "create", "--account", email, "--domain", "example.com", "--name", "s"], env);
     expect((await waymark(["stats", "--site", "example.com"], env)).stdout).toContain("Visitors");
 
-    const service = await startTraceApi(database.url);
+    const service = await startApp("trace-api", database.url);
     const api = createApiClient({ key, url: service.url });
     const { trace_id } = await api.createTrace({
       ...{ agent_id: "billing-agent", name: "Refund", status: "running", started_at: new Date().toISOString() },

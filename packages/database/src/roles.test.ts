@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
 import {
   functionGrants,
@@ -17,8 +16,7 @@ import {
 
 const database = useDatabase();
 
-/** Roles belong to the whole server: these are this file's own. */
-const prefix = `test_${randomBytes(6).toString("hex")}`;
+const prefix = useRolePrefix();
 const passwords: RolePasswords = {
   trace_api: "password-of-trace-api",
   analytics_api: "password/of:analytics@api",
@@ -30,15 +28,6 @@ const grant = () => grantRoles(database.url, passwords, prefix);
 const urlOf = (role: ServiceRole) => roleUrl(database.url, role, passwords[role], prefix);
 
 beforeAll(grant);
-// After the database is gone, and with it all privileges of the roles.
-afterAll(async () => {
-  const server = new URL(database.url);
-  server.pathname = "/postgres";
-  const client = new pg.Client({ connectionString: server.href });
-  await client.connect();
-  for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
-  await client.end();
-});
 
 async function as(role: ServiceRole, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: urlOf(role) });

@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createPool, grantRoles, roleUrl, serviceRoles } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
-import pg from "pg";
+import { createPool, grantRoles, roleUrl } from "@waymark/database";
+import { useDatabase, useRolePrefix } from "@waymark/testing";
+import type pg from "pg";
 import { listAudit } from "./audit/list-audit.query.js";
 import { createLink } from "./links/link.query.js";
 import { useLink } from "./links/use-link.js";
@@ -12,8 +12,7 @@ import { changeRole, listPeople, removePerson } from "./people/team.query.js";
 import { endSession, findSession, keepSession, listSessions } from "./sessions/session.query.js";
 
 const database = useDatabase();
-/** Roles belong to the whole server: these are this file's own. */
-const prefix = `test_${randomBytes(6).toString("hex")}`;
+const prefix = useRolePrefix();
 const rolePasswords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };
 const passwords = createPasswords({ cost: { N: 1_024, r: 8, p: 1 } });
 let pool: pg.Pool;
@@ -27,15 +26,7 @@ beforeAll(async () => {
     statementTimeoutMs: 10_000,
   });
 });
-afterAll(async () => {
-  await pool.end();
-  const server = new URL(database.url);
-  server.pathname = "/postgres";
-  const client = new pg.Client({ connectionString: server.href });
-  await client.connect();
-  for (const role of serviceRoles) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
-  await client.end();
-});
+afterAll(() => pool.end());
 
 describe("the dashboard's role", () => {
   const now = () => new Date();

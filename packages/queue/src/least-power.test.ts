@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { grantRoles, type RolePasswords, roleUrl } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
+import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
 import { createQueue, QueueUnavailableError } from "./create-queue.js";
 import { createWorker } from "./create-worker.js";
@@ -10,25 +9,17 @@ import { createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue
 import { queues } from "./queues.js";
 
 const database = useDatabase();
-const prefix = `test_${randomBytes(6).toString("hex")}`;
+const prefix = useRolePrefix();
 const passwords: RolePasswords = {
   trace_api: "password-of-trace-api",
   analytics_api: "password-of-analytics-api",
   collector: "password-of-collector",
   worker: "password-of-worker",
-  dashboard: "password-of-worker",
+  dashboard: "password-of-dashboard",
 };
 const urlOf = (role: keyof RolePasswords) => roleUrl(database.url, role, passwords[role], prefix);
 
 beforeAll(() => grantRoles(database.url, passwords, prefix));
-afterAll(async () => {
-  const server = new URL(database.url);
-  server.pathname = "/postgres";
-  const client = new pg.Client({ connectionString: server.href });
-  await client.connect();
-  for (const role of Object.keys(passwords)) await client.query(`DROP ROLE ${prefix}_${role}`).catch(() => undefined);
-  await client.end();
-});
 
 describe("the queue in Postgres, for roles that may make no tables", () => {
   it("is not there until the migration made it, and then carries jobs from one role to the other", async () => {

@@ -93,7 +93,7 @@ export function needsBuild(chosen, read = (path) => readFileSync(path, "utf8")) 
     const fixtures = [...text.matchAll(/from "(\.[^"]+\.fixture)\.js"/g)].map((match) =>
       join(dirname(path), `${match[1]}.ts`),
     );
-    return /\bdist\/|waymark\.mjs/.test(text) || fixtures.some(starts);
+    return /\bdist\/|waymark\.mjs|\buseProcesses\(/.test(text) || fixtures.some(starts);
   };
   return chosen.some(({ tests }) => tests.some(starts));
 }

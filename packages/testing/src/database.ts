@@ -47,6 +47,21 @@ export function useEmptyDatabase(): { readonly url: string } {
   return { url: url.href };
 }
 
+/**
+ * A prefix for the roles of a test file: roles belong to the whole server. They are dropped after the file's tests. Call it
+ * after `useDatabase` and outside of `describe`, since roles with rights in a database cannot be dropped.
+ */
+export function useRolePrefix(): string {
+  const prefix = `test_${randomBytes(6).toString("hex")}`;
+  const drop = `DO $$ DECLARE role name; BEGIN
+    FOR role IN SELECT rolname FROM pg_roles WHERE starts_with(rolname, '${prefix}_') LOOP
+      EXECUTE format('DROP ROLE %I', role);
+    END LOOP;
+  END $$`;
+  afterAll(() => (process.env["KEEP_DB"] ? undefined : runOn(testServerUrl(), drop)));
+  return prefix;
+}
+
 function testServerUrl(): string {
   const url = process.env["TEST_DATABASE_URL"];
   if (url) return url;

@@ -1,4 +1,6 @@
 export { describeWithChromium } from "./chromium.js";
-export { useDatabase, useEmptyDatabase } from "./database.js";
+export { useDatabase, useEmptyDatabase, useRolePrefix } from "./database.js";
+export { useInstances } from "./instances.js";
+export { type RunningApp, useProcesses } from "./processes.js";
 export { describeWithRedis } from "./redis.js";
 export { startResendStub } from "./resend-stub.js";

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "@jest/globals";
-import { describeWithChromium } from "@waymark/testing";
+import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
-import { useProcesses } from "../processes.fixture.js";
 
 const shownUrl = "http://trace-api.test";
 
@@ -14,7 +13,7 @@ describeWithChromium("API keys in a browser", (executablePath) => {
   const startApp = useProcesses();
   let traceApi = "";
   beforeAll(async () => {
-    traceApi = await startApp("trace-api", dashboard.databaseUrl);
+    ({ url: traceApi } = await startApp("trace-api", dashboard.databaseUrl));
   });
 
   const table = (page: Page) => page.getByRole("table", { name: "API keys" });

@@ -1,22 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "@jest/globals";
-import { describeWithChromium } from "@waymark/testing";
+import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
-import { useProcesses } from "../processes.fixture.js";
-import type { ProofNetwork } from "./find-proof.js";
+import { createRecordNetwork, newDomain } from "./sites.fixture.js";
 
 const shownUrl = "http://collector.test";
 const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
-const records = new Map<string, string>();
-const network: ProofNetwork = {
-  resolve: async () => [],
-  resolveText: async (name) => [records.get(name) ?? []].flat(),
-  connect: () => {
-    throw new Error("There is no address to connect to");
-  },
-};
+const { records, network } = createRecordNetwork();
 const spend = async () => ({ isAllowed: true, remaining: 1, resetSeconds: 1 });
 
 describeWithChromium("sites in a browser", (executablePath) => {
@@ -26,10 +17,9 @@ describeWithChromium("sites in a browser", (executablePath) => {
   const startApp = useProcesses();
   let collector = "";
   beforeAll(async () => {
-    collector = await startApp("collector", dashboard.databaseUrl);
+    ({ url: collector } = await startApp("collector", dashboard.databaseUrl));
   });
 
-  const newDomain = () => `${randomUUID()}.example`;
   const newOwner = async () => dashboard.signIn(await dashboard.makeAccount());
 
   async function open(page: Page, path: string, name: string) {

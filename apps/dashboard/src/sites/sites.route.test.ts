@@ -1,22 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { eraseDeletedSites } from "@waymark/accounts";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
-import type { ProofNetwork } from "./find-proof.js";
+import { createRecordNetwork, newDomain } from "./sites.fixture.js";
 
-const records = new Map<string, string>();
-const network: ProofNetwork = {
-  resolve: async () => [],
-  resolveText: async (name) => [records.get(name) ?? []].flat(),
-  connect: () => {
-    throw new Error("There is no address to connect to");
-  },
-};
+const { records, network } = createRecordNetwork();
 let allowed = 0;
 const spend = async () => ({ isAllowed: allowed-- > 0, remaining: allowed, resetSeconds: 7 });
 const dashboard = useDashboard({ deps: { proofs: { limiter: { spend }, network } } });
 const nobody = "00000000-0000-7000-8000-000000000000";
-const newDomain = () => `${randomUUID()}.example`;
 const newOwner = async () => dashboard.signIn(await dashboard.makeAccount());
 const add = async (owner: SignedIn, domain: string) =>
   (await owner.post("/sites", { domain, name: "My site" }).expect(201)).body;

@@ -1,7 +1,6 @@
 import { expect, it } from "@jest/globals";
-import { describeWithChromium } from "@waymark/testing";
+import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
-import { useProcesses } from "../../../collector/src/processes.fixture.js";
 import { useBrowser } from "../browser.fixture.js";
 import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
 

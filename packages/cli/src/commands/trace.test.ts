@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type ApiClient, createApiClient, type NewTrace } from "@waymark/client";
-import { useDatabase } from "@waymark/testing";
+import { type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
-import { type TraceProcess, useTraceApi } from "../trace-process.fixture.js";
 
 const database = useDatabase();
-const startTraceApi = useTraceApi();
+const startApp = useProcesses();
 const accounts = createCommandLine({ DATABASE_URL: database.url });
-let service: TraceProcess;
+let service: RunningApp;
 let api: ApiClient;
 let env: { WAYMARK_TRACE_KEY: string; WAYMARK_TRACE_URL: string };
 let cli: ReturnType<typeof createCommandLine>;
@@ -21,7 +20,7 @@ async function newKey(): Promise<string> {
 }
 
 beforeAll(async () => {
-  service = await startTraceApi(database.url);
+  service = await startApp("trace-api", database.url);
   env = { WAYMARK_TRACE_KEY: await newKey(), WAYMARK_TRACE_URL: service.url };
   api = createApiClient({ key: env.WAYMARK_TRACE_KEY, url: service.url });
   cli = createCommandLine(env);
@@ -248,7 +247,7 @@ describe("trace tail", () => {
   });
 
   it("goes on after the service was restarted, and ends when nobody reads any more", async () => {
-    const first = await startTraceApi(database.url);
+    const first = await startApp("trace-api", database.url);
     const agent_id = randomUUID();
     const { trace_id } = await api.createTrace(newTrace("before", 1, { agent_id }));
     const tail = startTail(["--agent", agent_id], first.url);
@@ -256,7 +255,7 @@ describe("trace tail", () => {
     await first.kill();
     await tail.until(() => /cannot be reached: .* Asking again\.\n/.test(tail.errors()));
     await api.finalizeTrace(trace_id, { status: "success", ended_at: at(2) });
-    await startTraceApi(database.url, Number(new URL(first.url).port));
+    await startApp("trace-api", database.url, { TRACE_API_PORT: new URL(first.url).port });
     await tail.until(() => tail.lines().length === 2);
     expect(tail.lines()[1]).toMatch(
       /^2026-06-01T12:00:02.000Z {2}success +1 s {2}[0-9a-f-]{36} {2}[0-9a-f-]{15}… {2}before$/,

@@ -9,33 +9,38 @@ export interface RunningApp {
   readonly url: string;
   readonly metricsUrl: string;
   readonly pid: number;
+  /** Ends it at once. */
+  kill(): Promise<void>;
 }
 
-export type StartApp = (name: "collector" | "analytics-api", databaseUrl: string) => Promise<RunningApp>;
+/** Starts a built app on free ports; `env` has further settings. Its `turbo.json` names the apps of a package's tests. */
+type StartApp = (
+  name: "trace-api" | "analytics-api" | "collector",
+  databaseUrl: string,
+  env?: Readonly<Record<string, string>>,
+) => Promise<RunningApp>;
 
-/** Lets a test file start built apps on free ports; they stop after its tests. */
+/** Lets a test file start built apps; they stop after its tests. */
 export function useProcesses(): StartApp {
   const children: ChildProcess[] = [];
-  afterAll(async () => {
-    for (const child of children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    }
-  });
-  return async (name, databaseUrl) => {
+  const end = async (child: ChildProcess, signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, "exit");
+  };
+  afterAll(() => Promise.all(children.map((child) => end(child, "SIGTERM"))));
+  return async (name, databaseUrl, env = {}) => {
     const prefix = name.toUpperCase().replace("-", "_");
-    const entry = fileURLToPath(new URL(`../../${name}/dist/main.js`, import.meta.url));
-    const env = { DATABASE_URL: databaseUrl, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0" };
-    // Tests send from one address.
-    if (name === "collector") Object.assign(env, { COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0" });
-    const child = spawn(process.execPath, [entry], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const entry = fileURLToPath(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url));
+    const settings = { DATABASE_URL: databaseUrl, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
+    const child = spawn(process.execPath, [entry], { env: settings, stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
     const { port, metricsPort } = await listening(child);
     return {
       url: `http://127.0.0.1:${port}`,
       metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
       pid: child.pid ?? 0,
+      kill: () => end(child, "SIGKILL"),
     };
   };
 }
