@@ -27,7 +27,7 @@ export function describeSystem(system: RunningSystem): string {
       `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
       `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
       `  collector      ${collectorUrl}   documentation: ${collectorUrl}/docs`,
-      `  worker         mails alerts: ${system.mails}`,
+      `  mails          ${system.mails}`,
       `  database       ${system.database}`,
       `  queue          ${system.queue}`,
       `  data, logs     ${system.dataFolder}`,

@@ -137,9 +137,9 @@ function describeLine({ level, msg, path, to, subject, reason, err }: LogLine): 
   return `${level}: ${msg}${cause ? ` (${cause})` : ""}`;
 }
 
-/** The one-time link of a mail, for people without a mail program: quoted-printable breaks it in two. */
+/** The dashboard's page in a mail, for people without a mail program: quoted-printable breaks it in two. */
 export function linkIn(mail: string): string | undefined {
-  return /https?:\/\/\S+\/dashboard\/link\/[\w-]+/.exec(mail.replaceAll(/=\r?\n/g, ""))?.[0];
+  return /https?:\/\/\S+\/dashboard\/(link|traces)\/[\w-]+/.exec(mail.replaceAll(/=\r?\n/g, ""))?.[0];
 }
 
 function describeEnd(name: string, how: string, lastWords: readonly string[], logFile: string): string {

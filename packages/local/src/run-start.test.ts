@@ -258,6 +258,14 @@ describe("start", () => {
       expect.objectContaining({ email: "demo-pro@localhost", plan: "pro" }),
     ]);
 
+    const owner = new pg.Client({ connectionString: system.databaseUrl });
+    await owner.connect();
+    await owner.query("UPDATE span SET written_at = now() - interval '2 days'");
+    const { rows } = await owner.query(
+      "UPDATE trace SET written_at = now() - interval '2 days' WHERE status = 'running' RETURNING id",
+    );
+    expect(rows).toHaveLength(1);
+    await owner.end();
     expect(await stop(first, "SIGINT")).toBe(0);
     expect(system.apps).toHaveLength(5);
     for (const app of system.apps ?? []) expect(isRunning(app)).toBe(false);
@@ -266,6 +274,8 @@ describe("start", () => {
     const second = await start();
     expect(keyIn(second.output(), "pro", "trace")).toBe(keyIn(output, "pro", "trace"));
     expect(keyIn(second.output(), "free", "analytics")).toBe(keyIn(output, "free", "analytics"));
+    // The demo's trace that nobody ended.
+    await until(async () => (await mails()).length === 5, second.output);
     expect(await stop(second, "SIGTERM")).toBe(0);
   });
 

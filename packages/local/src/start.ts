@@ -128,7 +128,9 @@ async function welcome(
       database: describeUrl(databaseUrl),
       queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
       dataFolder,
-      mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${join(dataFolder, "mails")}`,
+      mails: env["RESEND_API_KEY"]
+        ? "sent by Resend"
+        : `written to ${join(dataFolder, "mails")}; their links appear here`,
       accounts,
     })}`,
   );
@@ -184,8 +186,12 @@ async function openApps(
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
   const appEnv = appEnvironment(env, settings, dataFolder);
-  // Whoever runs the demo runs the installation.
-  if (isDemoWanted(options, settings)) appEnv["OPERATORS"] ||= demoOperator;
+  if (isDemoWanted(options, settings)) {
+    // Whoever runs the demo runs the installation.
+    appEnv["OPERATORS"] ||= demoOperator;
+    // The demo's running trace ends like one whose agent was killed.
+    appEnv["TRACE_STALE_AFTER"] ??= "1d";
+  }
   const { isWatchWanted, inspected } = options;
   const start = (name: AppName) =>
     startApp({

@@ -15,7 +15,8 @@ describe("the demo's traces", () => {
     expect(traces.filter(({ status }) => status === "running")).toHaveLength(1);
     const starts = traces.map(({ startedAt }) => startedAt);
     expect(starts).toEqual([...starts].sort((a, b) => a - b));
-    expect(end - Math.min(...starts)).toBeLessThan(31 * dayMs);
+    const firstDay = Math.floor(end / dayMs) * dayMs - 29 * dayMs;
+    expect(Math.min(...starts)).toBeGreaterThanOrEqual(firstDay);
     expect(end - Math.min(...starts)).toBeGreaterThan(28 * dayMs);
     for (const { startedAt, endMs } of traces) expect(startedAt + (endMs ?? 0)).toBeLessThanOrEqual(end);
   });
@@ -33,6 +34,13 @@ describe("the demo's traces", () => {
         if (endMs !== null) expect(endMs).toBeGreaterThanOrEqual(startMs);
       });
     }
+  });
+
+  it("fail with one error each where an agent of ours ran them, so the first failed span is the cause", async () => {
+    const failed = [...(await planProTraces(end)), ...planFreeTraces(end)].filter(isFailed);
+    const ours = failed.filter(({ agentId }) => agentId === "support-bot");
+    expect(ours.length).toBeGreaterThan(5);
+    for (const { spans } of ours) expect(new Set(spans.flatMap(({ error }) => error ?? [])).size).toBe(1);
   });
 
   it("are the same at each start", async () => {

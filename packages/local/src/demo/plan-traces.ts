@@ -11,8 +11,8 @@ const assetsFolder = new URL("../../assets/demo/", import.meta.url);
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The traces lie on so many days before the first start. */
-const days = 30;
+/** The time from the first trace to the first start: within 30 UTC days, after a move out of the night by 7 hours. */
+const spanMs = 29 * dayMs - 7 * hourMs;
 
 /** A trace and its start. */
 export interface PlannedTrace extends DemoTrace {
@@ -35,8 +35,7 @@ export async function planProTraces(end: number): Promise<PlannedTrace[]> {
   const newest = end - 2 * hourMs;
   const spread = shuffle(drafts, random).map((trace, index) => ({
     ...trace,
-    startedAt:
-      newest - spreadOut((drafts.length - 1 - index) / (drafts.length - 1), random) * (days * dayMs - 6 * hourMs),
+    startedAt: newest - spreadOut((drafts.length - 1 - index) / (drafts.length - 1), random) * (spanMs - 2 * hourMs),
   }));
   const long = draftReleaseNotes(random, { version: "3.0.0", hasTimedOut: false, review: "long" });
   return [...spread.map(atWork), ...newestTraces(random, end), { ...long, startedAt: end - 26 * hourMs }].sort(

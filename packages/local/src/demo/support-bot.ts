@@ -117,7 +117,8 @@ function answer(draft: TraceDraft, { random, ticket, root, order, failure }: Ans
   const looked = run("tool: get_order", random.between(40, 190), { order }, orderOf(order, random));
   if (looked) return looked;
   const messages = conversation(ticket, order);
-  if (random.next() < 0.2) {
+  // Beside a failure it would look like the cause.
+  if (random.next() < 0.2 && !failure) {
     const refusal = "529 overloaded: try again later";
     draft.step({ name: "model call: gpt-4o", parent: root, ms: 900, input: messages, error: refusal });
     draft.wait(2_000);
