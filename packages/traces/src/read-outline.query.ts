@@ -26,6 +26,8 @@ export interface OutlineTrace {
 /** The spans of a page by column, without contents; rows in order of receipt. */
 export interface OutlinePage {
   trace: OutlineTrace;
+  /** The database's time of this reading. */
+  at: string;
   id: string[];
   /** The parent's row on this page, or its id as sent; null at the top. */
   parent: (number | string | null)[];
@@ -69,7 +71,7 @@ const readPageSql = `${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageS
 const readSomeSql = `${spanSql} AND s.id = ANY ($3::uuid[]) ORDER BY s.id`;
 
 const traceColumns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
-  ${isoText("t.ended_at")} AS ended_at`;
+  ${isoText("t.ended_at")} AS ended_at, ${isoText("now()")} AS at`;
 
 /** The trace: one probe of `trace_pkey`, whose account makes another's trace not found. Sessions run in UTC. */
 const readTraceSql = `SELECT ${traceColumns} FROM trace t WHERE t.account_id = $1 AND t.id = $2`;
@@ -114,23 +116,24 @@ export async function readOutline(
     after === undefined ? { name: "outline-head", text: readHeadSql } : { name: "outline-trace", text: readTraceSql };
   const page = { name: "outline-page", text: readPageSql, rowMode: "array" };
   const [trace, some, rows] = await Promise.all([
-    pool.query<OutlineTrace>({ ...head, values: key }),
+    pool.query<OutlineTrace & { at: string }>({ ...head, values: key }),
     ids.length === 0
       ? undefined
       : pool.query<Row>({ name: "outline-some", text: readSomeSql, rowMode: "array", values: [...key, ids] }),
     pool.query<Row>({ ...page, values: [...key, after ?? smallestUuid] }),
   ]);
-  const [found] = trace.rows;
-  if (!found) return undefined;
+  const [row] = trace.rows;
+  if (!row) return undefined;
+  const { at, ...found } = row;
   const isLast = rows.rows.length < outlinePageSpans;
   return {
-    trace: found,
+    ...{ trace: found, at },
     ...byColumn([...(some?.rows ?? []), ...rows.rows]),
     next: isLast ? null : (rows.rows.at(-1)?.[0] ?? null),
   };
 }
 
-function byColumn(rows: readonly Row[]): Omit<OutlinePage, "trace" | "next"> {
+function byColumn(rows: readonly Row[]): Omit<OutlinePage, "trace" | "at" | "next"> {
   const rowOf = new Map(rows.map(([id], row) => [id, row]));
   const [names, hints] = [new Map<string, number>(), new Map<string, number>()];
   const errors: Record<number, string> = {};

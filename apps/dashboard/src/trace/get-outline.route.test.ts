@@ -61,6 +61,7 @@ describe("GET /traces/:id/outline", () => {
         ...{ started_at: "2026-06-01T12:00:00.000Z", ended_at: "2026-06-01T12:00:10.500Z" },
         ...{ spans: 3, errors: 2, first_failed: inner },
       },
+      at: expect.any(String),
       ...{ id: [outer, inner, orphan], parent: [null, 0, "elsewhere"] },
       ...{ names: ["outer", "inner"], name: [0, 1, 1], hints: ["", "chat|||"], hint: [0, 1, 0] },
       ...{ start: [1_000_250, 1_000_250, 1_000_250], duration: [999_750, 999_750, null], flags: [1, 27, 0] },

@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { formatCount, formatDuration } from "../ui/format.js";
-import { kinds } from "./kinds.js";
+import { type Kind, kinds } from "./kinds.js";
 import { stretchOf } from "./timeline.js";
+import type { Node } from "./tree.js";
 import type { View } from "./use-view.js";
 
 const height = 52;
@@ -16,8 +17,12 @@ export function Overview({ view }: { view: View }) {
   const width = useWidth(canvas);
   const theme = useTheme();
   const [drag, setDrag] = useState<{ from: number; to: number }>();
-  useLayoutEffect(() => {
-    if (canvas.current && width > 0) draw(canvas.current, width, view);
+  const colors = useRef<{ theme: number; own: Colors }>(undefined);
+  // After the frame with the tree: the failing span comes first.
+  useEffect(() => {
+    if (!canvas.current || width === 0) return;
+    if (colors.current?.theme !== theme) colors.current = { theme, own: colorsOf(canvas.current) };
+    draw(canvas.current, { width, colors: colors.current.own }, view);
   }, [tree, whole, width, theme]);
   const placeOf = (event: PointerEvent) => {
     const box = canvas.current?.getBoundingClientRect();
@@ -90,35 +95,69 @@ function useTheme(): number {
   return theme;
 }
 
-function colorOf(canvas: HTMLCanvasElement, token: string): string {
-  canvas.style.color = `var(--${token})`;
-  return getComputedStyle(canvas).color;
+type Colors = Readonly<Record<Kind | "error", string>>;
+
+/** In the order of drawing. */
+const paints: readonly { color: keyof Colors; isParent: boolean }[] = [
+  ...kinds.map((color) => ({ color, isParent: true })),
+  ...kinds.map((color) => ({ color, isParent: false })),
+  { color: "error", isParent: false },
+];
+
+/** The colours of the theme: a canvas knows no custom properties. */
+function colorsOf(canvas: HTMLCanvasElement): Colors {
+  const colorOf = (token: keyof Colors) => {
+    canvas.style.color = `var(--${token})`;
+    return [token, getComputedStyle(canvas).color] as const;
+  };
+  return Object.fromEntries([...kinds, "error" as const].map(colorOf)) as Colors;
 }
 
-function draw(canvas: HTMLCanvasElement, width: number, { tree, whole, failed, extent }: View): void {
+/** Draws each pixel of a band once, however many spans lie there: leaves over their parents, errors over all. */
+function draw(canvas: HTMLCanvasElement, { width, colors }: { width: number; colors: Colors }, view: View): void {
   const context = canvas.getContext("2d");
   if (!context) return;
   const ratio = devicePixelRatio || 1;
-  canvas.width = width * ratio;
+  const columns = Math.round(width * ratio);
+  canvas.width = columns;
   canvas.height = height * ratio;
-  context.scale(ratio, ratio);
-  const colors = new Map(kinds.map((kind) => [kind, colorOf(canvas, kind)]));
-  const red = colorOf(canvas, "error");
-  const bands = Math.min(maxBands, tree.maxDepth + 1);
+  context.scale(1, ratio);
+  const bands = Math.min(maxBands, view.tree.maxDepth + 1);
   const band = (height - 4) / bands;
-  const fill = (node: (typeof tree.nodes)[number], least: number) => {
-    const { from, to } = stretchOf(node, extent.to);
-    const x = whole.at(from) * width;
-    const y = 2 + Math.min(node.depth, bands - 1) * band;
-    context.fillRect(Math.min(x, width - least), y, Math.max(least, whole.at(to) * width - x), Math.max(1, band - 1));
-  };
-  for (const node of tree.nodes) {
-    if (node.span.isFailed) continue;
-    context.globalAlpha = node.children.length > 0 ? 0.35 : 1;
-    context.fillStyle = colors.get(node.span.kind) ?? "";
-    fill(node, 1);
+  const cells = cellsOf(view, { columns, bands, leastError: Math.round(2 * ratio) });
+  for (const [at, paint] of paints.entries()) {
+    context.globalAlpha = paint.isParent ? 0.35 : 1;
+    context.fillStyle = colors[paint.color];
+    for (let row = 0; row < bands; row++) {
+      const [first, end] = [row * columns, (row + 1) * columns];
+      for (let from = cells.indexOf(at + 1, first); from !== -1 && from < end; ) {
+        let to = from + 1;
+        while (to < end && cells[to] === at + 1) to++;
+        context.fillRect(from - first, 2 + row * band, to - from, Math.max(1, band - 1));
+        from = cells.indexOf(at + 1, to);
+      }
+    }
   }
-  context.globalAlpha = 1;
-  context.fillStyle = red;
-  for (const node of failed) fill(node, 2);
+}
+
+/** The paint of each cell, from 1; 0 is empty. */
+function cellsOf(
+  { tree, whole, failed, extent }: View,
+  { columns, bands, leastError }: { columns: number; bands: number; leastError: number },
+): Uint8Array {
+  const cells = new Uint8Array(columns * bands);
+  const fill = (node: Node, least: number) => {
+    const { from, to } = stretchOf(node, extent.to);
+    const ofKind = kinds.indexOf(node.span.kind) + (node.children.length > 0 ? 0 : kinds.length);
+    const paint = node.span.isFailed ? paints.length - 1 : ofKind;
+    const start = Math.max(0, Math.min(Math.floor(whole.at(from) * columns), columns - least));
+    const end = Math.max(start + least, Math.round(whole.at(to) * columns));
+    const first = Math.min(node.depth, bands - 1) * columns;
+    cells.fill(paint + 1, first + start, first + Math.min(columns, end));
+  };
+  const shown = tree.nodes.filter(({ span }) => !span.isFailed);
+  for (const node of shown) if (node.children.length > 0) fill(node, 1);
+  for (const node of shown) if (node.children.length === 0) fill(node, 1);
+  for (const node of failed) fill(node, leastError);
+  return cells;
 }

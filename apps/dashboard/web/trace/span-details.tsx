@@ -49,7 +49,7 @@ export function SpanDetails({ traceId, node, extent, isRunning }: DetailsProps) 
         <SpanFigures node={node} extent={extent} isRunning={isRunning} />
       </header>
       <Tabs label="Contents" tabs={tabs} selected={tab} onSelect={(id) => setChosen({ span: span.id, tab: id })}>
-        <Contents key={span.id} traceId={traceId} node={node} tab={tab} isAsked={asked === span.id} />
+        <Contents traceId={traceId} node={node} tab={tab} isAsked={asked === span.id} />
       </Tabs>
     </section>
   );
@@ -100,7 +100,12 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
   const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
   const exportPath = `/dashboard/api/traces/${traceId}/export`;
   const view = (name: "input" | "output" | "attributes", title: boolean) => (
-    <ContentPart {...{ name, title, data, exportPath }} isThere={span.has[name]} isLoading={isLoading} />
+    <ContentPart
+      key={`${span.id} ${name}`}
+      {...{ name, title, data, exportPath }}
+      isThere={span.has[name]}
+      isLoading={isLoading}
+    />
   );
   if (error && !data) return <ErrorNote error={error} onRetry={refetch} />;
   if (tab !== "error") return view(tab, false);
@@ -110,7 +115,7 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
       {text === undefined || text === null ? (
         <p class="note">This span failed without an error text.</p>
       ) : (
-        <pre class="error-text">
+        <pre key={span.id} class="error-text">
           <LongText text={text} />
         </pre>
       )}

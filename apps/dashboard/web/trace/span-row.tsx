@@ -1,5 +1,6 @@
 import { formatDuration } from "../ui/format.js";
 import { KindIcon } from "./icons.js";
+import { memo } from "./memo.js";
 import { type Scale, stretchOf } from "./timeline.js";
 import type { Node } from "./tree.js";
 
@@ -19,7 +20,8 @@ interface RowProps {
 }
 
 /** A span in the tree with its bar. */
-export function SpanRow({ node, top, lanes, traceEnd, isSelected, isFound, isClosed, onSelect, onToggle }: RowProps) {
+export const SpanRow = memo((props: RowProps) => {
+  const { node, top, lanes, traceEnd, isSelected, isFound, isClosed, onSelect, onToggle } = props;
   const { span, children, depth, mark } = node;
   const duration = span.end === undefined ? "no end" : formatDuration(span.end - span.start);
   const classes = ["span-row", isSelected && "is-selected", span.isFailed && "is-failed", isFound && "is-found"];
@@ -64,7 +66,7 @@ export function SpanRow({ node, top, lanes, traceEnd, isSelected, isFound, isClo
       <span class="number span-time drawn" data-text={duration} />
     </div>
   );
-}
+});
 
 /** The kind's icon says what common prefixes say. */
 function shortName(name: string): string {

@@ -1,11 +1,12 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
+import { memo } from "./memo.js";
 import { SpanRow } from "./span-row.js";
-import { ticksOf } from "./timeline.js";
-import { rowsInSight } from "./tree.js";
+import { type Scale, ticksOf } from "./timeline.js";
+import { type Node, rowOf, rowsInSight } from "./tree.js";
 import { moveByKey } from "./use-keys.js";
 import type { View } from "./use-view.js";
 
@@ -24,7 +25,7 @@ export function SpanTree({ view, finder, isPartial, onLanePixels, onHelp }: Tree
   return (
     <div class="panel is-flush span-tree">
       <Toolbar view={view} finder={finder} isPartial={isPartial} />
-      <Axis view={view} onLanePixels={onLanePixels} />
+      <Axis lanes={view.lanes} onLanePixels={onLanePixels} />
       <Rows view={view} />
       <footer class="tree-keys">
         <span aria-hidden="true">
@@ -102,7 +103,7 @@ function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" 
   );
 }
 
-function Axis({ view: { lanes }, onLanePixels }: Pick<TreeProps, "view" | "onLanePixels">) {
+const Axis = memo(({ lanes, onLanePixels }: Pick<TreeProps, "onLanePixels"> & { lanes: Scale }) => {
   const lane = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(360);
   useLayoutEffect(() => {
@@ -130,35 +131,14 @@ function Axis({ view: { lanes }, onLanePixels }: Pick<TreeProps, "view" | "onLan
       <span class="number">Time</span>
     </div>
   );
-}
+});
 
 function Rows({ view }: { view: View }) {
   const { rows, selected, found, closed, lanes, extent } = view;
-  const tree = useRef<HTMLDivElement>(null);
-  const [sight, setSight] = useState({ top: 0, height: 600 });
-  const at = selected ? rows.indexOf(selected) : -1;
-  const seen = useRef<string | undefined>(undefined);
-  const measure = () => {
-    const element = tree.current;
-    if (element) setSight({ top: element.scrollTop, height: element.clientHeight });
-  };
-  useLayoutEffect(() => {
-    const element = tree.current;
-    if (!element) return;
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    measure();
-    return () => observer.disconnect();
-  }, []);
-  useLayoutEffect(() => {
-    if (!tree.current || at === -1 || seen.current === selected?.span.id) return;
-    seen.current = selected?.span.id;
-    scrollTo(tree.current, at);
-    measure();
-  }, [at, selected]);
-  const { from, to } = rowsInSight(sight.top, sight.height, rowHeight, rows.length);
-  const isInSight = at >= from && at < to;
-  const marked = new Set(found);
+  const { tree, from, to, onScroll } = useRowsInSight(rows, selected);
+  const at = selected ? rowOf(rows, selected) : -1;
+  const isInSight = rows[at] === selected && at >= from && at < to;
+  const marked = useMemo(() => new Set(found), [found]);
   return (
     <div
       ref={tree}
@@ -167,14 +147,14 @@ function Rows({ view }: { view: View }) {
       aria-label="Spans"
       tabIndex={0}
       aria-activedescendant={isInSight ? `span-${selected?.span.id}` : undefined}
-      onScroll={measure}
+      onScroll={onScroll}
       onKeyDown={(event) => {
         if (event.ctrlKey || event.metaKey || event.altKey || !moveByKey(event.key, view)) return;
         event.preventDefault();
       }}
     >
       <div class="tree-length" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
-        <LaneGround view={view} />
+        <LaneGround lanes={lanes} />
         {rows.slice(from, to).map((node, n) => (
           <SpanRow
             key={node.span.id}
@@ -194,18 +174,57 @@ function Rows({ view }: { view: View }) {
   );
 }
 
-/** Brings a row in sight: by a little where it is near, else to the middle. */
-function scrollTo(element: HTMLElement, row: number): void {
-  const [top, bottom] = [row * rowHeight, (row + 1) * rowHeight];
-  const { scrollTop, clientHeight } = element;
-  if (top >= scrollTop && bottom <= scrollTop + clientHeight) return;
-  const isNear = top > scrollTop - 3 * rowHeight && bottom < scrollTop + clientHeight + 3 * rowHeight;
-  const middle = top - clientHeight / 2;
-  element.scrollTop = !isNear ? middle : top < scrollTop ? top : bottom - clientHeight;
+/** The rows to render. A newly selected one is scrolled into sight. */
+function useRowsInSight(rows: readonly Node[], selected: Node | undefined) {
+  const tree = useRef<HTMLDivElement>(null);
+  // Kept from events: to ask the element after a change would lay out the page once more.
+  const place = useRef({ top: 0, height: 600 });
+  const [sight, setSight] = useState({ from: 0, to: 0 });
+  const revealed = useRef<string | undefined>(undefined);
+  const look = () => {
+    const next = rowsInSight(place.current.top, place.current.height, rowHeight, rows.length);
+    setSight((last) => (last.from === next.from && last.to === next.to ? last : next));
+  };
+  const onScroll = () => {
+    place.current.top = tree.current?.scrollTop ?? 0;
+    look();
+  };
+  const latest = useRef(look);
+  latest.current = look;
+  useLayoutEffect(() => {
+    const element = tree.current;
+    if (!element) return;
+    const measure = () => {
+      place.current = { top: element.scrollTop, height: element.clientHeight };
+      latest.current();
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (tree.current && selected && revealed.current !== selected.span.id) {
+      revealed.current = selected.span.id;
+      const top = topToReveal(rowOf(rows, selected), place.current);
+      if (top !== place.current.top) tree.current.scrollTop = place.current.top = top;
+    }
+    look();
+  }, [rows, selected]);
+  return { tree, from: Math.min(sight.from, rows.length), to: Math.min(sight.to, rows.length), onScroll };
+}
+
+/** Where to scroll for a row: by a little where it is near, else to the middle. */
+function topToReveal(row: number, { top, height }: { top: number; height: number }): number {
+  const [start, end] = [row * rowHeight, (row + 1) * rowHeight];
+  if (start >= top && end <= top + height) return top;
+  const isNear = start > top - 3 * rowHeight && end < top + height + 3 * rowHeight;
+  if (!isNear) return Math.max(0, start - height / 2);
+  return start < top ? start : end - height;
 }
 
 /** Lines of the ticks, and the folded stretches hatched. */
-function LaneGround({ view: { lanes } }: { view: View }) {
+const LaneGround = memo(({ lanes }: { lanes: Scale }) => {
   return (
     <div class="tree-columns lane-ground" aria-hidden="true">
       <span />
@@ -224,4 +243,4 @@ function LaneGround({ view: { lanes } }: { view: View }) {
       <span />
     </div>
   );
-}
+});

@@ -14,15 +14,25 @@ export interface Span {
   /** Whether it was sent with an end before its start; it then has no length. */
   isReversed: boolean;
   isFailed: boolean;
-  has: { input: boolean; output: boolean; error: boolean; attributes: boolean };
+  readonly has: { input: boolean; output: boolean; error: boolean; attributes: boolean };
   /** The head of its error text. */
   error: string | undefined;
 }
 
 const flag = { failed: 1, input: 2, output: 4, error: 8, attributes: 16 } as const;
 
-/** Adds a page's spans by id, in order of receipt. A span that is there already changes in place. */
-export function addPage(spans: Map<string, Span>, page: OutlinePage): void {
+/** By flags: spans share them. */
+const contents = Array.from({ length: 32 }, (_, flags) => ({
+  input: (flags & flag.input) !== 0,
+  output: (flags & flag.output) !== 0,
+  error: (flags & flag.error) !== 0,
+  attributes: (flags & flag.attributes) !== 0,
+}));
+const nothing = contents[0] as Span["has"];
+
+/** Adds a page's spans by id, in order of receipt; one that is there already changes in place. False where nothing changed. */
+export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
+  let isChanged = false;
   const kinds = new Map<number, Kind>();
   const kindAt = (row: number) => {
     const [hint = 0, name = 0] = [page.hint[row], page.name[row]];
@@ -36,7 +46,7 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): void {
     const start = (page.start[row] ?? 0) / 1_000;
     const duration = page.duration[row] ?? undefined;
     const flags = page.flags[row] ?? 0;
-    spans.set(id, {
+    const span: Span = {
       id,
       parentId: typeof parent === "number" ? page.id[parent] : parent?.toLowerCase(),
       name: page.names[page.name[row] ?? 0] ?? "",
@@ -45,15 +55,19 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): void {
       end: duration === undefined ? undefined : start + Math.max(0, duration / 1_000),
       isReversed: duration !== undefined && duration < 0,
       isFailed: (flags & flag.failed) !== 0,
-      has: {
-        input: (flags & flag.input) !== 0,
-        output: (flags & flag.output) !== 0,
-        error: (flags & flag.error) !== 0,
-        attributes: (flags & flag.attributes) !== 0,
-      },
+      has: contents[flags] ?? nothing,
       error: page.errors[row],
-    });
+    };
+    const known = spans.get(id);
+    if (known && isSame(known, span)) continue;
+    spans.set(id, span);
+    isChanged = true;
   }
+  return isChanged;
+}
+
+function isSame(a: Span, b: Span): boolean {
+  return (Object.keys(b) as (keyof Span)[]).every((member) => a[member] === b[member]);
 }
 
 /** The time from the trace's start to its end and all of its spans: spans outside make the axis longer. */

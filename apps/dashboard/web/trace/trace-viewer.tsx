@@ -5,6 +5,7 @@ import { formatCount, formatDuration, formatShare, formatUtc } from "../ui/forma
 import { neighbourOf } from "./address.js";
 import { HelpDialog } from "./help-dialog.js";
 import { kindNames, kinds } from "./kinds.js";
+import { memo } from "./memo.js";
 import { Overview } from "./overview.js";
 import { Figure, SpanDetails } from "./span-details.js";
 import { SpanTree } from "./span-tree.js";
@@ -56,7 +57,7 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
   );
 }
 
-function TraceFigures({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree; extent: Stretch }) {
+const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree; extent: Stretch }) => {
   const counted = tree.nodes.reduce((sum, { span }) => sum + Number(span.isFailed), 0);
   const spans = Math.max(trace.spans ?? 0, tree.nodes.length);
   const errors = Math.max(trace.errors ?? 0, counted);
@@ -73,7 +74,7 @@ function TraceFigures({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree
       {tree.nodes.length > 0 && <OwnTime tree={tree} extent={extent} />}
     </div>
   );
-}
+});
 
 /** Where the time went: own time by kind. */
 function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {

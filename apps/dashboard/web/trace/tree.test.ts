@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Span } from "./spans.js";
-import { buildTree, openRows, rowsInSight } from "./tree.js";
+import { buildTree, openRows, rowOf, rowsInSight } from "./tree.js";
 
 function span(id: string, parentId?: string, more: Partial<Span> = {}): Span {
   const has = { input: false, output: false, error: false, attributes: false };
@@ -75,10 +75,20 @@ describe("openRows", () => {
   });
 });
 
+describe("rowOf", () => {
+  it("finds a node's row, and the closed one above a hidden node", () => {
+    const tree = buildTree([span("a"), span("b", "a"), span("c", "b"), span("d")]);
+    const rows = openRows(tree, new Set(["b"]));
+    expect(tree.nodes.map((node) => rowOf(rows, node))).toEqual([0, 1, 1, 2]);
+    expect(tree.nodes.map((node) => rowOf([], node))).toEqual([-1, -1, -1, -1]);
+  });
+});
+
 describe("rowsInSight", () => {
   it("has the rows in sight, within the list", () => {
-    expect(rowsInSight(0, 280, 28, 1_000)).toEqual({ from: 0, to: 16 });
-    expect(rowsInSight(2_800, 280, 28, 1_000)).toEqual({ from: 94, to: 116 });
+    expect(rowsInSight(0, 280, 28, 1_000)).toEqual({ from: 0, to: 24 });
+    expect(rowsInSight(2_800, 280, 28, 1_000)).toEqual({ from: 88, to: 120 });
+    expect(rowsInSight(2_820, 280, 28, 1_000)).toEqual({ from: 88, to: 120 });
     expect(rowsInSight(90_000, 280, 28, 10)).toEqual({ from: 10, to: 10 });
   });
 });

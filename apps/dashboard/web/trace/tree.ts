@@ -3,6 +3,8 @@ import type { Span } from "./spans.js";
 /** A span in its place. */
 export interface Node {
   readonly span: Span;
+  /** Its index in the tree's `nodes`. */
+  order: number;
   parent: Node | undefined;
   /** By start, then in order of receipt. */
   readonly children: Node[];
@@ -28,10 +30,13 @@ export interface Tree {
  */
 export function buildTree(spans: Iterable<Span>): Tree {
   const byId = new Map<string, Node>();
+  const received: Node[] = [];
+  const unplaced = { parent: undefined, depth: 0, position: 1, siblings: 1, mark: undefined };
   for (const span of spans) {
-    byId.set(span.id, { span, parent: undefined, children: [], depth: 0, position: 1, siblings: 1, mark: undefined });
+    const node: Node = { span, children: [], order: received.length, ...unplaced };
+    byId.set(span.id, node);
+    received.push(node);
   }
-  const received = [...byId.values()];
   for (const node of received) {
     if (node.span.parentId === undefined) continue;
     node.parent = byId.get(node.span.parentId);
@@ -45,18 +50,17 @@ export function buildTree(spans: Iterable<Span>): Tree {
 
 /** A walk from the first span received meets a circle's first span before the others of it only if that span is on the walk. */
 function cutCircles(received: readonly Node[]): void {
-  const order = new Map(received.map((node, at) => [node, at]));
-  const walkOf = new Map<Node, number>();
-  for (const [walk, first] of received.entries()) {
+  const walkOf = new Int32Array(received.length).fill(-1);
+  for (const first of received) {
     let node: Node | undefined = first;
-    while (node && !walkOf.has(node)) {
-      walkOf.set(node, walk);
+    while (node && walkOf[node.order] === -1) {
+      walkOf[node.order] = first.order;
       node = node.parent;
     }
-    if (!node || walkOf.get(node) !== walk) continue;
+    if (!node || walkOf[node.order] !== first.order) continue;
     let cut = node;
     for (let other = node.parent; other && other !== node; other = other.parent) {
-      if ((order.get(other) ?? 0) < (order.get(cut) ?? 0)) cut = other;
+      if (other.order < cut.order) cut = other;
     }
     cut.parent = undefined;
     cut.mark = "its parents lead in a circle";
@@ -82,6 +86,7 @@ function place(roots: Node[]): { nodes: Node[]; maxDepth: number } {
   };
   push(roots, 0);
   for (let node = waiting.pop(); node; node = waiting.pop()) {
+    node.order = nodes.length;
     nodes.push(node);
     if (node.children.length > 0) push(node.children, node.depth + 1);
   }
@@ -101,10 +106,24 @@ export function openRows({ nodes }: Tree, closed: ReadonlySet<string>): readonly
   return rows;
 }
 
+/** The row of a node, or of the closed one above it; -1 without rows. */
+export function rowOf(rows: readonly Node[], { order }: Node): number {
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((rows[middle]?.order ?? 0) <= order) from = middle + 1;
+    else to = middle;
+  }
+  return from - 1;
+}
+
+/** Rows beyond those in sight; they change by so many at once. */
+const blockRows = 8;
+
 /** The rows of a list in sight, with some beyond. */
 export function rowsInSight(scrollTop: number, height: number, rowHeight: number, count: number) {
-  const beyond = 6;
-  const from = Math.max(0, Math.min(Math.floor(scrollTop / rowHeight) - beyond, count));
-  const to = Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + beyond);
-  return { from, to: Math.max(from, to) };
+  const first = Math.floor(scrollTop / rowHeight / blockRows) - 1;
+  const last = Math.ceil((scrollTop + height) / rowHeight / blockRows) + 1;
+  const from = Math.max(0, Math.min(first * blockRows, count));
+  return { from, to: Math.max(from, Math.min(last * blockRows, count)) };
 }

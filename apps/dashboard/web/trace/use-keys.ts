@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { stretchOf } from "./timeline.js";
+import { rowOf } from "./tree.js";
 import type { View } from "./use-view.js";
 
 interface Commands {
@@ -15,7 +16,8 @@ const page = 15;
 export function moveByKey(key: string, view: View): boolean {
   const { rows, selected, closed, select, setOpen } = view;
   if (!selected) return false;
-  const step = (by: number) => select(rows[Math.min(rows.length - 1, Math.max(0, rows.indexOf(selected) + by))]);
+  const at = rowOf(rows, selected);
+  const step = (by: number) => select(rows[Math.min(rows.length - 1, Math.max(0, at + by))]);
   const isClosed = closed.has(selected.span.id);
   const isOpen = selected.children.length > 0 && !isClosed;
   const moves: Readonly<Record<string, () => void>> = {

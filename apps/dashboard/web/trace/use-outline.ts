@@ -14,6 +14,8 @@ export interface Outline {
   trace: OutlineTrace | undefined;
   /** A new map after each change. */
   spans: ReadonlyMap<string, Span>;
+  /** The server's time of the last answer. */
+  at: string;
   /** Whether further pages are on their way. */
   isPartial: boolean;
   error: ApiError | undefined;
@@ -23,7 +25,8 @@ export interface Outline {
 interface Loaded {
   id: string;
   trace: OutlineTrace;
-  spans: Map<string, Span>;
+  at: string;
+  spans: ReadonlyMap<string, Span>;
   isPartial: boolean;
 }
 
@@ -42,10 +45,17 @@ export function useOutline(id: string): Outline {
     const { signal, abort } = abortable();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const load = async (next: string | null) => {
+      let pages: OutlinePage[] = [];
       for (let after = next; after !== null && latest.current; ) {
         const page = await api.get<OutlinePage>(`${path}?after=${after}`, signal);
+        pages.push(page);
         after = page.next;
-        setMore(merge(latest.current, page, after !== null));
+        if (after !== null && isFew(pages, latest.current)) continue;
+        // Reading the answer and building the tree are two tasks, so that a key waits for one of them only.
+        await new Promise((resolve) => setTimeout(resolve));
+        if (signal.aborted) return;
+        setMore(merge(latest.current, pages, after !== null));
+        pages = [];
       }
       if (latest.current?.trace.status === "running") timer = setTimeout(() => void poll(), pollMs);
     };
@@ -56,7 +66,7 @@ export function useOutline(id: string): Outline {
       }
       const page = await api.get<OutlinePage>(path + deltaOf(latest.current.spans), signal).catch(() => undefined);
       if (signal.aborted) return;
-      if (page && latest.current) setMore(merge(latest.current, page, page.next !== null));
+      if (page && latest.current) setMore(merge(latest.current, [page], page.next !== null));
       await load(page?.next ?? null).catch(() => undefined);
     };
     void load(data.next).catch(() => undefined);
@@ -69,6 +79,7 @@ export function useOutline(id: string): Outline {
 
   return {
     trace: current?.trace,
+    at: current?.at ?? "",
     spans: current?.spans ?? nothing,
     isPartial: current?.isPartial ?? false,
     error: data ? undefined : error,
@@ -86,13 +97,24 @@ function abortable() {
 function firstOf(id: string, page: OutlinePage): Loaded {
   const spans = new Map<string, Span>();
   addPage(spans, page);
-  return { id, trace: page.trace, spans, isPartial: page.next !== null };
+  return { id, trace: page.trace, at: page.at, spans, isPartial: page.next !== null };
 }
 
-function merge(loaded: Loaded, page: OutlinePage, isPartial: boolean): Loaded {
+/** Each building of the tree at least doubles it: many pages cost no more than twice the last one. */
+function isFew(pages: readonly OutlinePage[], { spans }: Loaded): boolean {
+  return pages.reduce((sum, { id }) => sum + id.length, 0) < spans.size;
+}
+
+/** The map stays the same where the pages change nothing. */
+function merge(loaded: Loaded, pages: readonly OutlinePage[], isPartial: boolean): Loaded {
   const spans = new Map(loaded.spans);
-  addPage(spans, page);
-  return { ...loaded, trace: { ...loaded.trace, ...page.trace }, spans, isPartial };
+  let [{ trace, at }, isChanged]: [Pick<Loaded, "trace" | "at">, boolean] = [loaded, false];
+  for (const page of pages) {
+    if (addPage(spans, page)) isChanged = true;
+    trace = { ...trace, ...page.trace };
+    at = page.at;
+  }
+  return { ...loaded, trace, at, spans: isChanged ? spans : loaded.spans, isPartial };
 }
 
 function deltaOf(spans: ReadonlyMap<string, Span>): string {

@@ -1,12 +1,14 @@
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readAddress, writeAddress } from "./address.js";
 import { extentOf } from "./spans.js";
 import { createScale, idleStretches, type Scale, type Stretch, stretchOf } from "./timeline.js";
 import { buildTree, type Node, openRows, type Tree } from "./tree.js";
 import type { Outline } from "./use-outline.js";
 
-/** Below this many pixels the selected span is too small: the lanes show its parent's time. */
+/** Below this many pixels the selected span is too small in a large trace: the lanes show its parent's time. */
 const minSpanPixels = 4;
+/** A smaller trace fits a few screens: its lanes always show everything. */
+const minSpansToZoom = 200;
 /** Browsers refuse more than some seven changes of the address a second. */
 const addressDelayMs = 200;
 
@@ -27,6 +29,7 @@ export interface View {
   skipsIdle: boolean;
   select(node: Node | undefined): void;
   setFind(text: string): void;
+  /** Undefined shows all of the time, until the next zoom. */
   setZoom(zoom: Stretch | undefined): void;
   setSkipsIdle(skips: boolean): void;
   setOpen(node: Node, isOpen: boolean): void;
@@ -36,19 +39,19 @@ export interface View {
 }
 
 /** Everything that a trace's parts share: the tree, the selection, the range of time. */
-export function useView({ trace, spans }: Outline, lanePixels: number): View {
+export function useView({ trace, spans, at }: Outline, lanePixels: number): View {
   const [start] = useState(readAddress);
   const [selectedId, setSelectedId] = useState(start.span);
   const [find, setFindText] = useState(start.find);
-  const [zoom, setZoom] = useState(start.zoom);
+  const [zoom, changeZoom] = useState<Stretch | "all" | undefined>(start.zoom);
   const [skipsIdle, setSkipsIdle] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
 
   const tree = useMemo(() => buildTree(spans.values()), [spans]);
   const extent = useMemo(() => {
-    const end = trace?.ended_at ? Date.parse(trace.ended_at) - Date.parse(trace.started_at) : undefined;
-    return extentOf(spans.values(), end);
-  }, [spans, trace?.ended_at]);
+    const end = trace?.ended_at ?? (trace?.status === "running" ? at : undefined);
+    return extentOf(spans.values(), end && trace ? Date.parse(end) - Date.parse(trace.started_at) : undefined);
+  }, [spans, trace?.ended_at, trace?.status === "running" && at]);
   const idle = useMemo(() => idleStretches(tree, extent), [tree, extent]);
   const fold = skipsIdle ? idle : none;
   const whole = useMemo(() => createScale(extent, fold), [extent, fold]);
@@ -56,12 +59,15 @@ export function useView({ trace, spans }: Outline, lanePixels: number): View {
   const failed = useMemo(() => tree.nodes.filter(({ span }) => span.isFailed), [tree]);
   const found = useMemo(() => findNodes(tree, find), [tree, find]);
   const selected = tree.byId.get(selectedId ?? "") ?? tree.byId.get(trace?.first_failed ?? "") ?? tree.nodes[0];
-  const narrow = zoom ?? parentStretch(selected, whole, lanePixels);
+  const isLarge = tree.nodes.length >= minSpansToZoom;
+  const narrow =
+    zoom === "all" ? undefined : (zoom ?? (isLarge ? stretchAround(selected, whole, lanePixels) : undefined));
   const [from, to] = [narrow?.from ?? extent.from, narrow?.to ?? extent.to];
   const lanes = useMemo(() => createScale({ from, to }, fold), [from, to, fold]);
 
   useEffect(() => {
-    const timer = setTimeout(() => writeAddress({ span: selectedId, find, zoom }), addressDelayMs);
+    const address = { span: selectedId, find, zoom: zoom === "all" ? undefined : zoom };
+    const timer = setTimeout(() => writeAddress(address), addressDelayMs);
     return () => clearTimeout(timer);
   }, [selectedId, find, zoom]);
 
@@ -72,20 +78,27 @@ export function useView({ trace, spans }: Outline, lanePixels: number): View {
   }, []);
   const setFind = (text: string) => {
     setFindText(text);
-    if (text.trim()) select(nextOf(findNodes(tree, text), selected, tree, 0));
+    if (text.trim()) select(nextOf(findNodes(tree, text), selected, 0));
   };
+  const setZoom = useCallback((range: Stretch | undefined) => changeZoom(range ?? "all"), []);
+  const latest = useRef(selected);
+  latest.current = selected;
+  const setOpen = useCallback((node: Node, isOpen: boolean) => {
+    setClosed((ids) => changed(ids, node.span.id, isOpen));
+    if (!isOpen && isBelow(latest.current, node)) setSelectedId(node.span.id);
+  }, []);
   return {
     ...{ tree, rows, closed, selected, failed, found, find, extent, whole, lanes },
     ...{ isZoomed: narrow !== undefined, hasIdle: idle.length > 0, skipsIdle, select, setFind, setZoom, setSkipsIdle },
-    setOpen: (node, isOpen) => setClosed((ids) => changed(ids, node.span.id, isOpen)),
+    setOpen,
     setAllOpen: (isOpen) => {
       setClosed(
         new Set(isOpen ? [] : tree.nodes.filter((node) => node.children.length > 0).map(({ span }) => span.id)),
       );
       if (!isOpen && selected) setSelectedId(topOf(selected).span.id);
     },
-    nextError: () => select(nextOf(failed, selected, tree, 1)),
-    nextFound: (step) => select(nextOf(found, selected, tree, step)),
+    nextError: () => select(nextOf(failed, selected, 1)),
+    nextFound: (step) => select(nextOf(found, selected, step)),
   };
 }
 
@@ -96,29 +109,24 @@ function findNodes({ nodes, byId }: Tree, text: string): Node[] {
   if (wanted === "") return [];
   const byIdFound = byId.get(wanted);
   if (byIdFound) return [byIdFound];
-  return nodes.filter(
-    ({ span }) => span.name.toLowerCase().includes(wanted) || span.error?.toLowerCase().includes(wanted),
-  );
-}
-
-const orders = new WeakMap<Tree, Map<Node, number>>();
-
-function orderOf(tree: Tree): Map<Node, number> {
-  const order = orders.get(tree) ?? new Map(tree.nodes.map((node, at) => [node, at]));
-  orders.set(tree, order);
-  return order;
+  const names = new Map<string, boolean>();
+  const isNamed = (name: string) => {
+    const known = names.get(name) ?? name.toLowerCase().includes(wanted);
+    names.set(name, known);
+    return known;
+  };
+  return nodes.filter(({ span }) => isNamed(span.name) || span.error?.toLowerCase().includes(wanted));
 }
 
 /** The node after (1), before (-1) or at and after (0) the selected one, in the order of rows; it goes around. */
-function nextOf(nodes: readonly Node[], selected: Node | undefined, tree: Tree, step: number): Node | undefined {
-  const order = orderOf(tree);
-  const here = selected ? (order.get(selected) ?? -1) : -1;
-  const at = (node: Node) => order.get(node) ?? -1;
-  if (step < 0) return nodes.findLast((node) => at(node) < here) ?? nodes.at(-1);
-  return nodes.find((node) => (step === 0 ? at(node) >= here : at(node) > here)) ?? nodes[0];
+function nextOf(nodes: readonly Node[], selected: Node | undefined, step: number): Node | undefined {
+  const here = selected?.order ?? -1;
+  if (step < 0) return nodes.findLast(({ order }) => order < here) ?? nodes.at(-1);
+  return nodes.find(({ order }) => (step === 0 ? order >= here : order > here)) ?? nodes[0];
 }
 
-function parentStretch(node: Node | undefined, whole: Scale, pixels: number): Stretch | undefined {
+/** The time of the parent of a span that would be too small; undefined for all of the time. */
+function stretchAround(node: Node | undefined, whole: Scale, pixels: number): Stretch | undefined {
   if (!node?.parent) return undefined;
   const { from, to } = stretchOf(node, whole.range.to);
   if ((whole.at(to) - whole.at(from)) * pixels >= minSpanPixels) return undefined;
@@ -126,6 +134,12 @@ function parentStretch(node: Node | undefined, whole: Scale, pixels: number): St
   const range = { from: Math.min(parent.from, from), to: Math.max(parent.to, to) };
   const isWhole = range.from <= whole.range.from && range.to >= whole.range.to;
   return isWhole || range.to <= range.from ? undefined : range;
+}
+
+function isBelow(node: Node | undefined, above: Node): boolean {
+  let parent = node?.parent;
+  while (parent && parent !== above) parent = parent.parent;
+  return parent !== undefined;
 }
 
 function withoutParents(ids: ReadonlySet<string>, node: Node): ReadonlySet<string> {
