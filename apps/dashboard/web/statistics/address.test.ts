@@ -1,14 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import {
-  type Address,
-  defaultAddress,
-  listPath,
-  rangeProblem,
-  readAddress,
-  statsPath,
-  writeAddress,
-} from "./address.js";
+import { type Address, defaultAddress, listPath, readAddress, statsPath, writeAddress } from "./address.js";
 
 describe("an address", () => {
   const day = fc.constantFrom("2026-01-01", "2026-03-15");
@@ -20,7 +12,10 @@ describe("an address", () => {
       from: day,
       to: day,
     })
-    .map(({ from, to, ...address }) => (address.range === "custom" ? { ...address, from, to } : address) as Address);
+    .map(({ from, to, ...address }) => {
+      const [first, last] = [from, to].sort();
+      return (address.range === "custom" ? { ...address, from: first, to: last } : address) as Address;
+    });
 
   it("comes back from its query", () => {
     fc.assert(
@@ -34,6 +29,7 @@ describe("an address", () => {
   it("is the default for nothing and for nonsense", () => {
     expect(readAddress({})).toEqual(defaultAddress);
     expect(readAddress({ range: "9d", compare: "x", figure: "toString", from: "2026-01-01" })).toEqual(defaultAddress);
+    expect(readAddress({ from: "2026-01-02", to: "2026-01-01" })).toEqual(defaultAddress);
     expect(writeAddress(defaultAddress)).toBe("");
   });
 
@@ -44,17 +40,5 @@ describe("an address", () => {
     expect(listPath("s1", custom, { list: "topPages", isCsv: true })).toBe(
       "/sites/s1/stats?from=2026-01-01&to=2026-01-02&lists=topPages&limit=1000&csv=1",
     );
-  });
-});
-
-describe("two days", () => {
-  it.each([
-    ["2026-01-01", "2026-01-01", undefined],
-    ["2024-01-01", "2024-12-31", undefined],
-    ["2024-01-01", "2025-01-01", "At most 366 days"],
-    ["2026-01-02", "2026-01-01", "The last day is before the first"],
-    ["", "2026-01-01", "Give both days"],
-  ])("from %s to %s", (from, to, problem) => {
-    expect(rangeProblem(from, to)).toBe(problem);
   });
 });

@@ -1,4 +1,5 @@
 import type { Comparison, Range } from "@waymark/statistics";
+import { rangeProblem } from "../ui/day-range.js";
 
 export type FigureName = "visitors" | "pageviews" | "ratio" | "events";
 
@@ -18,14 +19,14 @@ export const defaultAddress: Address = { range: "7d", compare: "previous", figur
 const ranges: readonly string[] = ["today", "7d", "30d"] satisfies Range[];
 const comparisons: readonly string[] = ["previous", "year", "off"] satisfies Comparison[];
 const figures: readonly string[] = ["visitors", "pageviews", "ratio", "events"] satisfies FigureName[];
-const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
-const dayMs = 86_400_000;
-const maxDays = 366;
+
+/** Of a custom range, as in the API. */
+export const maxDays = 366;
 
 /** Reads an address; what it does not know falls back to the default. */
 export function readAddress(query: Readonly<Record<string, string>>): Address {
   const { range = "", from = "", to = "", compare = "", figure = "" } = query;
-  const isCustom = dayPattern.test(from) && dayPattern.test(to);
+  const isCustom = rangeProblem(from, to, maxDays) === undefined;
   return {
     range: isCustom ? "custom" : oneOf(ranges, range, defaultAddress.range),
     ...(isCustom ? { from, to } : {}),
@@ -75,12 +76,4 @@ export function listPath(siteId: string, address: Address, { list, isCsv }: { li
 /** The path of a site's custom events below `/dashboard/api`. */
 export function eventsPath(siteId: string, address: Address): string {
   return `/sites/${encodeURIComponent(siteId)}/events${toText(rangeQuery(address))}`;
-}
-
-/** Why two days are no range; undefined when they are. */
-export function rangeProblem(from: string, to: string): string | undefined {
-  if (!dayPattern.test(from) || !dayPattern.test(to)) return "Give both days";
-  if (to < from) return "The last day is before the first";
-  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
-  return days > maxDays ? `At most ${maxDays} days` : undefined;
 }

@@ -1,3 +1,4 @@
+import "./events.css";
 import type { CustomEvent } from "@waymark/statistics";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare } from "../ui/format.js";

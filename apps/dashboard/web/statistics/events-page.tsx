@@ -27,7 +27,7 @@ export function EventsPage() {
   const actions = (
     <>
       <RangeControls address={address} days={data?.days} onAddress={change} />
-      {address.range === "custom" && <CustomDates address={address} onAddress={change} />}
+      <CustomDates address={address} onAddress={change} />
     </>
   );
   return (

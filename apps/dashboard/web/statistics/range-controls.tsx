@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
+import { DateRange } from "../ui/date-range.js";
 import { Segmented } from "../ui/segmented.js";
-import { type Address, rangeProblem } from "./address.js";
+import { type Address, maxDays } from "./address.js";
 
 const choices = [
   { value: "today", label: "Today" },
@@ -26,43 +26,12 @@ export function RangeControls({ address, days, onAddress }: RangeProps) {
   return <Segmented label="Range" value={address.range} choices={choices} onValue={choose} />;
 }
 
-/** Both dates of a custom range. The page follows once they are a range. */
+/** Both dates of a custom range, nothing for others. */
 export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
-  const [from, setFrom] = useState(address.from ?? "");
-  const [to, setTo] = useState(address.to ?? "");
-  const problem = rangeProblem(from, to);
-  const change = (first: string, last: string) => {
-    setFrom(first);
-    setTo(last);
-    if (rangeProblem(first, last) === undefined) onAddress({ ...address, range: "custom", from: first, to: last });
-  };
-  return (
-    <div class="custom-dates">
-      <label>
-        From
-        <input
-          class="input"
-          type="date"
-          value={from}
-          onChange={({ currentTarget }) => change(currentTarget.value, to)}
-        />
-      </label>
-      <label>
-        To
-        <input
-          class="input"
-          type="date"
-          value={to}
-          onChange={({ currentTarget }) => change(from, currentTarget.value)}
-        />
-      </label>
-      {problem && (
-        <span class="field-error" role="alert">
-          {problem}
-        </span>
-      )}
-    </div>
-  );
+  const { range, from = "", to = "" } = address;
+  if (range !== "custom") return null;
+  const change = (first: string, last: string) => onAddress({ ...address, from: first, to: last });
+  return <DateRange from={from} to={to} maxDays={maxDays} onRange={change} />;
 }
 
 /** What the range is compared with. */

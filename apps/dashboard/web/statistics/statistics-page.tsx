@@ -1,4 +1,5 @@
 import "./statistics.css";
+import "./over-time.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { SiteEvents, SiteStats } from "../../src/statistics/site-stats.schema.js";
@@ -79,7 +80,7 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
   return (
     <>
       <RangeControls {...part} days={days} />
-      {part.address.range === "custom" && <CustomDates {...part} />}
+      <CustomDates {...part} />
       <CompareControl {...part} />
       <ButtonLink href={csv} download title="The pages of this range, up to 1,000 rows">
         CSV

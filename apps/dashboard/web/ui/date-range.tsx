@@ -1,0 +1,43 @@
+import "./date-range.css";
+import { useEffect, useState } from "preact/hooks";
+import { rangeProblem } from "./day-range.js";
+
+interface DateRangeProps {
+  /** The UTC days of the page, both included. */
+  from: string;
+  to: string;
+  maxDays?: number;
+  onRange(from: string, to: string): void;
+}
+
+/** Both dates of a custom range. The page follows once they are a range. */
+export function DateRange({ from, to, maxDays, onRange }: DateRangeProps) {
+  const [days, setDays] = useState({ from, to });
+  useEffect(() => setDays({ from, to }), [from, to]);
+  const problem = rangeProblem(days.from, days.to, maxDays);
+  const change = (part: Partial<typeof days>) => {
+    const next = { ...days, ...part };
+    setDays(next);
+    if (rangeProblem(next.from, next.to, maxDays) === undefined) onRange(next.from, next.to);
+  };
+  return (
+    <div class="date-range">
+      <DayField label="From" value={days.from} onDay={(day) => change({ from: day })} />
+      <DayField label="To" value={days.to} onDay={(day) => change({ to: day })} />
+      {problem && (
+        <span class="field-error" role="alert">
+          {problem}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function DayField({ label, value, onDay }: { label: string; value: string; onDay(day: string): void }) {
+  return (
+    <label>
+      {label}
+      <input class="input" type="date" value={value} onChange={({ currentTarget }) => onDay(currentTarget.value)} />
+    </label>
+  );
+}
