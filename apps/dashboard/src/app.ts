@@ -68,6 +68,7 @@ import { exportTraceRoute } from "./trace/export-trace.route.js";
 import { getOutlineRoute } from "./trace/get-outline.route.js";
 import { getSpanRoute } from "./trace/get-span.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
+import { findOtelTraceRoute } from "./traces/find-otel-trace.route.js";
 import { getChangesRoute } from "./traces/get-changes.route.js";
 import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
@@ -146,6 +147,7 @@ function routesOf(deps: AppDeps): Route[] {
     listTracesRoute(deps),
     getChangesRoute(deps),
     listAgentNamesRoute(deps),
+    findOtelTraceRoute(deps),
     deleteTraceRoute(deps),
     listAlertsRoute(deps),
     retryAlertRoute(deps),

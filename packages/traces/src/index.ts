@@ -1,5 +1,6 @@
 export { createTraceDeleter, type DeleteTraceDeps, deleteTraceStatement, findTraceName } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
+export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader } from "./get-trace.query.js";
 export { getUsage, getUsageStatement, presentUsage, type Used } from "./get-usage.query.js";

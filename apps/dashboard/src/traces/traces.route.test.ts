@@ -117,6 +117,20 @@ describe("GET /traces", () => {
   });
 });
 
+describe("GET /traces/otel/:otel_trace_id", () => {
+  it("has the id of the own account's trace, in either case", async () => {
+    const [accountId, digits] = [await dashboard.makeAccount(), "4bf92f3577b34da6a3ce929d0e0e4736"];
+    const [id] = await insert(accountId, [{}]);
+    await pool.query("UPDATE trace SET otel_trace_id = decode($2, 'hex') WHERE id = $1", [id, digits]);
+    const member = await dashboard.signIn(accountId, "member");
+    await member.get(`/traces/otel/${digits}`).expect(200, { id });
+    await member.get(`/traces/otel/${digits.toUpperCase()}`).expect(200, { id });
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    for (const unknown of [digits, digits.slice(1), "x"]) await stranger.get(`/traces/otel/${unknown}`).expect(404);
+    await dashboard.anonymous().get(`/traces/otel/${digits}`).expect(401);
+  });
+});
+
 describe("GET /traces/changes", () => {
   it("has new and changed traces of the own account only", async () => {
     const accountId = await dashboard.makeAccount();

@@ -35,6 +35,11 @@ export interface AgentNames {
   agents: string[];
 }
 
+/** The answer of `GET /traces/otel/:otel_trace_id`. */
+export interface FoundTrace {
+  id: string;
+}
+
 const idSchema = z.string().refine(isUuid, "Must be the id of a trace").toLowerCase();
 
 /** The query of `GET /traces/changes`. */

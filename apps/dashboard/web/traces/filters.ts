@@ -1,3 +1,5 @@
+import { addDays, rangeProblem } from "../ui/day-range.js";
+
 /** The filters of the list, as the page's address has them. */
 export interface Filters {
   /** A part of the name. */
@@ -6,12 +8,15 @@ export interface Filters {
   agent: string;
   longerMs: number;
   range: RangeFilter;
+  /** Both UTC days of a custom range; empty for others. */
+  from: string;
+  to: string;
   /** The list begins after this cursor of the API. */
   after: string;
 }
 
 type StatusFilter = "all" | "failed" | "running";
-export type RangeFilter = keyof typeof ranges | "";
+export type RangeFilter = keyof typeof ranges | "custom" | "";
 
 const hourMs = 3_600_000;
 
@@ -31,7 +36,9 @@ export const durations = [
   { ms: 3_600_000, label: "1 h" },
 ] as const;
 
-export const noFilters: Filters = { text: "", status: "all", agent: "", longerMs: 0, range: "", after: "" };
+const anyTime = { range: "", from: "", to: "" } as const;
+
+export const noFilters: Filters = { text: "", status: "all", agent: "", longerMs: 0, ...anyTime, after: "" };
 
 const apiStatus: Readonly<Record<StatusFilter, string>> = { all: "", failed: "error,timeout", running: "running" };
 
@@ -39,30 +46,50 @@ const apiStatus: Readonly<Record<StatusFilter, string>> = { all: "", failed: "er
 export function readFilters(search: string): Filters {
   const query = new URLSearchParams(search);
   const status = query.get("status") ?? "";
-  const range = query.get("range") ?? "";
   const longer = query.get("longer") ?? "";
   return {
     text: (query.get("q") ?? "").slice(0, 200),
     status: status === "failed" || status === "running" ? status : "all",
     agent: query.get("agent") ?? "",
     longerMs: /^\d{1,12}$/.test(longer) ? Number(longer) : 0,
-    range: isRange(range) ? range : "",
+    ...readRange(query),
     after: query.get("after") ?? "",
   };
+}
+
+function readRange(query: URLSearchParams): Pick<Filters, "range" | "from" | "to"> {
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
+  if (rangeProblem(from, to) === undefined) return { range: "custom", from, to };
+  const range = query.get("range") ?? "";
+  return { ...anyTime, range: isRange(range) ? range : "" };
 }
 
 function isRange(text: string): text is keyof typeof ranges {
   return Object.hasOwn(ranges, text);
 }
 
+/** The filters with another range; a custom one begins with the last seven days. */
+export function withRange(filters: Filters, range: RangeFilter, now: Date): Filters {
+  if (range !== "custom") return { ...filters, ...anyTime, range };
+  const to = now.toISOString().slice(0, 10);
+  return { ...filters, range, from: addDays(to, -6), to };
+}
+
+/** Whether the range goes on up to now, so that a new trace is within it. */
+export function isOpenEnded({ range }: Filters): boolean {
+  return range !== "custom";
+}
+
 /** The address's query with its question mark; empty without filters. */
-export function writeFilters({ text, status, agent, longerMs, range, after }: Filters): string {
+export function writeFilters({ text, status, agent, longerMs, range, from, to, after }: Filters): string {
   const query = new URLSearchParams();
   if (text !== "") query.set("q", text);
   if (status !== "all") query.set("status", status);
   if (agent !== "") query.set("agent", agent);
   if (longerMs > 0) query.set("longer", String(longerMs));
-  if (range !== "") query.set("range", range);
+  if (from !== "") query.set("from", from);
+  if (to !== "") query.set("to", to);
+  if (from === "" && range !== "") query.set("range", range);
   if (after !== "") query.set("after", after);
   return query.size === 0 ? "" : `?${query}`;
 }
@@ -75,12 +102,16 @@ export function pathOf(filters: Filters, now: Date, { cursor = filters.after, li
   if (filters.status !== "all") query.set("status", apiStatus[filters.status]);
   if (filters.agent !== "") query.set("agent_id", filters.agent);
   if (filters.longerMs > 0) query.set("min_duration_ms", String(filters.longerMs));
-  if (filters.range !== "") {
-    const from = now.getTime() - ranges[filters.range].ms;
-    query.set("from", new Date(from - (from % 60_000)).toISOString());
-  }
+  for (const [name, time] of Object.entries(timesOf(filters, now))) query.set(name, time);
   if (cursor !== "") query.set("cursor", cursor);
   return query.size === 0 ? "/traces" : `/traces?${query}`;
+}
+
+function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?: string } {
+  if (range === "") return {};
+  if (range === "custom") return { from: `${from}T00:00:00.000Z`, to: `${addDays(to, 1)}T00:00:00.000Z` };
+  const start = now.getTime() - ranges[range].ms;
+  return { from: new Date(start - (start % 60_000)).toISOString() };
 }
 
 interface ActiveFilter {
@@ -91,14 +122,15 @@ interface ActiveFilter {
 
 /** The filters that exclude traces, each with what is left without it. */
 export function activeFilters(filters: Filters): ActiveFilter[] {
-  const { text, status, agent, longerMs, range, after } = filters;
+  const { text, status, agent, longerMs, range, from, to, after } = filters;
   const active: ActiveFilter[] = [];
   const add = (label: string, none: Partial<Filters>) => active.push({ label, without: { ...filters, ...none } });
   if (text.trim() !== "") add(`Name with “${text.trim()}”`, { text: "" });
   if (status !== "all") add(status === "failed" ? "Failed" : "Running", { status: "all" });
   if (agent !== "") add(`Agent “${agent}”`, { agent: "" });
   if (longerMs > 0) add(`Longer than ${durationLabel(longerMs)}`, { longerMs: 0 });
-  if (range !== "") add(ranges[range].label, { range: "" });
+  if (range === "custom") add(from === to ? from : `${from} to ${to}`, anyTime);
+  else if (range !== "") add(ranges[range].label, anyTime);
   if (after !== "") add("Older traces", { after: "" });
   return active;
 }
@@ -107,9 +139,24 @@ export function durationLabel(ms: number): string {
   return durations.find((duration) => duration.ms === ms)?.label ?? `${ms} ms`;
 }
 
-/** The id of a trace in a pasted text, such as an address of a page; undefined for other text. */
-export function pastedId(text: string): string | undefined {
-  const id = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/i.exec(text)?.[0];
-  const isOnlyId = id !== undefined && (text.trim() === id || /^https?:\/\/\S+\/traces\//.test(text.trim()));
-  return isOnlyId ? id.toLowerCase() : undefined;
+interface PastedId {
+  /** A trace's id; where OpenTelemetry's is given, the digits may also be ours without their dashes. */
+  id: string;
+  /** 32 hexadecimal digits of OpenTelemetry. */
+  otelTraceId?: string;
+}
+
+const uuid = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}";
+const ownId = new RegExp(`^(?:https?://\\S+/traces/)?(${uuid})(?:[?#]\\S*)?$`);
+/** Alone, or in the header `traceparent` (W3C Trace Context). */
+const otelId = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/;
+
+/** The id in a pasted text, such as an address of a page; undefined for other text. */
+export function pastedId(text: string): PastedId | undefined {
+  const pasted = text.trim().toLowerCase();
+  const id = ownId.exec(pasted)?.[1];
+  if (id !== undefined) return { id };
+  const otelTraceId = otelId.exec(pasted)?.[1];
+  if (otelTraceId === undefined) return undefined;
+  return { id: otelTraceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"), otelTraceId };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TraceRow } from "../../src/traces/traces.schema.js";
-import { activeFilters, type Filters, noFilters, pastedId, pathOf, readFilters, writeFilters } from "./filters.js";
 import { changeRows, groupByDay, insertRows, newestId } from "./rows.js";
 
 const row = (part: Partial<TraceRow>): TraceRow => ({
@@ -79,57 +78,4 @@ it("groups rows by the UTC day of their start, and finds the newest id", () => {
   ]);
   expect(newestId(shown)).toBe("c");
   expect(newestId([])).toBeUndefined();
-});
-
-describe("the filters", () => {
-  const filters = fc.record<Filters>({
-    text: fc.string({ maxLength: 200 }),
-    status: fc.constantFrom("all", "failed", "running"),
-    agent: fc.string(),
-    longerMs: fc.nat(),
-    range: fc.constantFrom("", "1h", "24h", "7d", "30d"),
-    after: fc.base64String(),
-  });
-
-  it("come back from the address as they went in", () => {
-    fc.assert(
-      fc.property(filters, (own) => {
-        expect(
-          readFilters(writeFilters({ ...own, text: own.text.toWellFormed(), agent: own.agent.toWellFormed() })),
-        ).toEqual({
-          ...own,
-          text: own.text.toWellFormed(),
-          agent: own.agent.toWellFormed(),
-        });
-      }),
-    );
-  });
-
-  it("count unknown values as none", () => {
-    expect(readFilters("?status=done&range=9y&longer=-1")).toEqual(noFilters);
-  });
-
-  it("become the API's query", () => {
-    const own: Filters = { ...noFilters, text: " a&b ", status: "failed", agent: "x", longerMs: 60_000, range: "1h" };
-    expect(pathOf(own, new Date("2026-06-01T12:34:56.789Z"), { cursor: "c", limit: 1 })).toBe(
-      "/traces?limit=1&name=a%26b&status=error%2Ctimeout&agent_id=x&min_duration_ms=60000&from=2026-06-01T11%3A34%3A00.000Z&cursor=c",
-    );
-    expect(pathOf(noFilters, new Date())).toBe("/traces");
-    expect(activeFilters(own).map(({ label }) => label)).toEqual([
-      "Name with “a&b”",
-      "Failed",
-      "Agent “x”",
-      "Longer than 1 min",
-      "Last hour",
-    ]);
-    for (const { without } of activeFilters(own)) expect(activeFilters(without)).toHaveLength(4);
-  });
-
-  it("find an id in a pasted id or address, and in no other text", () => {
-    const id = "0198a3c4-0000-7000-8000-00000000000a";
-    expect(pastedId(` ${id.toUpperCase()} `)).toBe(id);
-    expect(pastedId(`https://waymark.example.com/dashboard/traces/${id}?span=1`)).toBe(id);
-    expect(pastedId(`invoke_agent ${id}`)).toBeUndefined();
-    expect(pastedId("refund")).toBeUndefined();
-  });
 });

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { AgentNames } from "../../src/traces/traces.schema.js";
+import type { AgentNames, FoundTrace } from "../../src/traces/traces.schema.js";
+import { api } from "../data/api.js";
 import { useQuery } from "../data/query.js";
+import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { Segmented } from "../ui/segmented.js";
-import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges } from "./filters.js";
+import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
 interface TraceFiltersProps {
   filters: Filters;
@@ -13,7 +15,7 @@ interface TraceFiltersProps {
 
 /** The row of filters. Each change begins the list anew. */
 export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
-  const change = (part: Partial<Filters>) => onFilters({ ...filters, after: "", ...part });
+  const change = (part: Partial<Filters>) => onFilters({ ...filters, ...part, after: "" });
   return (
     <search class="trace-filters">
       <SearchBox text={filters.text} onText={(text) => change({ text })} />
@@ -45,7 +47,7 @@ export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
         class="button"
         aria-label="Range"
         value={filters.range}
-        onChange={(event) => change({ range: event.currentTarget.value as RangeFilter })}
+        onChange={(event) => change(withRange(filters, event.currentTarget.value as RangeFilter, new Date()))}
       >
         <option value="">Any time</option>
         {Object.entries(ranges).map(([range, { label }]) => (
@@ -53,7 +55,11 @@ export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
             {label}
           </option>
         ))}
+        <option value="custom">Custom range</option>
       </select>
+      {filters.range === "custom" && (
+        <DateRange from={filters.from} to={filters.to} onRange={(from, to) => change({ from, to })} />
+      )}
     </search>
   );
 }
@@ -78,9 +84,9 @@ function SearchBox({ text, onText }: { text: string; onText(text: string): void 
     return () => clearTimeout(timer);
   }, [typed, text]);
   const onInput = (value: string) => {
-    const id = pastedId(value);
-    if (id === undefined) setTyped(value);
-    else route(`/dashboard/traces/${id}`);
+    const pasted = pastedId(value);
+    if (pasted) void findId(pasted).then((id) => route(`/dashboard/traces/${id}`));
+    else setTyped(value);
   };
   return (
     <div class="search-box">
@@ -101,6 +107,13 @@ function SearchBox({ text, onText }: { text: string; onText(text: string): void 
       />
     </div>
   );
+}
+
+/** The trace's own id; an unknown id leads to the page that says so. */
+async function findId({ id, otelTraceId }: NonNullable<ReturnType<typeof pastedId>>): Promise<string> {
+  if (otelTraceId === undefined) return id;
+  const found = await api.get<FoundTrace>(`/traces/otel/${otelTraceId}`).catch(() => undefined);
+  return found?.id ?? id;
 }
 
 function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { api } from "../data/api.js";
 import { hasAnswer } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { activeFilters, type Filters, pathOf, writeFilters } from "./filters.js";
+import { activeFilters, type Filters, isOpenEnded, pathOf, writeFilters } from "./filters.js";
 import { createTraceList, type TraceListState } from "./trace-list.js";
 
 const pollMs = 2_000;
@@ -33,7 +33,7 @@ export function useTraceList(filters: Filters, table: { current: HTMLElement | n
       {
         get: api.get,
         pathOf: (cursor) => pathOf(filters, new Date(), cursor === undefined ? {} : { cursor }),
-        takesAll: activeFilters({ ...filters, range: "", after: "" }).length === 0,
+        takesAll: isOpenEnded(filters) && activeFilters({ ...filters, range: "", after: "" }).length === 0,
         isFromStart: filters.after === "",
         idsOnScreen: () => idsOnScreen(table.current, held.current?.rows ?? []),
         mayMove: () => scrollY < 8 && !table.current?.contains(document.activeElement),

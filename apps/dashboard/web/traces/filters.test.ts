@@ -1,0 +1,92 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import {
+  activeFilters,
+  type Filters,
+  isOpenEnded,
+  noFilters,
+  pastedId,
+  pathOf,
+  readFilters,
+  withRange,
+  writeFilters,
+} from "./filters.js";
+
+describe("the filters", () => {
+  const days = [
+    { range: "custom", from: "2026-02-28", to: "2026-03-01" },
+    { range: "custom", from: "2026-02-28", to: "2026-02-28" },
+    ...(["", "1h", "24h", "7d", "30d"] as const).map((range) => ({ range, from: "", to: "" })),
+  ] as const;
+  const filters = fc
+    .tuple(
+      fc.record({
+        text: fc.string({ maxLength: 200 }),
+        status: fc.constantFrom("all" as const, "failed" as const, "running" as const),
+        agent: fc.string(),
+        longerMs: fc.nat(),
+        after: fc.base64String(),
+      }),
+      fc.constantFrom(...days),
+    )
+    .map(([own, range]): Filters => ({ ...own, ...range }));
+
+  it("come back from the address as they went in", () => {
+    fc.assert(
+      fc.property(filters, (own) => {
+        expect(
+          readFilters(writeFilters({ ...own, text: own.text.toWellFormed(), agent: own.agent.toWellFormed() })),
+        ).toEqual({
+          ...own,
+          text: own.text.toWellFormed(),
+          agent: own.agent.toWellFormed(),
+        });
+      }),
+    );
+  });
+
+  it("count unknown values as none", () => {
+    expect(readFilters("?status=done&range=9y&longer=-1")).toEqual(noFilters);
+    for (const days of ["from=2026-01-02&to=2026-01-01", "from=2026-01-01", "from=2026-02-30&to=2026-03-01"])
+      expect(readFilters(`?${days}`)).toEqual(noFilters);
+  });
+
+  it("become the API's query", () => {
+    const own: Filters = { ...noFilters, text: " a&b ", status: "failed", agent: "x", longerMs: 60_000, range: "1h" };
+    expect(pathOf(own, new Date("2026-06-01T12:34:56.789Z"), { cursor: "c", limit: 1 })).toBe(
+      "/traces?limit=1&name=a%26b&status=error%2Ctimeout&agent_id=x&min_duration_ms=60000&from=2026-06-01T11%3A34%3A00.000Z&cursor=c",
+    );
+    expect(pathOf(noFilters, new Date())).toBe("/traces");
+    expect(activeFilters(own).map(({ label }) => label)).toEqual([
+      "Name with “a&b”",
+      "Failed",
+      "Agent “x”",
+      "Longer than 1 min",
+      "Last hour",
+    ]);
+    for (const { without } of activeFilters(own)) expect(activeFilters(without)).toHaveLength(4);
+  });
+
+  it("take both days of a custom range whole, and begin one with the last seven days", () => {
+    const now = new Date("2026-03-03T12:00:00Z");
+    const week = withRange({ ...noFilters, range: "1h" }, "custom", now);
+    expect(week).toEqual({ ...noFilters, range: "custom", from: "2026-02-25", to: "2026-03-03" });
+    expect(pathOf(week, now)).toBe("/traces?from=2026-02-25T00%3A00%3A00.000Z&to=2026-03-04T00%3A00%3A00.000Z");
+    expect(writeFilters(week)).toBe("?from=2026-02-25&to=2026-03-03");
+    expect(activeFilters(week)).toEqual([{ label: "2026-02-25 to 2026-03-03", without: noFilters }]);
+    expect(activeFilters({ ...week, to: week.from })[0]?.label).toBe("2026-02-25");
+    expect(withRange(week, "7d", now)).toEqual({ ...noFilters, range: "7d" });
+    expect([week, noFilters].map(isOpenEnded)).toEqual([false, true]);
+  });
+
+  it("find an id in a pasted id, address or header, and in no other text", () => {
+    const id = "0198a3c4-0000-7000-8000-00000000000a";
+    expect(pastedId(` ${id.toUpperCase()} `)).toEqual({ id });
+    expect(pastedId(`https://waymark.example.com/dashboard/traces/${id}?span=1`)).toEqual({ id });
+    const digits = id.replaceAll("-", "");
+    expect(pastedId(digits.toUpperCase())).toEqual({ id, otelTraceId: digits });
+    expect(pastedId(`00-${digits}-00f067aa0ba902b7-01`)).toEqual({ id, otelTraceId: digits });
+    for (const other of [`invoke_agent ${id}`, "refund", `${digits}0`, digits.slice(1), "00f067aa0ba902b7", ""])
+      expect(pastedId(other)).toBeUndefined();
+  });
+});
