@@ -2,7 +2,7 @@ import { defineConfig } from "vite";
 
 /** Modules of the first load: one file, so that a page costs one more. */
 const firstLoad =
-  /vite\/|node_modules\/(?:@?preact|@tanstack)|\/web\/(?:index\.html|main|app|pages|part|data|ui|shell|styles)/;
+  /vite\/|node_modules\/(?:@?preact|@tanstack)|packages\/plan\/|\/web\/(?:index\.html|main|app|pages|part|data|ui|shell|styles)/;
 
 export default defineConfig({
   root: "web",

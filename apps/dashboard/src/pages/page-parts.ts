@@ -15,7 +15,7 @@ export const pageParts: readonly PagePart[] = [
   { path: "/sign-up", source: "session/sign-up-page.tsx", data: ["/sign-in"] },
   { path: "/forgot", source: "session/forgot-page.tsx" },
   { path: "/link/:token", source: "session/link-page.tsx", data: ["/link?token=:token"] },
-  { path: "/traces", source: "traces/traces-page.tsx", data: ["/traces", "/traces/agents"] },
+  { path: "/traces", source: "traces/traces-page.tsx", data: ["/traces"] },
   { path: "/alerts", source: "alerts/alerts-page.tsx", data: ["/alerts"] },
   { path: "/sites", source: "sites/sites-page.tsx", data: ["/sites"] },
   { path: "/sites/:id/settings", source: "sites/site-settings-page.tsx", data: ["/sites", "/me"] },

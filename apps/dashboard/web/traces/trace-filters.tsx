@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { AgentNames, FoundTrace } from "../../src/traces/traces.schema.js";
 import { api } from "../data/api.js";
-import { useQuery } from "../data/query.js";
+import { hasAnswer, useQuery } from "../data/query.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { Segmented } from "../ui/segmented.js";
@@ -117,7 +117,8 @@ async function findId({ id, otelTraceId }: NonNullable<ReturnType<typeof pastedI
 }
 
 function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
-  const { data } = useQuery<AgentNames>("/traces/agents", { staleMs: 30_000 });
+  // The rows come first.
+  const { data } = useQuery<AgentNames>(hasAnswer.value ? "/traces/agents" : undefined, { staleMs: 30_000 });
   const names = data?.agents ?? [];
   const shown = agent === "" || names.includes(agent) ? names : [agent, ...names];
   return (
