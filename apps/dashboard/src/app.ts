@@ -65,6 +65,7 @@ import { getEventsRoute } from "./statistics/get-events.route.js";
 import { getRealtimeRoute } from "./statistics/get-realtime.route.js";
 import { getStatsRoute } from "./statistics/get-stats.route.js";
 import { exportTraceRoute } from "./trace/export-trace.route.js";
+import { getContentRoute } from "./trace/get-content.route.js";
 import { getOutlineRoute } from "./trace/get-outline.route.js";
 import { getSpanRoute } from "./trace/get-span.route.js";
 import { deleteTraceRoute } from "./traces/delete-trace.route.js";
@@ -122,6 +123,7 @@ function routesOf(deps: AppDeps): Route[] {
     getMeRoute(deps),
     getOutlineRoute(deps),
     getSpanRoute(deps),
+    getContentRoute(deps),
     exportTraceRoute(deps),
     changeMeRoute(deps),
     changePasswordRoute(deps),

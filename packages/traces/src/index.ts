@@ -33,7 +33,8 @@ export {
   readSlowest,
 } from "./read-agent-figures.query.js";
 export { maxChanges, readChanges } from "./read-changes.query.js";
+export { readContent } from "./read-content.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
-export { readSpan, type SpanContents } from "./read-span.query.js";
+export { type ContentName, readSpan, type SpanContents } from "./read-span.query.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";

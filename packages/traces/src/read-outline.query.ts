@@ -2,20 +2,14 @@ import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 import { isoText } from "./iso-text.js";
-import type { TraceStatus } from "./statuses.js";
+import type { ListedTrace } from "./list-traces.query.js";
 
 const outlinePageSpans = 5_000;
 const maxErrorText = 200;
 /** Larger attributes are not read for the kind; the name decides then. */
 const maxAttributeBytes = 4_096;
 
-export interface OutlineTrace {
-  id: string;
-  agent_id: string;
-  name: string;
-  status: TraceStatus;
-  started_at: string;
-  ended_at: string | null;
+export interface OutlineTrace extends Omit<ListedTrace, "duration_ms"> {
   /** The three below are on the first page only. */
   spans?: number;
   errors?: number;

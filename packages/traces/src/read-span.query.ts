@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { attributesText } from "./trace-json.js";
 
-/** Larger contents are cut; the trace's download has all. */
+/** Larger contents are cut; `readContent` has all of one. */
 const maxContentBytes = 5_000_000;
 const cutCharacters = 100_000;
 
@@ -13,15 +13,18 @@ export interface SpanContents {
   error: string | null;
   attributes: string | null;
   /** Bytes of contents of which only a head is here. */
-  cut: Partial<Record<"input" | "output" | "error" | "attributes", number>>;
+  cut: Partial<Record<ContentName, number>>;
 }
 
-const contents = {
+export type ContentName = "input" | "output" | "error" | "attributes";
+
+/** SQL for the contents of a span `s` as they were sent. */
+export const contents = {
   input: "s.input::text",
   output: "s.output::text",
   error: "s.error",
   attributes: attributesText,
-} as const;
+} as const satisfies Record<ContentName, string>;
 
 const columns = Object.entries(contents).map(([name, text]) => `${text} AS ${name}`);
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import type { OutlinePage, SpanContents } from "@waymark/traces";
+import type { Response } from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 
 const dashboard = useDashboard();
@@ -41,6 +42,13 @@ async function addSpan(accountId: string, traceId: string, span: NewSpan = {}): 
     [accountId, traceId, id, name, status, ended, input, attributes, error, parent],
   );
   return id;
+}
+
+/** The bytes of an answer, for supertest. */
+function bytesOf(response: Response, done: (error: Error | null, body: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  response.on("data", (chunk: Buffer) => chunks.push(chunk));
+  response.on("end", () => done(null, Buffer.concat(chunks)));
 }
 
 describe("GET /traces/:id/outline", () => {
@@ -138,6 +146,36 @@ describe("GET /traces/:id/spans/:span_id", () => {
     const spanId = await addSpan(accountId, traceId);
     await viewer.get(`/traces/${traceId}/spans/${spanId}`).expect(404);
     await viewer.get(`/traces/${traceId}/spans/none`).expect(404);
+  });
+});
+
+describe("GET /traces/:id/spans/:span_id/:content", () => {
+  it("answers the stored bytes of one part as a download, however large", async () => {
+    const { accountId, viewer } = await setUp();
+    const traceId = await addTrace(accountId);
+    const input = `{"n": 1.10,  "n":"${"ü".repeat(3_000_000)}"}`;
+    const spanId = await addSpan(accountId, traceId, { input, error: "it broke" });
+    const path = `/traces/${traceId}/spans/${spanId}`;
+    const { body, headers } = await viewer.get(`${path}/input`).buffer(true).parse(bytesOf).expect(200);
+    expect((body as Buffer).equals(Buffer.from(input))).toBe(true);
+    expect(headers["content-disposition"]).toBe(`attachment; filename="span-${spanId}-input.json"`);
+    const { text } = await viewer
+      .get(`${path}/error`)
+      .expect(200)
+      .expect("Content-Type", /^text\/plain/);
+    expect(text).toBe("it broke");
+  });
+
+  it("answers 404 for another account's span, for nothing sent and for other words", async () => {
+    const { accountId, viewer: owner } = await setUp();
+    const { viewer } = await setUp();
+    const traceId = await addTrace(accountId);
+    const path = `/traces/${traceId}/spans/${await addSpan(accountId, traceId, { input: "1" })}`;
+    await owner.get(`${path}/input`).expect(200, "1");
+    await viewer.get(`${path}/input`).expect(404);
+    await owner.get(`${path}/output`).expect(404);
+    await owner.get(`${path}/name`).expect(404);
+    await owner.get(`/traces/${traceId}/spans/none/input`).expect(404);
   });
 });
 
