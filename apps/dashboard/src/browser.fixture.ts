@@ -20,6 +20,7 @@ export interface TestBrowser {
   readonly origin: string;
   /** Requests of the present test, in order, as `GET /dashboard/api/me`. */
   readonly requests: readonly string[];
+  clearRequests(): void;
   /** Opens a tab in a new profile, signed in or not. Paths are relative: `page.goto("/dashboard/traces")`. */
   page(as?: SignedIn, look?: Look): Promise<Page>;
   /** What axe finds on the page, as `rule: element`; WCAG 2.2 AA and its best practices. */
@@ -64,6 +65,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
       return origin;
     },
     requests,
+    clearRequests: () => void requests.splice(0),
     async page(as, { width = 1440, height = 900, theme = "light" } = {}) {
       const viewport = { width, height };
       const context = await browser.newContext({ baseURL: origin, viewport, colorScheme: theme });

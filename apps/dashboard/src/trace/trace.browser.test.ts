@@ -75,6 +75,139 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     expect(await page.getByRole("dialog").count()).toBe(0);
   });
 
+  it.each(["/traces", "/traces/:id"])("shows the first row of %s after five requests", async (path) => {
+    const { id, viewer } = await open(booking);
+    browser.clearRequests();
+    const page = await browser.page(viewer);
+    await page.goto(`/dashboard${path.replace(":id", id)}`);
+    await page.getByText("airline task 0 trial 3").first().waitFor();
+    await page.getByRole("button", { name: "Account menu" }).waitFor();
+    const me = browser.requests.indexOf("GET /dashboard/api/me");
+    expect(me).toBeGreaterThan(0);
+    expect(browser.requests.slice(0, me)).toHaveLength(5);
+  });
+
+  it("leads to the next and the previous trace of the list by [ and ]", async () => {
+    const accountId = await dashboard.makeAccount();
+    for (const name of ["one", "two", "three"]) await addTrace(dashboard.pool, accountId, { name, spans: booking });
+    const page = await browser.page(await dashboard.signIn(accountId));
+    const heading = page.getByRole("heading", { level: 1 });
+    const settledAt = (name: string) => page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+    await page.goto("/dashboard/traces");
+    const links = page.getByRole("table", { name: "Traces" }).getByRole("link", { name: /^(one|two|three)$/ });
+    await links.nth(2).waitFor();
+    const names = await links.allTextContents();
+    await links.nth(0).click();
+    await settledAt(names[0] ?? "");
+    await page.getByRole("treeitem", { selected: true }).waitFor();
+    await page.keyboard.press("[");
+    expect(await heading.textContent()).toBe(names[0]);
+    for (const [key, at] of [
+      ["]", 1],
+      ["]", 2],
+      ["[", 1],
+    ] as const) {
+      await page.keyboard.press(key);
+      await settledAt(names[at] ?? "");
+      await page.getByRole("treeitem", { selected: true }).waitFor();
+    }
+  });
+
+  it("zooms by a drag in the overview, and a double click shows all", async () => {
+    const { page } = await open(booking);
+    const overview = page.getByRole("img", { name: /^Overview: 5 spans/ });
+    const all = page.getByRole("button", { name: "All of the time" });
+    const box = await overview.boundingBox();
+    if (!box) throw new Error("No overview");
+    expect(await all.count()).toBe(0);
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.75, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/[?&]from=\d/);
+    await all.waitFor();
+    await overview.dblclick();
+    await all.waitFor({ state: "detached" });
+    await page.waitForURL((url) => !url.search.includes("from="));
+  });
+
+  it("zooms to a small span's parent in a large trace, until all of the time is wanted", async () => {
+    const accountId = await dashboard.makeAccount();
+    const id = await addLargeTrace(dashboard.pool, accountId, 400);
+    const page = await browser.page(await dashboard.signIn(accountId));
+    await page.goto(`/dashboard/traces/${id}`);
+    const all = page.getByRole("button", { name: "All of the time" });
+    await all.click();
+    await all.waitFor({ state: "detached" });
+    await page.keyboard.press("e");
+    expect(await all.count()).toBe(0);
+    await page.keyboard.press("f");
+    await all.waitFor();
+  });
+
+  it("deletes by keyboard alone, once the name's first word is typed", async () => {
+    const { page, id } = await open(booking);
+    await page.getByRole("button", { name: "More" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("menuitem", { name: "Copy id" }).waitFor();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Delete this trace?" });
+    await dialog.waitFor();
+    const remove = dialog.getByRole("button", { name: "Delete trace" });
+    await page.keyboard.type("airlin");
+    expect(await remove.isDisabled()).toBe(true);
+    await page.keyboard.type("e");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/dashboard\/traces$/);
+    const { rowCount } = await dashboard.pool.query("SELECT FROM trace WHERE id = $1", [id]);
+    expect(rowCount).toBe(0);
+  });
+
+  it("shows the details as a sheet on a phone; Escape closes it and a span opens it", async () => {
+    const { id, viewer } = await open(booking);
+    const page = await browser.page(viewer, { width: 390, height: 844 });
+    await page.goto(`/dashboard/traces/${id}`);
+    await details(page).getByText("amount does not add up").waitFor();
+    await page.getByRole("tree", { name: "Spans" }).focus();
+    await page.keyboard.press("Enter");
+    await details(page).locator("[role=tab]:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await details(page).waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("tree");
+    await page.getByRole("treeitem", { name: "wrapper" }).click();
+    await details(page).getByRole("heading", { name: "wrapper" }).waitFor();
+    await details(page).getByRole("button", { name: "Close details" }).click();
+    await details(page).waitFor({ state: "detached" });
+  });
+
+  it("shows the head of a value above 5 MB, and downloads all of it", async () => {
+    const input = JSON.stringify(`x${"y".repeat(5_000_000)}z`);
+    const { page } = await open([{ name: "large", from: 0, to: 9, status: "error", error: "too much", input }]);
+    await page.getByRole("tab", { name: "Input" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      details(page).getByRole("link", { name: "Download the input" }).click(),
+    ]);
+    expect(readFileSync(await download.path(), "utf8") === input).toBe(true);
+  });
+
+  it("grows a running trace's axis with the server's clock", async () => {
+    const { page, id } = await open([{ name: "first", from: 0, to: null }], { status: "running" });
+    for (const [table, key] of [
+      ["trace", "id"],
+      ["span", "trace_id"],
+    ] as const) {
+      await dashboard.pool.query(`UPDATE ${table} SET started_at = now() WHERE ${key} = $1`, [id]);
+    }
+    await page.reload();
+    const overview = page.getByRole("img", { name: /^Overview: 1 spans? in/ });
+    const before = await overview.getAttribute("aria-label");
+    await page.locator(`canvas:not([aria-label="${before}"])`).waitFor();
+  });
+
   it("folds idle time, and opens a link's span, search and range", async () => {
     const { page, id, spanIds } = await open(booking);
     const skip = page.getByRole("button", { name: "Skip idle time" });

@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes } from "../ui/format.js";
 import { Segmented } from "../ui/segmented.js";
+import "./contents.css";
 import { type Message, messagesOf, type Part } from "./conversation.js";
 import { rootOf, textOf, tokenOf } from "./json.js";
 import { JsonTree, LongText } from "./json-view.js";
@@ -10,19 +11,19 @@ import { JsonTree, LongText } from "./json-view.js";
 const maxConversationCharacters = 2_000_000;
 
 interface ContentProps {
-  /** "Input", "Output" or "Attributes". */
-  name: string;
+  name: "input" | "output" | "attributes";
   /** The JSON text as it was sent. */
   text: string;
   /** All bytes, if this text is only their head. */
   cutBytes: number | undefined;
-  exportPath: string;
+  /** Of the span, below the data's address. */
+  path: string;
 }
 
 type View = "messages" | "tree" | "json";
 
 /** A stored JSON text as a conversation, a tree, or as it was sent. */
-export function ContentView({ name, text, cutBytes, exportPath }: ContentProps) {
+export function ContentView({ name, text, cutBytes, path }: ContentProps) {
   const messages = useMemo(
     () => (cutBytes || text.length > maxConversationCharacters ? undefined : messagesOf(text)),
     [text, cutBytes],
@@ -36,12 +37,12 @@ export function ContentView({ name, text, cutBytes, exportPath }: ContentProps) 
     ...(messages ? [{ value: "messages", label: "Messages" } as const] : [tree]),
     { value: "json", label: "JSON" } as const,
   ];
-  if (cutBytes) return <CutText text={text} bytes={cutBytes} exportPath={exportPath} />;
+  if (cutBytes) return <CutText name={name} text={text} bytes={cutBytes} path={path} />;
   return (
     <>
       <div class="content-head">
-        <Segmented<View> label={`View of ${name.toLowerCase()}`} value={view} choices={choices} onValue={setChosen} />
-        <CopyButton label={`Copy ${name.toLowerCase()}`} text={text} look="quiet" />
+        <Segmented<View> label={`View of ${name}`} value={view} choices={choices} onValue={setChosen} />
+        <CopyButton label={`Copy ${name}`} text={text} look="quiet" />
       </div>
       {view === "messages" && messages && <Conversation messages={messages} />}
       {view === "tree" && (plain === undefined ? <JsonTree text={text} /> : <PlainText text={plain} />)}
@@ -71,15 +72,29 @@ function PlainText({ text }: { text: string }) {
   );
 }
 
-function CutText({ text, bytes, exportPath }: { text: string; bytes: number; exportPath: string }) {
+interface CutProps {
+  name: ContentProps["name"] | "error";
+  text: string;
+  bytes: number;
+  path: string;
+}
+
+/** Says that only the head is shown, with a download of the stored bytes. */
+export function CutNote({ name, text, bytes, path }: CutProps) {
+  return (
+    <p class="note">
+      The first {formatBytes(text.length)} of {formatBytes(bytes)}.{" "}
+      <a href={`/dashboard/api${path}/${name}`} download>
+        Download the {name}
+      </a>
+    </p>
+  );
+}
+
+function CutText({ text, ...rest }: CutProps) {
   return (
     <>
-      <p class="note">
-        The first {formatBytes(text.length)} of {formatBytes(bytes)}.{" "}
-        <a href={exportPath} download>
-          Download the whole trace
-        </a>
-      </p>
+      <CutNote text={text} {...rest} />
       <pre class="json-raw">
         <LongText text={text} />
       </pre>

@@ -5,6 +5,7 @@ const keys: readonly [string, string][] = [
   ["← → or H L", "close and open, to the parent and the first child"],
   ["E", "next error"],
   ["F", "zoom to the span, and back to all"],
+  ["Enter, Esc", "to the span's details, and back"],
   ["/", "find in this trace"],
   ["[ ]", "previous and next trace of the list"],
   ["?", "this help"],

@@ -1,3 +1,4 @@
+import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount } from "../ui/format.js";
 import { childrenOf, type JsonChild, type JsonValue, rootOf, textOf, tokenOf } from "./json.js";
@@ -57,8 +58,27 @@ const indentOf = (depth: number) => 16 + Math.min(depth, 14) * 14;
 
 function JsonGroup({ text, value, label, depth }: NodeProps) {
   const children = useMemo(() => childrenOf(text, value), [text, value]);
-  const [isOpen, setOpen] = useState(depth < openDepth && (depth === 0 || children.length <= 10));
   const [start, end] = value.type === "object" ? ["{", "}"] : ["[", "]"];
+  const isOpen = depth < openDepth && (depth === 0 || children.length <= 10);
+  return (
+    <Fold depth={depth} label={label} count={`${start}${formatCount(children.length)}${end}`} isOpen={isOpen}>
+      {() => <JsonChildren text={text} items={children} depth={depth + 1} from={0} />}
+    </Fold>
+  );
+}
+
+interface FoldProps {
+  depth: number;
+  label?: string | undefined;
+  count: string;
+  /** At first. */
+  isOpen: boolean;
+  children(): ComponentChild;
+}
+
+/** A line that opens and closes the lines below it. */
+function Fold({ depth, label, count, isOpen: isOpenFirst, children }: FoldProps) {
+  const [isOpen, setOpen] = useState(isOpenFirst);
   return (
     <div>
       <button
@@ -70,13 +90,9 @@ function JsonGroup({ text, value, label, depth }: NodeProps) {
       >
         <span class="json-arrow" aria-hidden="true" />
         {label !== undefined && <span class="json-key">{label}: </span>}
-        <span class="json-count">
-          {start}
-          {formatCount(children.length)}
-          {end}
-        </span>
+        <span class="json-count">{count}</span>
       </button>
-      {isOpen && <JsonChildren text={text} items={children} depth={depth + 1} from={0} />}
+      {isOpen && children()}
     </div>
   );
 }
@@ -93,15 +109,14 @@ function JsonChildren({ text, items, depth, from }: ChildrenProps) {
     const starts = Array.from({ length: Math.ceil(items.length / hundred) }, (_, n) => n * hundred);
     return (
       <>
-        {starts.map((start) => (
-          <Hundred
-            key={start}
-            text={text}
-            items={items.slice(start, start + hundred)}
-            depth={depth}
-            from={from + start}
-          />
-        ))}
+        {starts.map((start) => {
+          const part = items.slice(start, start + hundred);
+          return (
+            <Fold key={start} depth={depth} count={`${start} … ${start + part.length - 1}`} isOpen={false}>
+              {() => <JsonChildren text={text} items={part} depth={depth} from={start} />}
+            </Fold>
+          );
+        })}
       </>
     );
   }
@@ -117,26 +132,5 @@ function JsonChildren({ text, items, depth, from }: ChildrenProps) {
         />
       ))}
     </>
-  );
-}
-
-function Hundred({ text, items, depth, from }: ChildrenProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <div>
-      <button
-        type="button"
-        class="json-line json-group"
-        aria-expanded={isOpen}
-        style={{ paddingInlineStart: `${indentOf(depth)}px` }}
-        onClick={() => setOpen(!isOpen)}
-      >
-        <span class="json-arrow" aria-hidden="true" />
-        <span class="json-count">
-          {from} … {from + items.length - 1}
-        </span>
-      </button>
-      {isOpen && <JsonChildren text={text} items={items} depth={depth} from={from} />}
-    </div>
   );
 }

@@ -1,13 +1,16 @@
 import type { SpanContents } from "@waymark/traces";
+import type { Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
+import { Button } from "../ui/button.js";
 import { formatDuration } from "../ui/format.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
 import { Tabs } from "../ui/tabs.js";
-import { ContentView } from "./content-view.js";
+import { ContentView, CutNote } from "./content-view.js";
 import { KindIcon } from "./icons.js";
 import { LongText } from "./json-view.js";
 import { kindNames } from "./kinds.js";
+import "./span-details.css";
 import type { Stretch } from "./timeline.js";
 import type { Node } from "./tree.js";
 
@@ -22,10 +25,13 @@ interface DetailsProps {
   node: Node;
   extent: Stretch;
   isRunning: boolean;
+  section: Ref<HTMLElement>;
+  /** For a sheet over the page. */
+  onClose: (() => void) | undefined;
 }
 
 /** The selected span: figures at once from the outline, contents once the selection settles. */
-export function SpanDetails({ traceId, node, extent, isRunning }: DetailsProps) {
+export function SpanDetails({ traceId, node, extent, isRunning, section, onClose }: DetailsProps) {
   const { span } = node;
   const [asked, setAsked] = useState(span.id);
   useEffect(() => {
@@ -40,12 +46,21 @@ export function SpanDetails({ traceId, node, extent, isRunning }: DetailsProps) 
   const first: TabId = hasError ? "error" : span.has.input || !span.has.output ? "input" : "output";
   const tab = chosen?.span === span.id ? chosen.tab : first;
   return (
-    <section class="panel is-flush span-details" aria-label="Span details">
+    <section
+      ref={section}
+      class={onClose ? "panel is-flush span-details is-sheet" : "panel is-flush span-details"}
+      aria-label="Span details"
+    >
       <header class="span-head">
         <h2>
           <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
         </h2>
         {span.isFailed && <span class="status is-error">Failed</span>}
+        {onClose && (
+          <Button look="quiet" icon="close" isIconOnly onClick={onClose}>
+            Close details
+          </Button>
+        )}
         <SpanFigures node={node} extent={extent} isRunning={isRunning} />
       </header>
       <Tabs label="Contents" tabs={tabs} selected={tab} onSelect={(id) => setChosen({ span: span.id, tab: id })}>
@@ -55,7 +70,7 @@ export function SpanDetails({ traceId, node, extent, isRunning }: DetailsProps) 
   );
 }
 
-function SpanFigures({ node, extent, isRunning }: Omit<DetailsProps, "traceId">) {
+function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "extent" | "isRunning">) {
   const { span, mark } = node;
   const length = span.end === undefined ? undefined : span.end - span.start;
   const share = (((span.end ?? extent.to) - span.start) / (extent.to - extent.from)) * 100;
@@ -69,7 +84,7 @@ function SpanFigures({ node, extent, isRunning }: Omit<DetailsProps, "traceId">)
       <dl class="trace-facts">
         <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
         <Figure label="Duration" value={length === undefined ? "no end" : formatDuration(length)} />
-        <Figure label="Of the trace" value={`${share.toFixed(1)} %`} />
+        <Figure label="Of the trace" value={share > 0 && share < 0.05 ? "<0.1 %" : `${share.toFixed(1)} %`} />
         <Figure label="Kind" value={kindNames[span.kind]} />
       </dl>
       {notes.length > 0 && <p class="note">Odd: {notes.join("; ")}.</p>}
@@ -98,11 +113,10 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
   const path = `/traces/${traceId}/spans/${span.id}`;
   const staleMs = span.end === undefined ? 0 : Number.POSITIVE_INFINITY;
   const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
-  const exportPath = `/dashboard/api/traces/${traceId}/export`;
   const view = (name: "input" | "output" | "attributes", title: boolean) => (
     <ContentPart
       key={`${span.id} ${name}`}
-      {...{ name, title, data, exportPath }}
+      {...{ name, title, data, path }}
       isThere={span.has[name]}
       isLoading={isLoading}
     />
@@ -115,9 +129,12 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
       {text === undefined || text === null ? (
         <p class="note">This span failed without an error text.</p>
       ) : (
-        <pre key={span.id} class="error-text">
-          <LongText text={text} />
-        </pre>
+        <>
+          {data?.cut.error && <CutNote name="error" text={text} bytes={data.cut.error} path={path} />}
+          <pre key={span.id} class="error-text">
+            <LongText text={text} />
+          </pre>
+        </>
       )}
       {span.has.output && view("output", true)}
       {span.has.input && view("input", true)}
@@ -129,18 +146,19 @@ interface PartProps {
   name: "input" | "output" | "attributes";
   title: boolean;
   data: SpanContents | undefined;
-  exportPath: string;
+  /** Of the span, below the data's address. */
+  path: string;
   isThere: boolean;
   isLoading: boolean;
 }
 
-function ContentPart({ name, title, data, exportPath, isThere, isLoading }: PartProps) {
+function ContentPart({ name, title, data, path, isThere, isLoading }: PartProps) {
   const text = data?.[name];
   return (
     <>
       {title && <h3 class="content-title">{labels[name]}</h3>}
       {text !== undefined && text !== null ? (
-        <ContentView name={labels[name]} text={text} cutBytes={data?.cut[name]} exportPath={exportPath} />
+        <ContentView name={name} text={text} cutBytes={data?.cut[name]} path={path} />
       ) : isThere && (isLoading || !data) ? (
         <Skeleton rows={4} />
       ) : (

@@ -9,6 +9,7 @@ import { type Scale, ticksOf } from "./timeline.js";
 import { type Node, rowOf, rowsInSight } from "./tree.js";
 import { moveByKey } from "./use-keys.js";
 import type { View } from "./use-view.js";
+import "./waterfall.css";
 
 const rowHeight = 28;
 

@@ -2,6 +2,7 @@ import type { OutlineTrace } from "@waymark/traces";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { formatCount, formatDuration, formatShare, formatUtc } from "../ui/format.js";
+import { useNarrow } from "../ui/use-narrow.js";
 import { neighbourOf } from "./address.js";
 import { HelpDialog } from "./help-dialog.js";
 import { kindNames, kinds } from "./kinds.js";
@@ -21,13 +22,24 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
   const [lanePixels, setLanePixels] = useState(360);
   const view = useView(outline, lanePixels);
   const finder = useRef<HTMLInputElement>(null);
+  const details = useRef<HTMLElement>(null);
+  const isNarrow = useNarrow(1_000);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const { route } = useLocation();
   const open = (step: number) => {
     const id = neighbourOf(trace.id, step);
     if (id) route(`/dashboard/traces/${id}`);
   };
+  const hideDetails = () => {
+    view.setSheet(false);
+    document.querySelector<HTMLElement>("[role=tree]")?.focus({ preventScroll: true });
+  };
   useKeys(view, {
+    openDetails: () => {
+      view.setSheet(true);
+      requestAnimationFrame(() => details.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
+    },
+    hideDetails,
     focusFind: () => finder.current?.focus(),
     openNext: () => open(1),
     openPrevious: () => open(-1),
@@ -39,7 +51,7 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
       <TraceFigures trace={trace} tree={tree} extent={extent} />
       {tree.nodes.length > 0 && <Overview view={view} />}
       {selected ? (
-        <div class="trace-body">
+        <div class={isNarrow && view.hasSheet ? "trace-body has-sheet" : "trace-body"}>
           <SpanTree
             view={view}
             finder={finder}
@@ -47,7 +59,13 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
             onLanePixels={setLanePixels}
             onHelp={() => setHelpOpen(true)}
           />
-          <SpanDetails traceId={trace.id} node={selected} extent={extent} isRunning={trace.status === "running"} />
+          {(view.hasSheet || !isNarrow) && (
+            <SpanDetails
+              {...{ traceId: trace.id, node: selected, extent, section: details }}
+              isRunning={trace.status === "running"}
+              onClose={isNarrow ? hideDetails : undefined}
+            />
+          )}
         </div>
       ) : (
         <p class="panel">{trace.status === "running" ? "No spans yet." : "This trace has no spans."}</p>

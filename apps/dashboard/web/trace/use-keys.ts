@@ -8,6 +8,9 @@ interface Commands {
   openNext(): void;
   openPrevious(): void;
   openHelp(): void;
+  /** Moves the focus to the span's details, and from there back to the tree. */
+  openDetails(): void;
+  hideDetails(): void;
 }
 
 const page = 15;
@@ -59,6 +62,8 @@ export function useKeys(view: View, commands: Commands): void {
         "[": commands.openPrevious,
         "]": commands.openNext,
         "?": commands.openHelp,
+        Escape: commands.hideDetails,
+        ...(isAtTree(event.target) && { Enter: commands.openDetails }),
       };
       const letter = letters[event.key];
       if (letter) moveByKey(letter, view);
@@ -70,6 +75,9 @@ export function useKeys(view: View, commands: Commands): void {
     return () => document.removeEventListener("keydown", onKey);
   }, []);
 }
+
+const isAtTree = (target: EventTarget | null) =>
+  target === document.body || (target instanceof Element && target.role === "tree");
 
 function isTaken(target: EventTarget | null): boolean {
   if (document.querySelector("dialog[open], [popover]:popover-open")) return true;

@@ -27,6 +27,9 @@ export interface View {
   isZoomed: boolean;
   hasIdle: boolean;
   skipsIdle: boolean;
+  /** Whether the details are shown where they cover a part of the page. */
+  hasSheet: boolean;
+  setSheet(isOpen: boolean): void;
   select(node: Node | undefined): void;
   setFind(text: string): void;
   /** Undefined shows all of the time, until the next zoom. */
@@ -45,6 +48,7 @@ export function useView({ trace, spans, at }: Outline, lanePixels: number): View
   const [find, setFindText] = useState(start.find);
   const [zoom, changeZoom] = useState<Stretch | "all" | undefined>(start.zoom);
   const [skipsIdle, setSkipsIdle] = useState(true);
+  const [hasSheet, setSheet] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
 
   const tree = useMemo(() => buildTree(spans.values()), [spans]);
@@ -74,6 +78,7 @@ export function useView({ trace, spans, at }: Outline, lanePixels: number): View
   const select = useCallback((node: Node | undefined) => {
     if (!node) return;
     setSelectedId(node.span.id);
+    setSheet(true);
     setClosed((ids) => withoutParents(ids, node));
   }, []);
   const setFind = (text: string) => {
@@ -89,7 +94,8 @@ export function useView({ trace, spans, at }: Outline, lanePixels: number): View
   }, []);
   return {
     ...{ tree, rows, closed, selected, failed, found, find, extent, whole, lanes },
-    ...{ isZoomed: narrow !== undefined, hasIdle: idle.length > 0, skipsIdle, select, setFind, setZoom, setSkipsIdle },
+    ...{ isZoomed: narrow !== undefined, hasIdle: idle.length > 0, skipsIdle, setSkipsIdle },
+    ...{ hasSheet, setSheet, select, setFind, setZoom },
     setOpen,
     setAllOpen: (isOpen) => {
       setClosed(
