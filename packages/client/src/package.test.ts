@@ -32,7 +32,7 @@ beforeAll(async () => {
   tarball = join(project, packed?.filename ?? "");
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true }));
   await run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd: project });
-}, 120_000);
+});
 afterAll(async () => {
   for (const folder of [release, project]) await rm(folder, { recursive: true, force: true });
 });
@@ -89,7 +89,7 @@ describe("the package outside of this workspace", () => {
       "bundler",
     ]);
     expect(problems ?? {}).toEqual({});
-  }, 60_000);
+  });
 
   it.each([
     ["required", "use.cjs", 'const { createWaymark } = require("@waymark/client");'],
@@ -106,23 +106,19 @@ describe("the package outside of this workspace", () => {
     ["CommonJS by Node's rules", "commonjs", ["--module", "node16"]],
     ["an ES module by Node's rules", "module", ["--module", "nodenext"]],
     ["an ES module for a bundler", "module", ["--module", "esnext", "--moduleResolution", "bundler"]],
-  ])(
-    "has types for TypeScript that becomes %s",
-    async (_, type, options) => {
-      await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type }));
-      await writeFile(join(project, "use.ts"), use);
-      const base = ["--noEmit", "--strict", "--target", "es2022", "--lib", "es2023,dom", "--types", ""];
-      const isOld = options.includes("node10");
-      const tsc = isOld ? olderTypeScript() : pathOf("../../../node_modules/typescript/bin/tsc");
-      const arranged = isOld ? base.filter((each) => !["--types", ""].includes(each)) : base;
-      const said = await run(process.execPath, [tsc, ...arranged, ...options, "use.ts"], { cwd: project }).then(
-        () => "",
-        (error: { stdout: string }) => error.stdout,
-      );
-      expect(said).toBe("");
-    },
-    60_000,
-  );
+  ])("has types for TypeScript that becomes %s", async (_, type, options) => {
+    await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type }));
+    await writeFile(join(project, "use.ts"), use);
+    const base = ["--noEmit", "--strict", "--target", "es2022", "--lib", "es2023,dom", "--types", ""];
+    const isOld = options.includes("node10");
+    const tsc = isOld ? olderTypeScript() : pathOf("../../../node_modules/typescript/bin/tsc");
+    const arranged = isOld ? base.filter((each) => !["--types", ""].includes(each)) : base;
+    const said = await run(process.execPath, [tsc, ...arranged, ...options, "use.ts"], { cwd: project }).then(
+      () => "",
+      (error: { stdout: string }) => error.stdout,
+    );
+    expect(said).toBe("");
+  });
 
   it("records the example of its README", async () => {
     const [, example = ""] = /```js\n([\s\S]*?)```/.exec(await readFile(join(release, "README.md"), "utf8")) ?? [];

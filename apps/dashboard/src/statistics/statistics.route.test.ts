@@ -90,7 +90,7 @@ describe("GET /sites/:id/stats and /events", () => {
       ),
       { numRuns: 12 },
     );
-  }, 120_000);
+  });
 
   function checkOverview(
     { overview, uniqueVisitors, pageviews }: SiteStats,

@@ -201,25 +201,21 @@ describe("what the spans of an OpenTelemetry request share", () => {
     [1_024, 4_000],
     [256, 2_000],
     [60, 4_000],
-  ])(
-    "does not fill the memory: a resource of %i KiB and %i spans",
-    async (resourceKib, count) => {
-      service ??= await startService({ databaseUrl: test.databaseUrl, nodeFlags: ["--max-old-space-size=192"] });
-      const account = await test.makeAccount("pro");
-      const spans = Array.from({ length: count }, (_, n) => spanOf({ trace: 5_000 + (n % 100), parent: true }));
-      const body = JSON.stringify(requestOf(resourceOf(resourceKib * kib), spans));
-      const answer = await fetch(`http://127.0.0.1:${service.port}/v1/traces`, {
-        method: "POST",
-        headers: { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json" },
-        body,
-      });
-      expect(answer.status).toBe(resourceKib > 64 ? 400 : 200);
-      const metrics = await (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).text();
-      const peak = Number(/^process_resident_memory_bytes(?:\{[^}]*\})? (\S+)$/m.exec(metrics)?.[1]);
-      expect(peak).toBeLessThan(384 * kib * kib);
-    },
-    60_000,
-  );
+  ])("does not fill the memory: a resource of %i KiB and %i spans", async (resourceKib, count) => {
+    service ??= await startService({ databaseUrl: test.databaseUrl, nodeFlags: ["--max-old-space-size=192"] });
+    const account = await test.makeAccount("pro");
+    const spans = Array.from({ length: count }, (_, n) => spanOf({ trace: 5_000 + (n % 100), parent: true }));
+    const body = JSON.stringify(requestOf(resourceOf(resourceKib * kib), spans));
+    const answer = await fetch(`http://127.0.0.1:${service.port}/v1/traces`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${account.key}`, "Content-Type": "application/json" },
+      body,
+    });
+    expect(answer.status).toBe(resourceKib > 64 ? 400 : 200);
+    const metrics = await (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).text();
+    const peak = Number(/^process_resident_memory_bytes(?:\{[^}]*\})? (\S+)$/m.exec(metrics)?.[1]);
+    expect(peak).toBeLessThan(384 * kib * kib);
+  });
 });
 
 describe("a request that is larger than its account's share of what may wait", () => {

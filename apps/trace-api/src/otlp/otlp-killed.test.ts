@@ -80,4 +80,4 @@ it("stores and counts each span once, with one alert per trace, when exporters r
   expect(rows).toEqual([
     { counted: traces, failed: traces, spans: traces * spansOfTrace, alerting: traces, alerts: traces },
   ]);
-}, 60_000);
+});

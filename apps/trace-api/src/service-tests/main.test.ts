@@ -127,9 +127,9 @@ describe("the trace service as a process", () => {
       [account.id, requests.map(({ table }) => table)],
     );
     const lost = requests.map(({ path, body, table }) =>
-      send(first, account, "POST", path, body, { "Idempotency-Key": table }),
+      untilLost(() => send(first, account, "POST", path, body, { "Idempotency-Key": table })),
     );
-    await until("both statements wait", "wait_event_type = 'Lock'", 2);
+    await until("both statements wait", `wait_event_type = 'Lock' AND ${hasJustBegun}`, 2);
     process.kill(first.pid, "SIGSTOP");
     await holder.query("ROLLBACK");
     holder.release();
@@ -198,6 +198,16 @@ describe("the trace service as a process", () => {
     });
   });
 });
+
+/** Repeats a request while the service refuses it: it waits for a lock no longer than a second. */
+async function untilLost(request: () => ReturnType<typeof send>): ReturnType<typeof send> {
+  for (;;) {
+    const answer = await request();
+    if (!answer || answer.status < 400) return answer;
+  }
+}
+
+const hasJustBegun = "clock_timestamp() - query_start < interval '300 ms'";
 
 /** Waits until so many sessions of services are in a state, given as a condition on `pg_stat_activity`. */
 async function until(what: string, condition: string, sessions: number): Promise<void> {
