@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, it } from "@jest/globals";
 import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "./browser.fixture.js";
 
 describeWithChromium("somebody new", (executablePath) => {
-  const browser = useBrowser(executablePath);
+  const shownUrl = "http://traces.test";
+  const browser = useBrowser(executablePath, { env: { TRACE_API_URL: shownUrl } });
   const { dashboard } = browser;
   const startApp = useProcesses();
 
@@ -30,9 +33,18 @@ describeWithChromium("somebody new", (executablePath) => {
     await press(page, "Fill in a new key");
     const example = page.getByRole("textbox", { name: "Example: curl" });
     await page.getByText("is filled in").waitFor();
-    const key = /wmk_trace_\w+/.exec(await example.inputValue())?.[0] ?? "";
+    const command = await example.inputValue();
+    const key = /wmk_trace_\w+/.exec(command)?.[0] ?? "";
 
     const { url } = await startApp("trace-api", dashboard.databaseUrl);
+    const rowOf = (name: RegExp) => page.getByRole("table", { name: "Traces" }).getByRole("row", { name });
+    await promisify(execFile)("bash", ["-c", command.replaceAll(shownUrl, url)]);
+    await rowOf(/My first trace/)
+      .getByText("Success")
+      .waitFor();
+    const { rows: spans } = await dashboard.pool.query("SELECT name FROM span");
+    expect(spans).toEqual([{ name: "call the model" }]);
+
     const send = async (method: string, path: string, body: object) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
       const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
@@ -40,9 +52,9 @@ describeWithChromium("somebody new", (executablePath) => {
       return (await answer.json()) as Record<string, string>;
     };
     const [began, ended] = ["2026-11-21T09:00:00Z", "2026-11-21T09:00:32Z"];
-    const trace = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: began };
+    const trace = { agent_id: "first-agent", name: "Answer ticket 7", status: "running", started_at: began };
     const { trace_id: id } = await send("POST", "/traces", trace);
-    const row = page.getByRole("table", { name: "Traces" }).getByRole("row", { name: /Answer ticket 7/ });
+    const row = rowOf(/Answer ticket 7/);
     await row.getByText("Running").waitFor();
 
     const span = { name: "call the model", status: "error", started_at: began, ended_at: ended };

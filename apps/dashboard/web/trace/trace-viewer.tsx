@@ -80,12 +80,12 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
   const spans = Math.max(trace.spans ?? 0, tree.nodes.length);
   const errors = Math.max(trace.errors ?? 0, counted);
   const ended = trace.ended_at;
-  const duration = ended ? Date.parse(ended) - Date.parse(trace.started_at) : undefined;
+  const duration = ended ? formatDuration(Date.parse(ended) - Date.parse(trace.started_at)) : undefined;
   return (
     <div class="trace-figures">
       <dl class="trace-facts">
         <Figure label="Started" value={formatUtc(trace.started_at)} />
-        <Figure label="Duration" value={duration === undefined ? "running" : formatDuration(duration)} />
+        <Figure label="Duration" value={duration ?? (trace.status === "running" ? "running" : "not given")} />
         <Figure label="Spans" value={formatCount(spans)} />
         <Figure label="Errors" value={formatCount(errors)} {...(errors > 0 ? { tone: "error" as const } : {})} />
       </dl>

@@ -53,9 +53,16 @@ export function FirstTrace() {
 }
 
 function examplesOf(url: string, key: string) {
-  const curl = `curl ${url}/api/v1/traces \\
-  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\
-  -d '{"agent_id":"first-agent","name":"My first trace","status":"success","started_at":"${new Date().toISOString()}"}'`;
+  const [started_at, ended_at] = [2_000, 0].map((ms) => new Date(Date.now() - ms).toISOString());
+  const times = { started_at, ended_at };
+  const trace = { agent_id: "first-agent", name: "My first trace", status: "success", ...times };
+  const span = { name: "call the model", status: "ok", ...times, input: "Hello", output: "Hello! How can I help?" };
+  const curl = `AUTH="Authorization: Bearer ${key}"
+JSON="Content-Type: application/json"
+TRACE=$(curl -s -H "$AUTH" -H "$JSON" ${url}/api/v1/traces \\
+  -d '${JSON.stringify(trace)}' | cut -d '"' -f 4)
+curl -s -H "$AUTH" -H "$JSON" ${url}/api/v1/traces/$TRACE/spans \\
+  -d '${JSON.stringify(span)}'`;
   const otel = `OTEL_EXPORTER_OTLP_ENDPOINT=${url}
 OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${key}`;
   const script = `import { createWaymark } from "@waymark/client";
