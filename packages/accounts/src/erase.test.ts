@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { createPool, grantRoles, roleUrl } from "@waymark/database";
+import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
 
@@ -232,7 +232,7 @@ describe("eraseOrphans", () => {
 const prefix = useRolePrefix();
 
 describe("eraseOrphans as the worker's role", () => {
-  const passwords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };
+  const passwords = byRole((role) => `password-of-${role}`);
 
   it("removes what accounts and sites left", async () => {
     await grantRoles(database.url, passwords, prefix);

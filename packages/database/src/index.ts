@@ -10,6 +10,7 @@ export type { Refusal } from "./group-commit/waiting-limits.js";
 export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export {
+  byRole,
   grantRoles,
   queueSchema,
   RolePasswordError,
@@ -17,7 +18,6 @@ export {
   readRolePasswords,
   rolePasswordVariables,
   roleUrl,
-  serviceRoles,
 } from "./roles.js";
 export { inTransaction, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
 import {
+  byRole,
   functionGrants,
   grantRoles,
   RolePasswordError,
-  type RolePasswords,
   readRolePasswords,
   rolePasswordVariables,
   roleUrl,
@@ -17,13 +17,7 @@ import {
 const database = useDatabase();
 
 const prefix = useRolePrefix();
-const passwords: RolePasswords = {
-  trace_api: "password-of-trace-api",
-  analytics_api: "password/of:analytics@api",
-  collector: "password-of-collector",
-  worker: "password-of-worker",
-  dashboard: "password-of-dashboard",
-};
+const passwords = byRole((role) => `password/of:${role}@x`);
 const grant = () => grantRoles(database.url, passwords, prefix);
 const urlOf = (role: ServiceRole) => roleUrl(database.url, role, passwords[role], prefix);
 

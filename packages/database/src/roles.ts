@@ -6,6 +6,11 @@ export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker"
 export type ServiceRole = (typeof serviceRoles)[number];
 export type RolePasswords = Readonly<Record<ServiceRole, string>>;
 
+/** A value for each role. */
+export function byRole<T>(make: (role: ServiceRole) => T): Readonly<Record<ServiceRole, T>> {
+  return Object.fromEntries(serviceRoles.map((role) => [role, make(role)])) as Record<ServiceRole, T>;
+}
+
 type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>>;
 
 /**
@@ -120,9 +125,7 @@ export function readRolePasswords(env: Readonly<Record<string, string | undefine
       `Set ${wrong.join(", ")} to a password of 12 to 200 letters, digits or signs of ASCII, or none of the roles' passwords.`,
     );
   }
-  return Object.fromEntries(
-    serviceRoles.map((role) => [role, env[rolePasswordVariables[role]] ?? ""]),
-  ) as RolePasswords;
+  return byRole((role) => env[rolePasswordVariables[role]] ?? "");
 }
 
 /** SASLprep does not change ASCII. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createPool, grantRoles, roleUrl } from "@waymark/database";
+import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
 import { listAudit } from "./audit/list-audit.query.js";
@@ -13,7 +13,7 @@ import { endSession, findSession, keepSession, listSessions } from "./sessions/s
 
 const database = useDatabase();
 const prefix = useRolePrefix();
-const rolePasswords = { trace_api: "t", analytics_api: "a", collector: "c", worker: "w", dashboard: "d" };
+const rolePasswords = byRole((role) => `password-of-${role}`);
 const passwords = createPasswords({ cost: { N: 1_024, r: 8, p: 1 } });
 let pool: pg.Pool;
 

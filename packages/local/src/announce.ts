@@ -1,9 +1,9 @@
 import type { DemoAccounts } from "./demo/demo-accounts.js";
+import type { Entry } from "./find-entry.js";
 
 /** The running system, for the person at the terminal. */
 export interface RunningSystem {
-  /** Signs in once, or the page to begin at. */
-  entry: { url: string; note: string };
+  entry: Entry;
   traceUrl: string;
   analyticsUrl: string;
   collectorUrl: string;

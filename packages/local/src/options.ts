@@ -38,7 +38,7 @@ environment:
   WAYMARK_DATA_DIR                     folder for data, logs and mails (.waymark)
   LOG_LEVEL                            how much the apps write to their logs (info)
 
-README.md has all variables.
+docker/.env.example lists all variables.
 `;
 
 /**

@@ -1,13 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import { type RolePasswords, serviceRoles } from "@waymark/database";
+import { byRole, type RolePasswords } from "@waymark/database";
 
 /** Reads the passwords of the services' roles, and adds missing ones, in a file for its owner alone. */
 export async function readRolePasswordFile(file: string): Promise<RolePasswords> {
   const kept = await readKept(file);
-  const passwords = Object.fromEntries(
-    serviceRoles.map((role) => [role, kept[role] ?? randomBytes(24).toString("base64url")]),
-  ) as RolePasswords;
+  const passwords = byRole((role) => kept[role] ?? randomBytes(24).toString("base64url"));
   await writeFile(`${file}.new`, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return passwords;

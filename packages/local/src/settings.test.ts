@@ -36,6 +36,7 @@ describe("the settings of start", () => {
     expect(await readSettings({ ...noPorts, DATABASE_URL: "", REDIS_URL: "redis://x" }, load)).toEqual({
       ports: { trace: 0, analytics: 0, collector: 0, dashboard: 0 },
       isDashboardLocal: true,
+      isSignUpOpen: true,
       databaseUrl: undefined,
       redisUrl: "redis://x",
     });

@@ -14,6 +14,7 @@ const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 interface AppConfig {
   http?: { host: string; port: number };
   metrics: { port: number; isPortChosen: boolean };
+  signUp?: "open" | "invited";
 }
 
 /** The settings of `start` from its environment. */
@@ -21,6 +22,8 @@ export interface StartSettings {
   ports: { trace: number; analytics: number; collector: number; dashboard: number };
   /** Whether only this machine reaches the dashboard. */
   isDashboardLocal: boolean;
+  /** Whether anybody may make an account. */
+  isSignUpOpen: boolean;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
 }
@@ -66,6 +69,7 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
       dashboard: portOf("dashboard"),
     },
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
+    isSignUpOpen: configs.dashboard?.signUp !== "invited",
     databaseUrl: env["DATABASE_URL"] || undefined,
     redisUrl: env["REDIS_URL"] || undefined,
   };

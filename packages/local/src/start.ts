@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waymark/cli";
 import { type RolePasswords, roleUrl } from "@waymark/database";
-import { describeSystem, type RunningSystem } from "./announce.js";
+import { describeSystem } from "./announce.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { askApp } from "./ask-app.js";
 import { type Claim, claimDataFolder } from "./claim.js";
-import { type DemoAccounts, demoOperator } from "./demo/demo-accounts.js";
-import { makeDemoLink } from "./demo/demo-link.js";
+import { demoOperator } from "./demo/demo-accounts.js";
 import { loadDemo } from "./demo/load-demo.js";
 import { watchApps } from "./dev/watch-apps.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { findEntry } from "./find-entry.js";
 import type { StartOptions } from "./options.js";
 import { anyFreePort } from "./ports.js";
 import { readRolePasswordFile } from "./role-passwords.js";
@@ -121,7 +121,7 @@ async function welcome(
   const accounts = demo?.accounts;
   say(
     `\n${describeSystem({
-      entry: await findEntry({ settings, databaseUrl, accounts, dashboardUrl }),
+      entry: await findEntry({ ...settings, databaseUrl, dashboardUrl, accounts, now: new Date() }),
       traceUrl,
       analyticsUrl,
       collectorUrl,
@@ -134,22 +134,6 @@ async function welcome(
       accounts,
     })}`,
   );
-}
-
-/** The page to begin at. A link that signs in is only for a dashboard that nobody else reaches. */
-async function findEntry(options: {
-  settings: StartSettings;
-  databaseUrl: string;
-  accounts: DemoAccounts | undefined;
-  dashboardUrl: string;
-}): Promise<RunningSystem["entry"]> {
-  const { settings, databaseUrl, accounts, dashboardUrl } = options;
-  if (!accounts) return { url: `${dashboardUrl}/dashboard/sign-up`, note: "make an account" };
-  const link = settings.isDashboardLocal
-    ? await makeDemoLink({ databaseUrl, accounts, dashboardUrl, now: new Date() })
-    : undefined;
-  if (link !== undefined) return { url: link, note: "signs you in as the demo" };
-  return { url: `${dashboardUrl}/dashboard/sign-in`, note: "`waymark sign-in-link` lets you in" };
 }
 
 /** Migrates; for your own database, the error names it. */
@@ -169,7 +153,7 @@ function isDemoWanted(options: StartOptions, settings: StartSettings): boolean {
 async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]): Promise<string> {
   const postgres = await startEmbeddedPostgres({ folder: join(dataFolder, "postgres") });
   undo.push(() => postgres.stop());
-  if (postgres.adopted) say("Took over the Postgres that an earlier run left behind.");
+  if (postgres.adopted) say("Took over the Postgres that an earlier start left behind.");
   return postgres.connectionString;
 }
 

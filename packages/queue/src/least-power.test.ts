@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { grantRoles, type RolePasswords, roleUrl } from "@waymark/database";
+import { byRole, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
 import { createQueue, QueueUnavailableError } from "./create-queue.js";
@@ -10,14 +10,8 @@ import { queues } from "./queues.js";
 
 const database = useDatabase();
 const prefix = useRolePrefix();
-const passwords: RolePasswords = {
-  trace_api: "password-of-trace-api",
-  analytics_api: "password-of-analytics-api",
-  collector: "password-of-collector",
-  worker: "password-of-worker",
-  dashboard: "password-of-dashboard",
-};
-const urlOf = (role: keyof RolePasswords) => roleUrl(database.url, role, passwords[role], prefix);
+const passwords = byRole((role) => `password-of-${role}`);
+const urlOf = (role: keyof typeof passwords) => roleUrl(database.url, role, passwords[role], prefix);
 
 beforeAll(() => grantRoles(database.url, passwords, prefix));
 
