@@ -27,8 +27,11 @@ export {
   type AgentDurations,
   type AgentFigures,
   type AgentTrace,
+  type DayDurations,
+  maxDurations,
   readAgentDurations,
   readAgentFigures,
+  readDayDurations,
   readFailures,
   readSlowest,
 } from "./read-agent-figures.query.js";
@@ -37,4 +40,5 @@ export { readContent } from "./read-content.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
 export { type ContentName, readSpan, type SpanContents } from "./read-span.query.js";
+export { createTracePageReader } from "./read-trace-page.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";

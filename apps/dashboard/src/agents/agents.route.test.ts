@@ -128,6 +128,10 @@ describe("GET /agents/:agent_id", () => {
     expect(body.agent).toMatchObject({ id, traces: mine.length, failures: mine.filter(isFailure).length });
     const slowest = mine.map(({ ms }) => ms).sort((a, b) => b - a);
     expect(body.slowest.map(({ duration_ms }) => duration_ms)).toEqual(slowest.slice(0, 10));
+    expect(body.durations).toMatchObject({ id, p50_ms: percentile([...slowest].reverse(), 0.5) });
+    expect(body.dayDurations).toEqual(
+      mine.map(({ at, ms }) => ({ day: dayOf(at), p50_ms: ms, p95_ms: ms })).sort((a, b) => (a.day < b.day ? -1 : 1)),
+    );
     const failed = mine.filter(isFailure).map(({ at }) => at.getTime());
     expect(body.failures.map(({ started_at }) => Date.parse(started_at))).toEqual(failed.slice(0, 10));
   });

@@ -1,4 +1,4 @@
-import type { AgentDurations, AgentFigures, AgentTrace } from "@waymark/traces";
+import type { AgentDurations, AgentFigures, AgentTrace, DayDurations } from "@waymark/traces";
 
 export type { AgentDurations, AgentFigures, AgentTrace } from "@waymark/traces";
 
@@ -13,6 +13,8 @@ export interface AgentList {
 
 /** The answer of `GET /agent-durations`. */
 export interface DurationList {
+  /** The latest traces of the account that count, at most. */
+  maxTraces: number;
   agents: AgentDurations[];
 }
 
@@ -30,6 +32,8 @@ export interface AgentDetail {
   to: string;
   agent: AgentFigures;
   durations: AgentDurations | null;
+  /** Of the days with ended traces, in order. */
+  dayDurations: DayDurations[];
   slowest: AgentTrace[];
   failures: (AgentTrace & { error: string | null })[];
   /** Of the latest 200 failures. */

@@ -1,10 +1,17 @@
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import { readAgentDurations, readAgentFigures, readFailures, readNotes, readSlowest } from "@waymark/traces";
+import {
+  readAgentDurations,
+  readAgentFigures,
+  readDayDurations,
+  readFailures,
+  readNotes,
+  readSlowest,
+} from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
+import { createAnswerCache } from "../answer-cache.js";
 import { viewerOf } from "../session/viewer.js";
-import { createAgentCache } from "./agent-cache.js";
 import { agentDays } from "./agent-days.js";
 import type { AgentDetail } from "./agents.schema.js";
 import { groupErrors } from "./group-errors.js";
@@ -14,7 +21,7 @@ const groupedFailures = 200;
 
 /** `GET /agents/:agent_id`; an id is free text, percent-encoded in the path. */
 export function getAgentRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
-  const cached = createAgentCache<AgentDetail>(now);
+  const cached = createAnswerCache<AgentDetail>(now);
   return route({
     method: "get",
     path: "/agents/:agent_id",
@@ -44,7 +51,7 @@ interface AgentToRead {
 }
 
 async function readAgent(pool: pg.Pool, read: AgentToRead): Promise<AgentDetail> {
-  const { accountId, agent, from, to } = read;
+  const { accountId, from, to } = read;
   const [figures] = await readAgentFigures(pool, read);
   if (!figures) throw new AppError("not_found");
   const failed = await readFailures(pool, { ...read, limit: groupedFailures });
@@ -54,14 +61,16 @@ async function readAgent(pool: pg.Pool, read: AgentToRead): Promise<AgentDetail>
     failed.map(({ id }) => id),
   );
   const slowest = await readSlowest(pool, { ...read, limit: shownTraces });
-  const durations = await readAgentDurations(pool, { accountId, from, to });
+  const [durations = null] = await readAgentDurations(pool, read);
+  const dayDurations = await readDayDurations(pool, read);
   const errors = new Map(notes.map(({ id, error }) => [id, error]));
   const errorOf = (id: string) => errors.get(id) ?? null;
   return {
     from,
     to,
     agent: figures,
-    durations: durations.find(({ id }) => id === agent) ?? null,
+    durations,
+    dayDurations,
     slowest,
     failures: failed.slice(0, shownTraces).map((trace) => ({ ...trace, error: errorOf(trace.id) })),
     errors: groupErrors(failed.map(({ id }) => ({ traceId: id, error: errorOf(id) }))).slice(0, shownTraces),

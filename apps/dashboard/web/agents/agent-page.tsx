@@ -5,14 +5,14 @@ import type { AgentDetail, AgentTrace } from "../../src/agents/agents.schema.js"
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
-import { formatCount, formatDay, formatDuration } from "../ui/format.js";
+import { formatCount, formatDay, formatDuration, formatShare } from "../ui/format.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
-import { Table, TableHead } from "../ui/table.js";
+import { type Column, Table } from "../ui/table.js";
 import { DayBars } from "./day-bars.js";
 import { FailureRate } from "./failure-rate.js";
-import { fillDays } from "./figures.js";
+import { failureRate, fillDays } from "./figures.js";
 
 /** One agent: its days, its slowest and its failed traces, and its errors. */
 export function AgentPage() {
@@ -48,13 +48,16 @@ function Detail({ detail }: { detail: AgentDetail }) {
           </Figure>
           {durations && <Figure name="p50">{formatDuration(durations.p50_ms)}</Figure>}
           {durations && <Figure name="p95">{formatDuration(durations.p95_ms)}</Figure>}
+          <Figure name="Last trace">
+            <Ago iso={agent.last_started_at} />
+          </Figure>
         </dl>
         <DayBars from={from} days={agent.days} isLarge />
-        <DayTable from={from} days={agent.days} />
       </Panel>
       {detail.errors.length > 0 && <Errors errors={detail.errors} />}
       {detail.failures.length > 0 && <Traces name="Latest failures" traces={detail.failures} />}
       {detail.slowest.length > 0 && <Traces name="Slowest traces" traces={detail.slowest} />}
+      <Days detail={detail} />
     </>
   );
 }
@@ -68,21 +71,34 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
   );
 }
 
-/** The chart's numbers, for screen readers. */
-function DayTable({ from, days }: { from: string; days: AgentDetail["agent"]["days"] }) {
+const dayColumns: readonly Column[] = [
+  "Day",
+  ...["Traces", "Failures", "Failure rate", "p50", "p95"].map((text) => ({ text, isNumber: true })),
+];
+
+/** The figures of each day, the latest first. */
+function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }) {
+  const durations = new Map(dayDurations.map((each) => [each.day, each]));
+  const show = (ms: number | undefined) => ms !== undefined && formatDuration(ms);
   return (
-    <table class="sr-only" aria-label="Traces per day">
-      <TableHead columns={["Day", "Traces", "Failures"]} />
-      <tbody>
-        {fillDays(from, days).map(({ day, traces, failures }) => (
-          <tr key={day}>
-            <th scope="row">{formatDay(day)}</th>
-            <td>{traces}</td>
-            <td>{failures}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Panel title="Days" isFlush>
+      <Table name="Days" columns={dayColumns} isDense>
+        <tbody>
+          {fillDays(from, agent.days)
+            .reverse()
+            .map((day) => (
+              <tr key={day.day}>
+                <th scope="row">{formatDay(day.day)}</th>
+                <td class="number">{formatCount(day.traces)}</td>
+                <td class="number">{formatCount(day.failures)}</td>
+                <td class="number">{day.traces > 0 && formatShare(failureRate(day))}</td>
+                <td class="number">{show(durations.get(day.day)?.p50_ms)}</td>
+                <td class="number">{show(durations.get(day.day)?.p95_ms)}</td>
+              </tr>
+            ))}
+        </tbody>
+      </Table>
+    </Panel>
   );
 }
 

@@ -16,7 +16,7 @@ export function AgentsPage() {
   // After the counts: percentiles take longer.
   const durations = useQuery<DurationList>(list.data ? "/agent-durations" : undefined);
   return (
-    <Page title="Agents" note="The last 30 days, UTC. Changes are against the 30 days before.">
+    <Page title="Agents" note={noteOf(list.data, durations.data)}>
       {list.error && !list.data && <ErrorNote error={list.error} onRetry={list.refetch} />}
       {list.isLoading && <Skeleton />}
       {list.data && (
@@ -26,6 +26,13 @@ export function AgentsPage() {
       )}
     </Page>
   );
+}
+
+function noteOf(list: AgentList | undefined, durations: DurationList | undefined): string {
+  const note = "The last 30 days, UTC. Changes are against the 30 days before.";
+  const traces = list?.agents.reduce((sum, agent) => sum + agent.traces, 0) ?? 0;
+  if (!durations || traces <= durations.maxTraces) return note;
+  return `${note} Durations are of the latest ${formatCount(durations.maxTraces)} traces.`;
 }
 
 function NoAgents() {

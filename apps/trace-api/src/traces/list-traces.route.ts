@@ -1,36 +1,14 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
 import { route } from "@waymark/http";
-import {
-  listTraces,
-  maxExamineMs,
-  presentTracePage,
-  type TracePage,
-  type TracesToFind,
-  traceQuerySchema,
-  tracesToFind,
-} from "@waymark/traces";
+import { createTracePageReader, maxExamineMs, presentTracePage, traceQuerySchema, tracesToFind } from "@waymark/traces";
 import type pg from "pg";
 import type { z } from "zod";
 import { exampleTrace, tracePageSchema } from "./trace-answer.schema.js";
 
-/** A search may take half a second: most of the pool's connections stay free for writes. */
-const maxPagesInFlight = 3;
-/** At least one of them stays free for other accounts. */
-const maxPagesPerAccount = 2;
-/** More would wait longer than a client does. */
-const maxPagesWaiting = 200;
-
 /** `GET /traces`: an account's traces, newest first, by page. */
 export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
-  const readPage = createGroupCommit<TracesToFind, TracePage>({
-    name: "list-traces",
-    run: (queries) => Promise.all(queries.map((query) => listTraces(pool, query))),
-    maxInFlight: maxPagesInFlight,
-    maxInFlightPerOwner: maxPagesPerAccount,
-    maxWaitingRows: maxPagesWaiting,
-    maxRows: 1,
-  });
+  const readPage = createTracePageReader({ pool, createGroupCommit });
   return route({
     method: "get",
     path: "/traces",

@@ -4,7 +4,7 @@ const keptMs = 30_000;
 const maxEntries = 500;
 
 /** Keeps answers for 30 seconds, and lets requests for the same one share a flight. */
-export function createAgentCache<T extends object>(now: () => Date) {
+export function createAnswerCache<T extends object>(now: () => Date) {
   const entries = new LRUCache<string, { at: number; answer: Promise<T> }>({ max: maxEntries });
   return (key: string, read: () => Promise<T>): Promise<T> => {
     const at = now().getTime();
