@@ -23,6 +23,7 @@ import { retryAlertRoute } from "./alerts/retry-alert.route.js";
 import { changePlanRoute } from "./billing/change-plan.route.js";
 import { getBillingRoute } from "./billing/get-billing.route.js";
 import { getUsageRoute } from "./billing/get-usage.route.js";
+import { listInvoicesRoute } from "./billing/list-invoices.route.js";
 import type { Payments } from "./billing/payments.js";
 import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
@@ -159,6 +160,7 @@ function routesOf(deps: AppDeps): Route[] {
     getUsageRoute(deps),
     changePlanRoute(deps),
     getBillingRoute(deps),
+    listInvoicesRoute(deps),
     startCheckoutRoute(deps),
     openPortalRoute(deps),
     listAgentsRoute(deps),

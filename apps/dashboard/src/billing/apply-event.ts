@@ -4,9 +4,9 @@ import { recordAudit } from "@waymark/identity";
 import { type PlanId, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { atStripe } from "./at-stripe.js";
 import { addStripeEvent, type BillingRow, findCustomer, lockCustomer, setSubscription } from "./billing.query.js";
-import type { PaymentEvent, Payments, Subscription } from "./payments.js";
-import { atStripe } from "./start-payment.route.js";
+import type { PaymentEvent, Payments } from "./payments.js";
 
 interface Deps {
   pool: pg.Pool;
@@ -15,8 +15,8 @@ interface Deps {
 }
 
 /**
- * Applies an event once: it and the plan are stored in one transaction. The plan follows the subscription as Stripe has it
- * now, so the order of events does not matter. A failed read rolls all back, and Stripe sends the event again.
+ * Applies an event once: it and the plan are stored in one transaction. The plan follows the customer's subscriptions as Stripe
+ * has them now, so the order of events does not matter. A failed read rolls all back, and Stripe sends the event again.
  */
 export async function applyEvent({ pool, payments, log }: Deps, event: PaymentEvent): Promise<void> {
   const { id: eventId, customerId, subscriptionId } = event;
@@ -28,12 +28,11 @@ export async function applyEvent({ pool, payments, log }: Deps, event: PaymentEv
       log.warn({ eventId, type: event.type }, "an event of Stripe names a customer of no account");
       return;
     }
-    const subscription = await atStripe(() => payments.readSubscription(subscriptionId));
-    const change = decide(account, subscriptionId, subscription);
+    const live = await atStripe(() => payments.readLive(customerId));
+    if (live.length > 1)
+      log.warn({ accountId: account.id, live }, "an account pays for several subscriptions at Stripe");
+    const change = decide(account, live);
     if (!change) return;
-    if (change.subscriptionId && account.subscriptionId && change.subscriptionId !== account.subscriptionId) {
-      log.warn({ accountId: account.id }, "an account has a second subscription at Stripe");
-    }
     await setSubscription(client, account.id, change.subscriptionId);
     if (change.plan === account.plan) return;
     await changePlan(client, account.id, change.plan);
@@ -42,13 +41,13 @@ export async function applyEvent({ pool, payments, log }: Deps, event: PaymentEv
   });
 }
 
-/** A live subscription brings Pro. Only the end of the account's own subscription brings Free. */
+/** A live subscription brings Pro. Without any, Free comes back where one had paid; the operator's Pro stays. */
 function decide(
-  account: BillingRow,
-  subscriptionId: string,
-  subscription: Subscription | undefined,
+  { subscriptionId }: BillingRow,
+  live: readonly string[],
 ): { plan: PlanId; subscriptionId: string | null } | undefined {
-  const isLive = subscription?.isLive === true && subscription.customerId === account.customerId;
-  if (isLive) return { plan: "pro", subscriptionId };
-  return account.subscriptionId === subscriptionId ? { plan: "free", subscriptionId: null } : undefined;
+  const [first] = live;
+  if (first === undefined) return subscriptionId === null ? undefined : { plan: "free", subscriptionId: null };
+  const isKept = subscriptionId !== null && live.includes(subscriptionId);
+  return { plan: "pro", subscriptionId: isKept ? subscriptionId : first };
 }

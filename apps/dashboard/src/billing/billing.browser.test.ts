@@ -3,6 +3,7 @@ import { describeWithChromium } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import request from "supertest";
 import { useBrowser } from "../browser.fixture.js";
+import { useTraceApi } from "../traces/trace-api.fixture.js";
 import { eventText, signatureOf, useFakeStripe } from "./fake-stripe.fixture.js";
 
 const operator = "operator@example.com";
@@ -44,6 +45,49 @@ describeWithChromium("plan and usage with Stripe", (executablePath) => {
     expect(await page.getByRole("button", { name: "Upgrade to Pro" }).count()).toBe(0);
     await page.getByRole("button", { name: "Invoices, payment and cancellation" }).click();
     await page.waitForURL(`**/dashboard/team?customer=${customer}`);
+  });
+
+  const api = useTraceApi(dashboard, { dashboardUrl: () => browser.origin });
+
+  it("leads from the trace that the API refuses to the one that it takes", async () => {
+    const accountId = await dashboard.makeAccount("free");
+    const use =
+      "INSERT INTO trace_usage (account_id, month, traces) VALUES ($1, date_trunc('month', now())::date, 1000)";
+    await dashboard.pool.query(use, [accountId]);
+    const client = await api.client(accountId);
+    const trace = { agent_id: "agent", name: "Refused first", status: "success", started_at: new Date().toISOString() };
+    const refused = await client.post("/api/v1/traces", trace).expect(429);
+    expect(refused.body.upgrade_url).toBe("/dashboard/billing");
+    const { headers } = await client.get(refused.body.upgrade_url).expect(302);
+
+    const page = await browser.page(await dashboard.signIn(accountId));
+    await page.goto(headers["location"] ?? "");
+    await page.getByText("1\u202f000 of 1\u202f000").waitFor();
+    await page.getByRole("button", { name: "Upgrade to Pro" }).click();
+    await page.getByText("Waiting for Stripe").waitFor();
+    const customer = stripe.customerOf(accountId);
+    stripe.subscriptions.set("sub_2", { status: "active", customer });
+    stripe.invoices.set(customer, [
+      {
+        ...{ id: "in_1", number: "W-0001", created: 1_780_000_000, total: 2_900, currency: "usd", status: "paid" },
+        hosted_invoice_url: "https://invoice.stripe.com/i/1",
+      },
+    ]);
+    const body = eventText("customer.subscription.created", { object: "subscription", id: "sub_2", customer });
+    const sent = request(dashboard.app).post("/webhooks/stripe").set("Content-Type", "application/json");
+    await sent.set("Stripe-Signature", signatureOf(body)).send(body).expect(200);
+    await page.getByText("This account is on Pro now.").waitFor();
+    let answer = await client.post("/api/v1/traces", trace);
+    // The key's plan reaches the API's cache by a notice of the database.
+    while (answer.status === 429) answer = await client.post("/api/v1/traces", trace);
+    expect(answer.status).toBe(201);
+    await page.reload();
+    const row = page.getByRole("table", { name: "Invoices" }).getByRole("row", { name: /W-0001/ });
+    await row.getByText("$29.00").waitFor();
+    expect(await row.getByRole("link").getAttribute("href")).toBe("https://invoice.stripe.com/i/1");
+    expect(await browser.findings(page)).toEqual([]);
+    await page.goto("/dashboard/traces");
+    await page.getByRole("row", { name: /Refused first/ }).waitFor();
   });
 
   it("shows a member who may, and no button", async () => {

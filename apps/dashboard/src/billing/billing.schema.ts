@@ -2,6 +2,9 @@ import type { PlanId } from "@waymark/plan";
 import { planIds } from "@waymark/plan";
 import type { presentUsage } from "@waymark/traces";
 import { z } from "zod";
+import type { Invoice } from "./payments.js";
+
+export type { Invoice } from "./payments.js";
 
 /** The answer of `GET /usage`, the trace API's. */
 export type Usage = ReturnType<typeof presentUsage>;
@@ -31,6 +34,11 @@ export interface OnFree {
 export interface PaymentPage {
   /** An address of Stripe. */
   url: string;
+}
+
+/** The answer of `GET /billing/invoices`. */
+export interface InvoiceList {
+  invoices: Invoice[];
 }
 
 export const changePlanBody = z.object({ plan: z.enum(planIds) });

@@ -16,12 +16,21 @@ export interface FakeStripe {
   /** For `DashboardOptions.deps`: payments through Stripe's own library to this server. */
   readonly deps: { readonly payments: Payments | undefined };
   readonly received: Received[];
-  /** The status of each subscription; a missing one is a 404. */
+  /** The status of each subscription. */
   readonly subscriptions: Map<string, { status: string; customer: string }>;
+  /** Those of each customer, latest first. */
+  readonly invoices: Map<string, object[]>;
+  /** Ends the open Checkout sessions of a customer, as a payment does. */
+  completeCheckout(customer: string): void;
   /** While true, every request is a 500. */
   isBroken: boolean;
   /** The customer of an account that has been at Checkout. */
   customerOf(accountId: string): string;
+}
+
+interface Session {
+  customer: string;
+  status: string;
 }
 
 const webhookSecret = "whsec_of_a_test";
@@ -32,6 +41,8 @@ export function useFakeStripe(): FakeStripe {
   const received: Received[] = [];
   const answers = new Map<string, object>();
   const subscriptions: FakeStripe["subscriptions"] = new Map();
+  const invoices: FakeStripe["invoices"] = new Map();
+  const sessions: Session[] = [];
   let payments: Payments | undefined;
   let server: Server;
   const fake: FakeStripe = {
@@ -42,6 +53,10 @@ export function useFakeStripe(): FakeStripe {
     },
     received,
     subscriptions,
+    invoices,
+    completeCheckout(customer) {
+      for (const session of sessions) if (session.customer === customer) session.status = "complete";
+    },
     isBroken: false,
     customerOf(accountId) {
       const made = received.find(({ form }) => form["metadata[account_id]"] === accountId);
@@ -49,18 +64,27 @@ export function useFakeStripe(): FakeStripe {
     },
   };
 
+  const list = (path: string, customer: string) => {
+    const isOwn = (each: { customer: string }) => each.customer === customer;
+    const lists: Readonly<Record<string, () => object[]>> = {
+      "/v1/subscriptions": () => [...subscriptions].map(([id, each]) => ({ id, ...each })).filter(isOwn),
+      "/v1/checkout/sessions": () => sessions.filter(isOwn).slice(0, 1),
+      "/v1/invoices": () => invoices.get(customer) ?? [],
+    };
+    return { status: 200, body: { object: "list", data: lists[path]?.() ?? [], has_more: false } };
+  };
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
-    const path = request.url ?? "";
+    const { pathname: path, searchParams } = new URL(request.url ?? "", "http://stripe");
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     const idempotencyKey = String(request.headers["idempotency-key"] ?? "");
     received.push({ path, idempotencyKey, form });
     if (fake.isBroken) return { status: 500, body: { error: { type: "api_error", message: "down" } } };
-    const id = /^\/v1\/subscriptions\/(\w+)$/.exec(path)?.[1];
-    if (id !== undefined) return subscription(subscriptions, id);
+    if (request.method === "GET") return list(path, searchParams.get("customer") ?? "");
     // The same key brings the first answer again, as Stripe does.
     const known = answers.get(idempotencyKey);
     if (known) return { status: 200, body: known };
     const body = make(path, form);
+    if (path === "/v1/checkout/sessions") sessions.unshift(body as Session);
     if (!body) return { status: 404, body: { error: { type: "invalid_request_error", message: "no such path" } } };
     answers.set(idempotencyKey, body);
     return { status: 200, body };
@@ -85,18 +109,13 @@ export function useFakeStripe(): FakeStripe {
   return fake;
 }
 
-function subscription(subscriptions: FakeStripe["subscriptions"], id: string) {
-  const found = subscriptions.get(id);
-  if (found) return { status: 200, body: { id, object: "subscription", ...found } };
-  return { status: 404, body: { error: { type: "invalid_request_error", code: "resource_missing", message: "none" } } };
-}
-
 function make(path: string, form: Readonly<Record<string, string>>): object | undefined {
   const id = randomUUID().replaceAll("-", "");
   if (path === "/v1/customers") return { id: `cus_${id}`, object: "customer", email: form["email"] };
   // No page of Stripe: the browser comes straight back, as if it had paid.
   const url = form["success_url"]?.replace(/^https?:\/\/[^/]+/, "");
-  if (path === "/v1/checkout/sessions") return { id: `cs_${id}`, object: "checkout.session", url };
+  if (path === "/v1/checkout/sessions")
+    return { id: `cs_${id}`, object: "checkout.session", url, status: "open", customer: form["customer"] };
   if (path !== "/v1/billing_portal/sessions") return undefined;
   return { id: `bps_${id}`, object: "billing_portal.session", url: `/dashboard/team?customer=${form["customer"]}` };
 }

@@ -9,31 +9,41 @@ export interface PaymentEvent {
   subscriptionId: string | undefined;
 }
 
-export interface Subscription {
+export interface Invoice {
   id: string;
-  customerId: string | undefined;
-  /** Whether it pays for the Pro plan now. */
-  isLive: boolean;
+  /** As on the invoice; null on some old ones. */
+  number: string | null;
+  createdAt: string;
+  /** In the currency's smallest unit. */
+  amount: number;
+  /** Three letters, in upper case. */
+  currency: string;
+  state: string;
+  /** Stripe's page of it, always `https`. */
+  url: string | null;
 }
 
 /** Payments through Stripe. All but `readEvent` send requests and throw what Stripe's library throws. */
 export interface Payments {
   createCustomer(account: { accountId: string; email: string }): Promise<string>;
-  /** @returns the address of a Checkout page, the same for all calls of a minute */
-  startCheckout(input: { accountId: string; customerId: string; now: Date }): Promise<string>;
+  /** @returns the address of a Checkout page, the same for all calls until it is paid or past its day */
+  startCheckout(input: { accountId: string; customerId: string }): Promise<string>;
   /** @returns the address of the customer's portal */
   openPortal(customerId: string): Promise<string>;
   /** @returns undefined for a wrong or old signature */
   readEvent(body: Buffer, signature: string, now: Date): PaymentEvent | undefined;
-  /** @returns undefined where Stripe has no such subscription */
-  readSubscription(id: string): Promise<Subscription | undefined>;
+  /** @returns the ids of the customer's subscriptions that pay for Pro now, as Stripe has them */
+  readLive(customerId: string): Promise<string[]>;
+  /** @returns the latest invoices, without drafts */
+  listInvoices(customerId: string): Promise<Invoice[]>;
 }
 
 /** Stripe tries a failed payment again for days; the account keeps its plan while `past_due`. */
 const liveStatuses: ReadonlySet<string> = new Set(["active", "trialing", "past_due"]);
 
 const signatureToleranceSeconds = 300;
-const checkoutLifeSeconds = 3_600;
+const maxInvoices = 12;
+const maxSubscriptions = 100;
 
 /** Within the database's limit for a transaction that waits; Stripe sends an unanswered event again. */
 const readTimeoutMs = 4_000;
@@ -68,8 +78,12 @@ function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: 
       const idempotencyKey = `waymark-customer-${accountId}-${email}`.slice(0, 255);
       return (await stripe.customers.create({ email, metadata }, { idempotencyKey })).id;
     },
-    async startCheckout({ accountId, customerId, now }) {
-      const minute = Math.floor(now.getTime() / 60_000);
+    async startCheckout({ accountId, customerId }) {
+      const { data } = await stripe.checkout.sessions.list({ customer: customerId, limit: 1 });
+      const [latest] = data;
+      if (latest?.status === "open" && latest.url) return latest.url;
+      // Calls at once know the same latest session, so their key brings one new session to all of them.
+      const idempotencyKey = `waymark-checkout-${customerId}-${priceId}-${latest?.id ?? "first"}`.slice(0, 255);
       const session = await stripe.checkout.sessions.create(
         {
           mode: "subscription",
@@ -78,10 +92,9 @@ function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: 
           line_items: [{ price: priceId, quantity: 1 }],
           success_url: `${billingUrl}?paid=1`,
           cancel_url: billingUrl,
-          expires_at: minute * 60 + checkoutLifeSeconds,
           subscription_data: { metadata: { account_id: accountId } },
         },
-        { idempotencyKey: `waymark-checkout-${accountId}-${minute}` },
+        { idempotencyKey },
       );
       if (!session.url) throw new Error(`Stripe's Checkout session ${session.id} has no address`);
       return session.url;
@@ -98,16 +111,27 @@ function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: 
         return undefined;
       }
     },
-    async readSubscription(id) {
-      try {
-        const options = { timeout: readTimeoutMs, maxNetworkRetries: 0 };
-        const { status, customer } = await stripe.subscriptions.retrieve(id, {}, options);
-        return { id, customerId: idOf(customer), isLive: liveStatuses.has(status) };
-      } catch (error) {
-        if ((error as { code?: unknown }).code === "resource_missing") return undefined;
-        throw error;
-      }
+    async readLive(customer) {
+      const options = { timeout: readTimeoutMs, maxNetworkRetries: 0 };
+      const { data } = await stripe.subscriptions.list({ customer, limit: maxSubscriptions }, options);
+      return data.filter(({ status }) => liveStatuses.has(status)).map(({ id }) => id);
     },
+    async listInvoices(customer) {
+      const { data } = await stripe.invoices.list({ customer, limit: maxInvoices });
+      return data.filter(({ status }) => status !== "draft").map(presentInvoice);
+    },
+  };
+}
+
+function presentInvoice({ id, number, created, total, currency, status, hosted_invoice_url: url }: Stripe.Invoice) {
+  return {
+    id,
+    number,
+    createdAt: new Date(created * 1_000).toISOString(),
+    amount: total,
+    currency: currency.toUpperCase(),
+    state: status ?? "unknown",
+    url: url?.startsWith("https://") ? url : null,
   };
 }
 

@@ -36,6 +36,11 @@ async function planOf(accountId: string): Promise<string> {
   return rows[0]?.plan ?? "";
 }
 
+/** The requests for sessions of an account. */
+function sessionsOf(accountId: string) {
+  return stripe.received.filter(({ form }) => form["client_reference_id"] === accountId);
+}
+
 async function auditOf(accountId: string) {
   const sql = "SELECT action, subject, person_id FROM audit WHERE account_id = $1 ORDER BY id";
   return (await test.pool.query(sql, [accountId])).rows;
@@ -44,7 +49,7 @@ async function auditOf(accountId: string) {
 describe("POST /billing/checkout", () => {
   it("leads to Checkout with the account's customer, the price and the way back", async () => {
     const { accountId, customer } = await payer();
-    const asked = stripe.received.filter(({ form }) => form["client_reference_id"] === accountId);
+    const asked = sessionsOf(accountId);
     expect(asked).toHaveLength(1);
     expect(asked[0]?.form).toMatchObject({
       mode: "subscription",
@@ -58,17 +63,37 @@ describe("POST /billing/checkout", () => {
 
   it("makes one customer and one session for calls at once, on two instances", async () => {
     const accountId = await test.makeAccount("free");
-    test.setNow(new Date("2026-06-01T12:00:30Z"));
     const owners = await Promise.all(
       [test.app, test.secondApp, test.app, test.secondApp].map((app) => test.signIn(accountId, "owner", app)),
     );
     const answers = await Promise.all(owners.map((owner) => owner.post("/billing/checkout", {}).expect(200)));
-    test.setNow(new Date());
     expect(new Set(answers.map(({ body }) => body.url)).size).toBe(1);
     const { rows } = await test.pool.query("SELECT stripe_customer_id AS id FROM account WHERE id = $1", [accountId]);
     expect(rows).toEqual([{ id: stripe.customerOf(accountId) }]);
     const keys = stripe.received.filter(({ form }) => form["metadata[account_id]"] === accountId);
     expect(new Set(keys.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    expect(new Set(sessionsOf(accountId).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  });
+
+  it("leads a second tab to the open session, and to the portal once it is paid, before the webhook", async () => {
+    const accountId = await test.makeAccount("free");
+    const [one, other] = [await test.signIn(accountId), await test.signIn(accountId, "owner", test.secondApp)];
+    await one.post("/billing/checkout", {}).expect(200);
+    await other.post("/billing/checkout", {}).expect(200);
+    expect(sessionsOf(accountId)).toHaveLength(1);
+    const customer = stripe.customerOf(accountId);
+    stripe.completeCheckout(customer);
+    stripe.subscriptions.set(`sub_${++subscriptions}`, { status: "active", customer });
+    const { body } = await other.post("/billing/checkout", {}).expect(200);
+    expect(body.url).toContain(`customer=${customer}`);
+    expect(sessionsOf(accountId)).toHaveLength(1);
+  });
+
+  it("opens a new session when the last one brought no subscription that lives", async () => {
+    const { accountId, owner, customer } = await payer("canceled");
+    stripe.completeCheckout(customer);
+    await owner.post("/billing/checkout", {}).expect(200);
+    expect(sessionsOf(accountId)).toHaveLength(2);
   });
 
   it("leads an account with a subscription to its portal", async () => {
@@ -154,6 +179,19 @@ describe("POST /webhooks/stripe", () => {
     expect(await planOf(accountId)).toBe("pro");
   });
 
+  it("keeps Pro as long as one of two subscriptions lives", async () => {
+    const { accountId, customer, subscription, event } = await payer();
+    await deliver(event("customer.subscription.created")).expect(200);
+    stripe.subscriptions.set("sub_second", { status: "active", customer });
+    await deliver(event("customer.subscription.created", "sub_second")).expect(200);
+    stripe.subscriptions.set(subscription, { status: "canceled", customer });
+    await deliver(event("customer.subscription.deleted")).expect(200);
+    expect(await planOf(accountId)).toBe("pro");
+    stripe.subscriptions.set("sub_second", { status: "canceled", customer });
+    await deliver(event("customer.subscription.deleted", "sub_second")).expect(200);
+    expect(await planOf(accountId)).toBe("free");
+  });
+
   it("keeps a plan that the operator set, while a payment is not complete", async () => {
     const { accountId, event } = await payer("incomplete");
     await test.pool.query("UPDATE account SET plan = 'pro' WHERE id = $1", [accountId]);
@@ -185,7 +223,7 @@ describe("POST /webhooks/stripe", () => {
   });
 
   it("gives no account the subscription of another customer", async () => {
-    const [rich, poor] = [await payer(), await payer()];
+    const [rich, poor] = [await payer(), await payer("incomplete")];
     const object = { id: rich.subscription, object: "subscription", customer: poor.customer };
     await deliver(eventText("customer.subscription.created", object)).expect(200);
     expect(await planOf(poor.accountId)).toBe("free");
@@ -215,6 +253,45 @@ describe("POST /webhooks/stripe", () => {
     const body = eventText("a", {});
     await deliver(body).set("Content-Type", "text/plain").expect(415);
     await request(test.app).get("/webhooks/stripe").expect(405);
+  });
+});
+
+describe("GET /billing/invoices", () => {
+  const invoice = { number: "W-1", created: 1_780_000_000, total: 2_900, currency: "usd", status: "paid" };
+  const shown = { number: "W-1", createdAt: "2026-05-28T20:26:40.000Z", amount: 2_900, currency: "USD", state: "paid" };
+
+  it("has the account's own invoices without drafts, with links of https alone, for owners", async () => {
+    const [own, other] = [await payer(), await payer()];
+    const url = "https://invoice.stripe.com/i/1";
+    stripe.invoices.set(own.customer, [
+      { ...invoice, id: "in_3", status: "draft", hosted_invoice_url: null },
+      { ...invoice, id: "in_2", hosted_invoice_url: "javascript:alert(1)" },
+      { ...invoice, id: "in_1", hosted_invoice_url: url },
+    ]);
+    const invoices = [
+      { ...shown, id: "in_2", url: null },
+      { ...shown, id: "in_1", url },
+    ];
+    await own.owner.get("/billing/invoices").expect(200, { invoices });
+    await other.owner.get("/billing/invoices").expect(200, { invoices: [] });
+    await (await test.signIn(own.accountId, "member")).get("/billing/invoices").expect(403);
+    await (await test.signIn(await test.makeAccount())).get("/billing/invoices").expect(404);
+    await test.anonymous().get("/billing/invoices").expect(401);
+  });
+
+  it("are asked for once in 30 seconds, and anew after a failure", async () => {
+    const { owner, customer } = await payer();
+    const now = new Date();
+    test.setNow(now);
+    stripe.isBroken = true;
+    await owner.get("/billing/invoices").expect(502);
+    stripe.isBroken = false;
+    await owner.get("/billing/invoices").expect(200, { invoices: [] });
+    stripe.invoices.set(customer, [{ ...invoice, id: "in_1", hosted_invoice_url: null }]);
+    await owner.get("/billing/invoices").expect(200, { invoices: [] });
+    test.setNow(new Date(now.getTime() + 31_000));
+    await owner.get("/billing/invoices").expect(200, { invoices: [{ ...shown, id: "in_1", url: null }] });
+    test.setNow(new Date());
   });
 });
 

@@ -11,7 +11,7 @@ import type { TestDashboard } from "../dashboard.fixture.js";
 const bodyLimitBytes = 4 * 1_048_576;
 
 /** The trace API on the dashboard's database and at its own time, for comparisons. No limit of requests. */
-export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl }: { dashboardUrl?: string } = {}) {
+export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl }: { dashboardUrl?(): string } = {}) {
   const log = createLogger({ service: "trace-api", level: "silent" });
   let current = () => new Date();
   let keys: KeyDirectory | undefined;
@@ -21,7 +21,8 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
     const [checks, registry, uuid] = [{ required: {} }, createRegistry("trace-api"), createUuidV7()];
     const limits = { bodyLimitBytes, rateLimitPerSecond: 0 };
     const alerts = { add: () => undefined };
-    app = createApp({ pool, keys, alerts, checks, log, registry, uuid, now: () => current(), dashboardUrl, ...limits });
+    const deps = { pool, keys, alerts, checks, log, registry, uuid, now: () => current() };
+    app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });
   afterAll(() => keys?.stop());
   return {

@@ -9,6 +9,7 @@ import { KeyPanel, useKeyDialog } from "../keys/key-list.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { Banner, ErrorNote, Skeleton } from "../ui/states.js";
+import { InvoicesPanel } from "./invoices-panel.js";
 import { PlanPanel } from "./plan-panel.js";
 import { UsagePanel } from "./usage-panel.js";
 
@@ -35,6 +36,7 @@ export function BillingPage() {
         <>
           <UsagePanel usage={usage.data} />
           <PlanPanel billing={billing.data} usage={usage.data} me={me.data} />
+          {billing.data.hasPortal && me.data.role === "owner" && <InvoicesPanel />}
           <StatisticsKeys isPro={billing.data.plan === "pro"} />
         </>
       )}
@@ -49,7 +51,7 @@ function usePaidBilling(hasPaid: boolean) {
   const isWaiting = hasPaid && plan === "free";
   const { data, error } = useQuery<Billing>("/billing", { pollMs: isWaiting ? paymentPollMs : undefined });
   useEffect(() => {
-    if (hasPaid && plan === "pro") invalidate("/usage", "/me");
+    if (hasPaid && plan === "pro") invalidate("/usage", "/me", "/billing/invoices");
   }, [hasPaid, plan]);
   return { data, error };
 }
