@@ -1,7 +1,10 @@
 import "./ui/theme.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
-import "./styles/ui.css";
+import "./styles/page.css";
+import "./styles/controls.css";
+import "./styles/overlays.css";
+import "./styles/tables.css";
 import "./shell/shell.css";
 import { render } from "preact";
 import { App } from "./app.js";

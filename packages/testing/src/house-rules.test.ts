@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { findDeadPaths, findLongFiles, findSecondErrorShapes, readRepository } from "./house-rules.js";
 import { findImportCircles } from "./import-circles.js";
+import { findStyleClashes } from "./style-clashes.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const files = readRepository(root);
@@ -37,6 +38,19 @@ describe("the rules of the house", () => {
     expect(
       findSecondErrorShapes(fixture("apps/a/src/a.ts", "response.status(418).json({ message: 'no' })")),
     ).toHaveLength(1);
+  });
+
+  it("keep the styles of one page from the others", () => {
+    expect(findStyleClashes(files)).toEqual([]);
+    const sheet = (path: string, text: string) => ({ path: `apps/a/web/${path}.css`, text });
+    const shared = sheet("styles/controls", "@layer ui { .button, .tab:hover { x: y } }");
+    const own = "@media (width < 9px) { .list .button, .list.is-open:not(.button, .tab) { x: y } }";
+    expect(findStyleClashes([shared, sheet("keys/keys", own)])).toEqual([]);
+    const clashing = [shared, sheet("keys/keys", own), sheet("sites/sites", ".list i { x: y }\n.button b { x: y }")];
+    expect(findStyleClashes(clashing)).toEqual([
+      "apps/a/web/sites/sites.css: .list belongs to apps/a/web/keys",
+      "apps/a/web/sites/sites.css: .button b styles every page",
+    ]);
   });
 
   it("let documents name only paths that exist", () => {

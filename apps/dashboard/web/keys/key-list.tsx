@@ -65,7 +65,7 @@ export function KeyPanel({ service }: { service?: Service }) {
 function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) | undefined }) {
   return (
     <tr>
-      <th scope="row" class="key-name">
+      <th scope="row" class="is-stacked">
         {key.name}
         <span class="mono soft">{key.hint}</span>
       </th>
@@ -75,7 +75,7 @@ function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) |
         <Ago iso={key.createdAt} />
       </td>
       <td>{key.lastUsedAt ? <Ago iso={key.lastUsedAt} /> : <span class="soft">Never</span>}</td>
-      <td class="key-action">{onRevoke && <Button onClick={onRevoke}>Revoke</Button>}</td>
+      <td class="is-action">{onRevoke && <Button onClick={onRevoke}>Revoke</Button>}</td>
     </tr>
   );
 }

@@ -66,7 +66,7 @@ function Role({ person, isChangeable, onRole }: RoleProps) {
   if (!isChangeable) return <>{person.role === "owner" ? "Owner" : "Member"}</>;
   return (
     <select
-      class="input select-small"
+      class="input is-small"
       aria-label={`Role of ${person.name}`}
       value={person.role}
       onChange={(event) => onRole(event.currentTarget.value as ListedPerson["role"])}

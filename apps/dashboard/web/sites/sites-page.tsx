@@ -44,7 +44,7 @@ function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
         <tbody>
           {sites.map((site) => (
             <tr key={site.id}>
-              <th scope="row" class="site-name">
+              <th scope="row" class="is-stacked">
                 <a href={`/dashboard/sites/${site.id}`}>{site.name}</a>
                 <span class="soft">{site.domain}</span>
               </th>
@@ -52,7 +52,7 @@ function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
                 <FirstSeen site={site} />
               </td>
               <td>{site.lastDay && formatDay(site.lastDay)}</td>
-              <td class="site-action">
+              <td class="is-action">
                 <a href={`/dashboard/sites/${site.id}/settings`} aria-label={`Settings of ${site.name}`}>
                   Settings
                 </a>

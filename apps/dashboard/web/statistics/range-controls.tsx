@@ -39,7 +39,7 @@ export function CompareControl({ address, onAddress }: Pick<RangeProps, "address
   const change = (value: string) => onAddress({ ...address, compare: value as Address["compare"] });
   return (
     <select
-      class="input select-small"
+      class="button"
       aria-label="Compare"
       value={address.compare}
       onChange={({ currentTarget }) => change(currentTarget.value)}
