@@ -1,6 +1,6 @@
 import { type Part, part } from "./part.js";
 
-/** Every page below `/dashboard`, each a part that loads when it is asked for. The menu shows a link once its page is here. */
+/** Every page below `/dashboard`, each a part that loads when it is asked for. */
 export const pages: Readonly<Record<string, Part>> = {
   "/": part(() => import("./home-page.js").then((m) => m.HomePage)),
   "/sign-in": part(() => import("./session/sign-in-page.js").then((m) => m.SignInPage)),

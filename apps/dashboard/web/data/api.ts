@@ -14,6 +14,13 @@ export class ApiError extends Error {
     this.name = "ApiError";
   }
 
+  /** Why the request as a whole was refused; undefined where `fields` say it. */
+  get refusal(): string | undefined {
+    if (Object.keys(this.fields).length > 0) return undefined;
+    const { reason } = this.details;
+    return typeof reason === "string" ? reason : this.message;
+  }
+
   /** Whether the same request may succeed a moment later. */
   get isAway(): boolean {
     return this.status === 0 || (this.status >= 502 && this.status <= 504);

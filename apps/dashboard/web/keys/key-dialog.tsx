@@ -8,6 +8,7 @@ import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { Dialog } from "../ui/dialog.js";
 import { Field, Radios, TextField } from "../ui/field.js";
+import { FormDialog } from "../ui/form.js";
 import { Banner } from "../ui/states.js";
 
 type Service = CreateKeyBody["service"];
@@ -50,37 +51,31 @@ function KeyForm({ service: only, onCreated, onClose }: KeyFormProps) {
     if (created) onCreated(created);
   };
   const { error } = create;
-  const reason = error?.details["reason"];
-  const refusal = error && !error.fields["name"] ? String(reason ?? error.message) : undefined;
   return (
-    <Dialog title="Create a key" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          required
-          maxlength={200}
-          autocomplete="off"
-          hint="Where it is used, such as a laptop or a build server."
-          error={error?.fields["name"] ?? refusal}
-        />
-        <Radios
-          label="Service"
-          value={service}
-          choices={only ? choices.filter(({ value }) => value === only) : choices}
-          onValue={(chosen) => setService(chosen)}
-        />
-        <Button type="submit" look="main" isBusy={create.isBusy}>
-          Create
-        </Button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Create a key"
+      verb="Create"
+      isBusy={create.isBusy}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onValue={setName}
+        required
+        maxlength={200}
+        autocomplete="off"
+        hint="Where it is used, such as a laptop or a build server."
+        error={error?.fields["name"] ?? error?.refusal}
+      />
+      <Radios
+        label="Service"
+        value={service}
+        choices={only ? choices.filter(({ value }) => value === only) : choices}
+        onValue={(chosen) => setService(chosen)}
+      />
+    </FormDialog>
   );
 }
 

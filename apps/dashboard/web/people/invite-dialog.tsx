@@ -3,9 +3,8 @@ import type { Invitation, InvitePersonBody } from "../../src/people/people.schem
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { Button } from "../ui/button.js";
-import { Dialog } from "../ui/dialog.js";
 import { Radios, TextField } from "../ui/field.js";
+import { FormDialog } from "../ui/form.js";
 
 const roles = [
   { value: "member", label: "Member", hint: "Sees everything, and makes keys and sites." },
@@ -23,30 +22,25 @@ export function InviteDialog({ onClose }: { onClose(): void }) {
     announce(`An invitation is on its way to ${email}`);
     onClose();
   };
-  const refusal = invite.error && Object.keys(invite.error.fields).length === 0 ? invite.error.message : undefined;
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <TextField
-          label="Email"
-          type="email"
-          autocomplete="off"
-          required
-          value={email}
-          onValue={setEmail}
-          hint="They get a link that works for 7 days."
-          error={invite.error?.fields["email"] ?? refusal}
-        />
-        <Radios label="Role" value={role} choices={roles} onValue={(chosen) => setRole(chosen)} />
-        <Button type="submit" look="main" isBusy={invite.isBusy}>
-          Send invitation
-        </Button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Invite somebody"
+      verb="Send invitation"
+      isBusy={invite.isBusy}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Email"
+        type="email"
+        autocomplete="off"
+        required
+        value={email}
+        onValue={setEmail}
+        hint="They get a link that works for 7 days."
+        error={invite.error?.fields["email"] ?? invite.error?.refusal}
+      />
+      <Radios label="Role" value={role} choices={roles} onValue={(chosen) => setRole(chosen)} />
+    </FormDialog>
   );
 }

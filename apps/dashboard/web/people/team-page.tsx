@@ -1,4 +1,3 @@
-import "./people.css";
 import { useState } from "preact/hooks";
 import type { ListedPerson, PeopleList } from "../../src/people/people.schema.js";
 import { useMe } from "../data/me.js";

@@ -1,49 +1,36 @@
 import { useState } from "preact/hooks";
-import type { ChangeAccountBody } from "../../src/people/people.schema.js";
-import type { ChangeMeBody } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
+import { Form } from "../ui/form.js";
 
 interface NameFormProps {
-  label: string;
-  path: "/me" | "/account";
+  label?: string;
+  /** Takes a PATCH with `name`. */
+  path: string;
   name: string;
-  hint: string;
+  maxlength: number;
+  invalidates: readonly string[];
+  hint?: string;
+  autocomplete?: "name" | "off";
 }
 
-/** Changes the person's name or the account's. */
-export function NameForm({ label, path, name, hint }: NameFormProps) {
+/** Changes the name of a person, an account or a site. */
+export function NameForm({ label = "Name", path, name, invalidates, autocomplete = "off", ...field }: NameFormProps) {
   const [value, setValue] = useState(name);
-  const save = useAction((body: ChangeMeBody & ChangeAccountBody) => api.patch(path, body).then(() => true), {
-    invalidates: ["/me", "/people"],
-  });
+  const save = useAction(() => api.patch(path, { name: value }).then(() => true), { invalidates });
   const submit = async () => {
-    if (await save.run({ name: value })) announce("Saved");
+    if (await save.run()) announce("Saved");
   };
   return (
-    <form
-      class="settings-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form class="narrow-form" verb="Save" isBusy={save.isBusy} onSubmit={() => void submit()}>
       <TextField
-        label={label}
-        {...(path === "/me" ? { autocomplete: "name" as const } : {})}
+        {...{ label, autocomplete, value, ...field }}
         required
-        maxlength={100}
-        value={value}
         onValue={setValue}
-        hint={hint}
-        error={save.error && (save.error.fields["name"] ?? save.error.message)}
+        error={save.error?.fields["name"] ?? save.error?.refusal}
       />
-      <Button type="submit" isBusy={save.isBusy}>
-        Save
-      </Button>
-    </form>
+    </Form>
   );
 }

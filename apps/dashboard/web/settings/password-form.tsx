@@ -24,7 +24,7 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
   const errors = errorsOf(change.error);
   return (
     <form
-      class="settings-form"
+      class="narrow-form"
       method="post"
       onSubmit={(event) => {
         event.preventDefault();

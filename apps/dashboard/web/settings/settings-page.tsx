@@ -1,4 +1,3 @@
-import "../people/people.css";
 import { useState } from "preact/hooks";
 import type { Me } from "../../src/session/get-me.route.js";
 import { useMe } from "../data/me.js";
@@ -38,15 +37,23 @@ function Panels({ me }: { me: Me }) {
   return (
     <>
       <Panel title="You">
-        <NameForm key={me.person.name} label="Name" path="/me" name={me.person.name} hint={me.person.email} />
+        <NameForm
+          path="/me"
+          name={me.person.name}
+          maxlength={100}
+          autocomplete="name"
+          invalidates={["/me", "/people"]}
+          hint={me.person.email}
+        />
       </Panel>
       {me.role === "owner" && (
         <Panel title="Account">
           <NameForm
-            key={me.account.name}
             label="Account name"
             path="/account"
             name={me.account.name}
+            maxlength={100}
+            invalidates={["/me"]}
             hint={`Mails about failed traces go to ${me.account.email}.`}
           />
         </Panel>

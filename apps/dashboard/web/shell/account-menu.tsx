@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { Me } from "../../src/session/get-me.route.js";
 import type { SwitchAccountBody } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
-import { pages } from "../pages.js";
 import { announce } from "../ui/announce.js";
 import { Menu, MenuChoice, MenuItem } from "../ui/menu.js";
 import { readTheme, setTheme, type Theme } from "../ui/theme.js";
@@ -19,7 +18,7 @@ export function AccountMenu({ me }: { me: Me | undefined }) {
     <Menu label="Account menu" icon="person" look="quiet">
       {me && <div class="menu-label">{me.person.email}</div>}
       {me && me.accounts.length > 1 && <Accounts me={me} />}
-      {"/settings" in pages && <MenuItem href="/dashboard/settings">Settings</MenuItem>}
+      <MenuItem href="/dashboard/settings">Settings</MenuItem>
       <hr />
       {themes.map(({ value, label }) => (
         <MenuChoice

@@ -45,20 +45,16 @@ const shownWhenNarrow = new Set(["Traces", "Alerts", "Statistics"]);
 /** The landmark "Main": groups at the side, or a bar at the bottom of a narrow window. */
 export function Navigation({ path, siteId }: { path: string; siteId: string | undefined }) {
   const isNarrow = useNarrow(1_000);
-  const groups = Object.entries(entriesOf(siteId)).map(
-    ([title, entries]) => [title, entries.filter(({ page }) => page in pages)] as const,
-  );
-  if (isNarrow) return <NarrowNavigation path={path} entries={groups.flatMap(([, entries]) => entries)} />;
+  const groups = entriesOf(siteId);
+  if (isNarrow) return <NarrowNavigation path={path} entries={Object.values(groups).flat()} />;
   return (
     <nav aria-label="Main">
-      {groups
-        .filter(([, entries]) => entries.length > 0)
-        .map(([title, entries]) => (
-          <div class="nav-group" key={title}>
-            <h2>{title}</h2>
-            <Links path={path} entries={entries} />
-          </div>
-        ))}
+      {Object.entries(groups).map(([title, entries]) => (
+        <div class="nav-group" key={title}>
+          <h2>{title}</h2>
+          <Links path={path} entries={entries} />
+        </div>
+      ))}
     </nav>
   );
 }
@@ -81,14 +77,12 @@ function NarrowNavigation({ path, entries }: { path: string; entries: readonly E
           .map((entry) => (
             <Item key={entry.label} path={path} entry={entry} />
           ))}
-        {rest.length > 0 && (
-          <li>
-            <button type="button" class="nav-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              <Icon name="more" />
-              More
-            </button>
-          </li>
-        )}
+        <li>
+          <button type="button" class="nav-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <Icon name="more" />
+            More
+          </button>
+        </li>
       </ul>
     </nav>
   );

@@ -5,6 +5,7 @@ import { useAction, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
+import { FormDialog } from "../ui/form.js";
 import { ProofSteps } from "./proof-panel.js";
 import { Snippet, WaitingForVisit } from "./snippet.js";
 
@@ -27,39 +28,27 @@ function SiteForm({ onCreated, onClose }: { onCreated(site: ListedSite): void; o
     if (site) onCreated(site);
   };
   const { error } = create;
-  const refusal =
-    error && Object.keys(error.fields).length === 0 ? String(error.details["reason"] ?? error.message) : undefined;
   return (
-    <Dialog title="Add a site" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <TextField
-          label="Domain"
-          value={domain}
-          onValue={setDomain}
-          required
-          autocomplete="off"
-          placeholder="example.com"
-          error={error?.fields["domain"] ?? refusal}
-        />
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          maxlength={200}
-          autocomplete="off"
-          hint="In lists; its domain when empty."
-          error={error?.fields["name"]}
-        />
-        <Button type="submit" look="main" isBusy={create.isBusy}>
-          Add
-        </Button>
-      </form>
-    </Dialog>
+    <FormDialog title="Add a site" verb="Add" isBusy={create.isBusy} onSubmit={() => void submit()} onClose={onClose}>
+      <TextField
+        label="Domain"
+        value={domain}
+        onValue={setDomain}
+        required
+        autocomplete="off"
+        placeholder="example.com"
+        error={error?.fields["domain"] ?? error?.refusal}
+      />
+      <TextField
+        label="Name"
+        value={name}
+        onValue={setName}
+        maxlength={200}
+        autocomplete="off"
+        hint="In lists; its domain when empty."
+        error={error?.fields["name"]}
+      />
+    </FormDialog>
   );
 }
 

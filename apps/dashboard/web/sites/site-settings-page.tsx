@@ -1,15 +1,16 @@
 import "./sites.css";
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { ChangeSiteBody, ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import type { ListedSite, SiteList } from "../../src/sites/sites.schema.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction, useQuery } from "../data/query.js";
+import { NameForm } from "../settings/name-form.js";
 import { MissingPage } from "../shell/missing-page.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
-import { Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
+import { FormDialog } from "../ui/form.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
@@ -50,7 +51,7 @@ export function SiteSettingsPage() {
         </Panel>
       )}
       <Panel title="Name">
-        <NameForm key={site.id} site={site} />
+        <NameForm key={site.id} path={`/sites/${site.id}`} name={site.name} maxlength={200} invalidates={["/sites"]} />
       </Panel>
       <Panel title="Snippet">
         <Snippet domain={site.domain} />
@@ -58,38 +59,6 @@ export function SiteSettingsPage() {
       </Panel>
       {me.data?.role === "owner" && <DeletePanel site={site} />}
     </Page>
-  );
-}
-
-function NameForm({ site }: { site: ListedSite }) {
-  const [name, setName] = useState(site.name);
-  const save = useAction((body: ChangeSiteBody) => api.patch<ListedSite>(`/sites/${site.id}`, body), {
-    invalidates: ["/sites"],
-  });
-  const submit = async () => {
-    if (await save.run({ name })) announce("Saved");
-  };
-  return (
-    <form
-      class="site-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      <TextField
-        label="Name"
-        required
-        maxlength={200}
-        autocomplete="off"
-        value={name}
-        onValue={setName}
-        error={save.error && (save.error.fields["name"] ?? save.error.message)}
-      />
-      <Button type="submit" isBusy={save.isBusy}>
-        Save
-      </Button>
-    </form>
   );
 }
 
@@ -125,29 +94,26 @@ function DeleteDialog({ site, onClose }: { site: ListedSite; onClose(): void }) 
     route("/dashboard/sites");
   };
   return (
-    <Dialog title={`Delete ${site.name}?`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <p>
-          All events and statistics of {site.domain} are removed, and nobody can bring them back. Type the domain to go
-          on.
-        </p>
-        <TextField
-          label="Domain"
-          value={typed}
-          onValue={setTyped}
-          required
-          autocomplete="off"
-          error={isWrong ? `That is not ${site.domain}.` : remove.error?.message}
-        />
-        <Button type="submit" look="danger" isBusy={remove.isBusy}>
-          Delete
-        </Button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Delete ${site.name}?`}
+      verb="Delete"
+      look="danger"
+      isBusy={remove.isBusy}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <p>
+        All events and statistics of {site.domain} are removed, and nobody can bring them back. Type the domain to go
+        on.
+      </p>
+      <TextField
+        label="Domain"
+        value={typed}
+        onValue={setTyped}
+        required
+        autocomplete="off"
+        error={isWrong ? `That is not ${site.domain}.` : remove.error?.message}
+      />
+    </FormDialog>
   );
 }
