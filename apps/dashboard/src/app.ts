@@ -18,6 +18,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { getAgentRoute } from "./agents/get-agent.route.js";
 import { listAgentsRoute, listDurationsRoute } from "./agents/list-agents.route.js";
+import { countUnsentAlertsRoute } from "./alerts/count-unsent-alerts.route.js";
 import { listAlertsRoute } from "./alerts/list-alerts.route.js";
 import { retryAlertRoute } from "./alerts/retry-alert.route.js";
 import { changePlanRoute } from "./billing/change-plan.route.js";
@@ -153,6 +154,7 @@ function routesOf(deps: AppDeps): Route[] {
     findOtelTraceRoute(deps),
     deleteTraceRoute(deps),
     listAlertsRoute(deps),
+    countUnsentAlertsRoute(deps),
     retryAlertRoute(deps),
     getStatsRoute(reading),
     getEventsRoute(reading),

@@ -94,6 +94,22 @@ describeWithChromium("the frame in a browser", (executablePath) => {
     }
   });
 
+  it("has the month's traces at the menu's foot, and the mails that did not go out beside Alerts", async () => {
+    const person = await owner();
+    const insert = `INSERT INTO alert (account_id, id, trace_id, status, failed_at) VALUES ($1, $2, $2, 'error', now())`;
+    await dashboard.pool.query(insert, [person.accountId, crypto.randomUUID()]);
+    for (const width of [1440, 320]) {
+      const page = await browser.page(person, { width });
+      await page.goto("/dashboard/team");
+      const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Alerts", exact: true });
+      const count = link.locator("xpath=following-sibling::*").getByText("1", { exact: true });
+      await count.waitFor();
+      const described = await link.getAttribute("aria-describedby");
+      expect(await page.locator(`[id="${described}"]`).textContent()).toBe("1 mail did not go out");
+      expect(await page.getByText(/0 traces of 50.000 · Pro/).count()).toBe(width === 320 ? 0 : 1);
+    }
+  });
+
   it("says that the database is away, and recovers", async () => {
     const page = await browser.page(await owner());
     let isAway = false;

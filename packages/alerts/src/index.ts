@@ -1,6 +1,7 @@
 export type { AlertKey } from "./alert-key.js";
 export { canAlert, insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "./alert-rule.js";
 export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
+export { countUnsentAlerts } from "./count-unsent-alerts.query.js";
 export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";

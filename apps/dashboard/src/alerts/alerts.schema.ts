@@ -22,6 +22,11 @@ export interface AlertList {
   hasMails: boolean;
 }
 
+/** The answer of `GET /alerts/unsent`: mails that failed, and pending ones that are late. */
+export interface UnsentAlerts {
+  count: number;
+}
+
 /** The query of `GET /alerts`. */
 export const alertsQuery = z.object({
   state: z.enum(alertStates).optional(),

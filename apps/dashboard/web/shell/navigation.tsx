@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { pages } from "../pages.js";
+import { formatThings } from "../ui/format.js";
 import { Icon, type IconName } from "../ui/icon.js";
-import { useNarrow } from "../ui/use-narrow.js";
 
 interface Entry {
   label: string;
@@ -10,18 +10,20 @@ interface Entry {
   page: string;
   /** Where the link leads, unlike `page` where that has a parameter. */
   href?: string;
+  /** Beside the link: mails that did not go out. */
+  count?: number;
   /** Paths below that belong to another entry. */
   except?: RegExp;
 }
 
 const statistics = /^\/dashboard\/sites\/[^/]+(?:\/events)?$/;
 
-function entriesOf(siteId: string | undefined): Readonly<Record<string, readonly Entry[]>> {
+function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Record<string, readonly Entry[]>> {
   return {
     Agents: [
       { label: "Traces", icon: "traces", page: "/traces" },
       { label: "Agents", icon: "agents", page: "/agents" },
-      { label: "Alerts", icon: "alerts", page: "/alerts" },
+      { label: "Alerts", icon: "alerts", page: "/alerts", count: unsentMails },
     ],
     Websites: [
       {
@@ -42,10 +44,16 @@ function entriesOf(siteId: string | undefined): Readonly<Record<string, readonly
 
 const shownWhenNarrow = new Set(["Traces", "Alerts", "Statistics"]);
 
+interface NavigationProps {
+  path: string;
+  siteId: string | undefined;
+  isNarrow: boolean;
+  unsentMails: number;
+}
+
 /** The landmark "Main": groups at the side, or a bar at the bottom of a narrow window. */
-export function Navigation({ path, siteId }: { path: string; siteId: string | undefined }) {
-  const isNarrow = useNarrow(1_000);
-  const groups = entriesOf(siteId);
+export function Navigation({ path, siteId, isNarrow, unsentMails }: NavigationProps) {
+  const groups = entriesOf(siteId, unsentMails);
   if (isNarrow) return <NarrowNavigation path={path} entries={Object.values(groups).flat()} />;
   return (
     <nav aria-label="Main">
@@ -99,18 +107,28 @@ function Links({ path, entries, className }: { path: string; entries: readonly E
 }
 
 function Item({ path, entry }: { path: string; entry: Entry }) {
-  const { label, icon, page, href = `/dashboard${page}` } = entry;
+  const { label, icon, page, href = `/dashboard${page}`, count = 0 } = entry;
+  const countId = useId();
   return (
-    <li>
+    <li class="nav-item">
       <a
         class="nav-link"
         href={href}
         aria-current={isCurrent(path, entry) ? "page" : undefined}
+        aria-describedby={count > 0 ? countId : undefined}
         onPointerEnter={() => void pages[page]?.preload()}
       >
         <Icon name={icon} />
         {label}
       </a>
+      {count > 0 && (
+        <span class="nav-count">
+          <span aria-hidden="true">{count > 99 ? "99+" : count}</span>
+          <span id={countId} hidden>
+            {formatThings(count, "mail")} did not go out
+          </span>
+        </span>
+      )}
     </li>
   );
 }

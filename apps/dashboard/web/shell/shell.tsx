@@ -1,12 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { UnsentAlerts } from "../../src/alerts/alerts.schema.js";
 import { useMe } from "../data/me.js";
-import { hasAnswer, isAway } from "../data/query.js";
+import { hasAnswer, isAway, useQuery } from "../data/query.js";
 import { Banner } from "../ui/states.js";
+import { useNarrow } from "../ui/use-narrow.js";
 import { AccountMenu } from "./account-menu.js";
 import { Brand } from "./brand.js";
 import { useStatisticsSite } from "./last-site.js";
 import { Navigation } from "./navigation.js";
+import { UsageMeter } from "./usage-meter.js";
 
 /** How long the frame's own requests let the page's go first. A page without requests sends none before. */
 const headStartMs = 400;
@@ -16,6 +19,8 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   const isQuiet = useHeadStart() || hasAnswer.value;
   const me = useMe(isQuiet);
   const siteId = useStatisticsSite(isQuiet);
+  const isNarrow = useNarrow(1_000);
+  const unsent = useQuery<UnsentAlerts>(isQuiet ? "/alerts/unsent" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   return (
     <div class="shell">
       <a class="skip-link" href="#content">
@@ -23,7 +28,8 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
       </a>
       <header class="side">
         <Brand />
-        <Navigation path={path} siteId={siteId} />
+        <Navigation path={path} siteId={siteId} isNarrow={isNarrow} unsentMails={unsent.data?.count ?? 0} />
+        {!isNarrow && !path.startsWith("/dashboard/billing") && <UsageMeter isWanted={isQuiet} />}
         <AccountMenu me={me.data} />
       </header>
       <main id="content" tabIndex={-1}>

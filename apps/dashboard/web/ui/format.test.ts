@@ -6,6 +6,7 @@ import {
   formatCount,
   formatDay,
   formatDuration,
+  formatMonth,
   formatShare,
   formatShortDay,
   formatThings,
@@ -108,6 +109,7 @@ describe("times", () => {
   it("are UTC", () => {
     expect(formatUtc("2026-11-15T03:30:44.123+02:00")).toBe("2026-11-15 01:30:44 UTC");
     expect(plain(formatDay("2026-11-15"))).toBe("15 Nov 2026");
+    expect(formatMonth(Date.parse("2026-12-01T00:00:00Z") - 1)).toBe("November");
     expect(plain(formatShortDay("2026-11-15T23:59:59Z"))).toBe("15 Nov");
   });
 });

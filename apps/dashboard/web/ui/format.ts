@@ -87,6 +87,13 @@ export function formatDay(iso: string): string {
   return `${formatShortDay(iso)}${space}${new Date(iso).getUTCFullYear()}`;
 }
 
+const monthNames = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" });
+
+/** The UTC month of a time: `November`. */
+export function formatMonth(timeMs: number): string {
+  return monthNames.format(timeMs);
+}
+
 /** A UTC day without its year: `15 Nov`. */
 export function formatShortDay(iso: string): string {
   const date = new Date(iso);
