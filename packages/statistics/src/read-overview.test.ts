@@ -120,6 +120,35 @@ describe("the overview of a range", () => {
     }
   });
 
+  it("draws a day whole above 500,000 page views and events", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [{ at: "2026-03-15T09:00:00Z", visitor: 1 }]);
+    const ask = async () => (await readOverview(pool, { siteId, range: today, comparison: "off", now })).interval;
+    await pool.query("UPDATE daily_stat SET pageviews = 500_000 WHERE site_id = $1", [siteId]);
+    expect(await ask()).toBe("hour");
+    await pool.query("UPDATE daily_stat SET pageviews = 500_001 WHERE site_id = $1", [siteId]);
+    expect(await ask()).toBe("day");
+  });
+
+  it("counts a visitor once in an hour, and an event whose id was made a little later", async () => {
+    const siteId = await makeSite();
+    const id = uuidV7Floor(Date.parse("2026-03-15T10:00:01.500Z")).slice(0, 19) + randomUUID().slice(19);
+    await add(siteId, [
+      { at: "2026-03-15T09:00:00Z", visitor: 1 },
+      { at: "2026-03-15T09:59:59Z", visitor: 1 },
+      { at: "2026-03-15T10:00:00Z", visitor: 1 },
+    ]);
+    await pool.query(
+      "INSERT INTO event (site_id, id, at, type, visitor, path, channel) VALUES ($1, $2, '2026-03-15T09:59:59.9Z', 'pageview', 2, '/', 'Direct')",
+      [siteId, id],
+    );
+    const { series } = await readOverview(pool, { siteId, range: today, comparison: "off", now });
+    expect(series.slice(9, 11).map(({ visitors, pageviews }) => [visitors, pageviews])).toEqual([
+      [2, 3],
+      [1, 1],
+    ]);
+  });
+
   it("has days without hours in the first moment of a day, and days of 1970", async () => {
     const siteId = await makeSite();
     const midnight = new Date("2026-03-15T00:00:00.000Z");

@@ -8,9 +8,11 @@ export function RangeNote({ stats }: { stats: SiteStats }) {
     <>
       {isOneDay ? `${days.first}, UTC. ` : `${days.first} to ${days.last}, UTC days. `}
       {compareText(stats)}
-      {overview.interval === "hour"
-        ? "A visitor counts in every hour with a page view."
-        : !isOneDay && "Daily visitors add up: somebody who comes on two days counts twice."}
+      {overview.interval === "hour" && "A visitor counts in every hour with a page view."}
+      {overview.interval === "day" &&
+        (isOneDay
+          ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept."
+          : "Daily visitors add up: somebody who comes on two days counts twice.")}
     </>
   );
 }
