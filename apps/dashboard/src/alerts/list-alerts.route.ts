@@ -1,6 +1,7 @@
+import { findPlan } from "@waymark/accounts";
 import { readAlertPage } from "@waymark/alerts";
 import { route } from "@waymark/http";
-import { type PlanId, planOf } from "@waymark/plan";
+import { planOf } from "@waymark/plan";
 import type pg from "pg";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
@@ -20,7 +21,7 @@ export function listAlertsRoute({ pool }: { pool: pg.Pool }) {
     async handle({ query: { state, before }, response }) {
       const { accountId } = viewerOf(response);
       const page = await readAlertPage(pool, { accountId, state, before, limit: pageSize });
-      const { rows } = await pool.query<{ plan: PlanId }>("SELECT plan FROM account WHERE id = $1", [accountId]);
+      const { plan } = await findPlan(pool, accountId);
       const body: AlertList = {
         alerts: page.alerts.map((alert) => ({
           ...alert,
@@ -31,7 +32,7 @@ export function listAlertsRoute({ pool }: { pool: pg.Pool }) {
           heldUntil: alert.heldUntil?.toISOString() ?? null,
         })),
         next: page.hasMore ? (page.alerts.at(-1)?.id ?? null) : null,
-        hasMails: planOf(rows[0]?.plan ?? "free").alerts,
+        hasMails: planOf(plan).alerts,
       };
       return { status: 200, body };
     },

@@ -149,6 +149,17 @@ describe("GET /sites/:id/stats and /events", () => {
   });
 });
 
+describe("GET /sites", () => {
+  it("has the analytics API's sites", async () => {
+    const { accountId, viewer, ask } = await open();
+    await makeSite(dashboard, { accountId, domain: "another.example" });
+    await open();
+    const { sites } = (await ask("/sites").expect(200)).body;
+    expect(sites).toHaveLength(2);
+    expect((await viewer.get("/sites").expect(200)).body.sites).toMatchObject(sites);
+  });
+});
+
 describe("GET /sites/:id/realtime", () => {
   it("counts as the analytics API does", async () => {
     const lines: Line[] = ["10:26:00", "10:29:00", "10:20:00"].map((time, n) => ({
