@@ -42,7 +42,8 @@ export async function measureAnswers(stage: Stage): Promise<Figure[]> {
   const outline = await costOf(stage, outlines, () => readOutline(stage));
   const both =
     outline.node === undefined || outline.postgres === undefined ? undefined : outline.node + outline.postgres;
-  const query = `?after=${stage.listed[0]}&ids=${stage.listed.join(",")}&since=${new Date().toISOString()}`;
+  const newest = [stage.traceId, ...stage.listed].sort().at(-1);
+  const query = `?after=${newest}&ids=${stage.listed.join(",")}&since=${new Date().toISOString()}`;
   const changes = await costOf(stage, readings, async () => (await ask(stage, `/traces/changes${query}`)).text());
   const name = `outline of ${largeTraceSpans} spans`;
   return [

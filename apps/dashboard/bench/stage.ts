@@ -22,6 +22,7 @@ export interface Stage {
   siteId: string;
   /** Traces on the first page of the list. */
   listed: readonly string[];
+  databaseUrl: string;
   pid: number;
   postmasterPid: number;
 }
@@ -30,6 +31,8 @@ export const largeTraceSpans = 10_000;
 const listedTraces = 1_000;
 const siteEvents = 20_000;
 const siteDays = 60;
+/** As in the image: without the second, garbage may grow to twice the memory. */
+const deployedFlags = ["--max-semi-space-size=8", "--max-old-space-size=128"];
 const entry = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
 
 /** Runs on an embedded Postgres of its own, and removes everything at the end. */
@@ -42,7 +45,7 @@ export async function withStage(run: (stage: Stage) => Promise<void>): Promise<v
     const data = await withPool(connectionString, fill);
     const server = await startServer(connectionString);
     try {
-      await run({ ...data, ...server, postmasterPid: Number(pidFile.split("\n")[0]) });
+      await run({ ...data, ...server, databaseUrl: connectionString, postmasterPid: Number(pidFile.split("\n")[0]) });
     } finally {
       await server.end();
     }
@@ -112,7 +115,7 @@ async function addSite(pool: pg.Pool, accountId: string): Promise<string> {
 /** The built dashboard, as in the image. */
 async function startServer(databaseUrl: string) {
   const env = { DATABASE_URL: databaseUrl, DASHBOARD_PORT: "0", DASHBOARD_METRICS_PORT: "0", LOG_LEVEL: "info" };
-  const child = spawn(process.execPath, ["--max-semi-space-size=8", entry], {
+  const child = spawn(process.execPath, [...deployedFlags, entry], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
   });

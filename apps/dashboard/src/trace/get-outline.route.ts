@@ -7,6 +7,7 @@ import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { compressedJson } from "./compressed.js";
 import { traceIdOf } from "./trace-id.js";
+import { createTurns } from "./turns.js";
 
 const maxIds = 100;
 const uuid = z.string().refine(isUuid, "Must be an id");
@@ -17,8 +18,12 @@ const uuids = z
 
 const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
 
+/** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
+const maxOutlines = 2;
+
 /** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
 export function getOutlineRoute({ pool }: { pool: pg.Pool }) {
+  const inTurn = createTurns(maxOutlines);
   return route({
     method: "get",
     path: "/traces/:id/outline",
@@ -28,9 +33,12 @@ export function getOutlineRoute({ pool }: { pool: pg.Pool }) {
     answers: { 200: { description: "A page of spans", schema: z.custom<OutlinePage>() } },
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
-      const outline = await readOutline(pool, { accountId, traceId: traceIdOf(params), after, ids });
-      if (!outline) throw new AppError("trace_not_found");
-      return compressedJson(request, outline);
+      const traceId = traceIdOf(params);
+      return inTurn(async () => {
+        const outline = await readOutline(pool, { accountId, traceId, after, ids });
+        if (!outline) throw new AppError("trace_not_found");
+        return compressedJson(request, outline);
+      });
     },
   });
 }
