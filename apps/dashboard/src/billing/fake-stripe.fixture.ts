@@ -64,22 +64,14 @@ export function useFakeStripe(): FakeStripe {
     },
   };
 
-  const list = (path: string, customer: string) => {
-    const isOwn = (each: { customer: string }) => each.customer === customer;
-    const lists: Readonly<Record<string, () => object[]>> = {
-      "/v1/subscriptions": () => [...subscriptions].map(([id, each]) => ({ id, ...each })).filter(isOwn),
-      "/v1/checkout/sessions": () => sessions.filter(isOwn).slice(0, 1),
-      "/v1/invoices": () => invoices.get(customer) ?? [],
-    };
-    return { status: 200, body: { object: "list", data: lists[path]?.() ?? [], has_more: false } };
-  };
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
     const { pathname: path, searchParams } = new URL(request.url ?? "", "http://stripe");
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     const idempotencyKey = String(request.headers["idempotency-key"] ?? "");
     received.push({ path, idempotencyKey, form });
     if (fake.isBroken) return { status: 500, body: { error: { type: "api_error", message: "down" } } };
-    if (request.method === "GET") return list(path, searchParams.get("customer") ?? "");
+    if (request.method === "GET")
+      return list({ subscriptions, sessions, invoices }, path, searchParams.get("customer") ?? "");
     // The same key brings the first answer again, as Stripe does.
     const known = answers.get(idempotencyKey);
     if (known) return { status: 200, body: known };
@@ -107,6 +99,20 @@ export function useFakeStripe(): FakeStripe {
     await new Promise((resolve) => server?.close(resolve));
   });
   return fake;
+}
+
+interface Lists extends Pick<FakeStripe, "subscriptions" | "invoices"> {
+  sessions: readonly Session[];
+}
+
+function list({ subscriptions, sessions, invoices }: Lists, path: string, customer: string) {
+  const isOwn = (each: { customer: string }) => each.customer === customer;
+  const lists: Readonly<Record<string, () => object[]>> = {
+    "/v1/subscriptions": () => [...subscriptions].map(([id, each]) => ({ id, ...each })).filter(isOwn),
+    "/v1/checkout/sessions": () => sessions.filter(isOwn).slice(0, 1),
+    "/v1/invoices": () => invoices.get(customer) ?? [],
+  };
+  return { status: 200, body: { object: "list", data: lists[path]?.() ?? [], has_more: false } };
 }
 
 function make(path: string, form: Readonly<Record<string, string>>): object | undefined {
