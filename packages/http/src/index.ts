@@ -5,6 +5,7 @@ export { createRefusals, type Refusals } from "./limits/refusals.js";
 export { createShares } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns } from "./limits/turns.js";
+export { createWorkShares, type WorkShares } from "./limits/work-shares.js";
 export type { ApiDescription } from "./openapi/openapi.js";
 export { dashboardRoutes } from "./pages/dashboard-routes.js";
 export { healthRoutes, publicRoutes } from "./pages/public-routes.js";

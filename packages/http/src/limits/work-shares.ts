@@ -1,0 +1,120 @@
+import { AppError } from "@waymark/errors";
+import type { Refusals } from "./refusals.js";
+
+/** Shares a scarce resource, so one owner's slow works leave room to all others. */
+export interface WorkShares {
+  /**
+   * Does a work when it is the owner's turn.
+   * @param isLeft whether the client has gone; the work is then skipped
+   * @throws AppError 429 when the owner has too many works, 503 when all owners together have; the work's own errors
+   */
+  run<Result>(owner: string, work: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
+}
+
+export interface WorkShareLimits {
+  /** The name in the metric and in sentences for clients, such as `reads`. */
+  works: string;
+  /** Whose shares: `account` or `network`. */
+  owner: string;
+  maxRunning: number;
+  maxRunningPerOwner: number;
+  maxWaiting: number;
+  maxWaitingPerOwner: number;
+  maxWaitMs: number;
+}
+
+interface Owner {
+  running: number;
+  readonly waiting: Waiting[];
+}
+
+interface Waiting {
+  start(): void;
+}
+
+function createBusyErrors({ works, owner, maxWaitMs, ...most }: WorkShareLimits, refusals: Refusals) {
+  const eachWaits = `each for at most ${maxWaitMs / 1_000} s`;
+  const ofOwner = `${most.maxRunningPerOwner} ${works} under way and ${most.maxWaitingPerOwner} waiting`;
+  const ofAll = `${most.maxRunning} ${works} are under way and ${most.maxWaiting} waiting`;
+  return {
+    ownerBusy: () => refusals.account(`${owner}_${works}`, `At most ${ofOwner} for each ${owner}, ${eachWaits}`),
+    allBusy: () => refusals.service(works, `At most ${ofAll}, ${eachWaits}`),
+  };
+}
+
+/** Creates the shares of one resource. Memory grows only with owners of works. */
+export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): WorkShares {
+  const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, maxWaitMs } = limits;
+  // In the order of turns.
+  const owners = new Map<string, Owner>();
+  let running = 0;
+  let waiting = 0;
+  const { ownerBusy, allBusy } = createBusyErrors(limits, refusals);
+
+  function begin(id: string, owner: Owner): void {
+    running++;
+    owner.running++;
+    owners.delete(id);
+    owners.set(id, owner);
+  }
+
+  /** Owners without a running work go first; among equals, the owner whose last turn is the longest ago. */
+  function startNext(): void {
+    for (let level = 0; level < maxRunningPerOwner; level++) {
+      for (const [id, owner] of owners) {
+        if (running >= maxRunning) return;
+        const next = owner.running === level ? owner.waiting.shift() : undefined;
+        if (!next) continue;
+        waiting--;
+        begin(id, owner);
+        next.start();
+      }
+    }
+  }
+
+  /** Resolves at the owner's turn. After too long a wait it leaves the queue and throws. */
+  function waitForTurn(id: string, owner: Owner): Promise<void> {
+    owners.set(id, owner);
+    waiting++;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        owner.waiting.splice(owner.waiting.indexOf(turn), 1);
+        waiting--;
+        forgetIdle(id, owner);
+        reject(owner.running >= maxRunningPerOwner ? ownerBusy() : allBusy());
+      }, maxWaitMs);
+      const turn = {
+        start() {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      owner.waiting.push(turn);
+    });
+  }
+
+  function forgetIdle(id: string, owner: Owner): void {
+    if (owner.running === 0 && owner.waiting.length === 0) owners.delete(id);
+  }
+
+  return {
+    async run(id, work, isLeft = () => false) {
+      const owner = owners.get(id) ?? { running: 0, waiting: [] };
+      if (running < maxRunning && owner.running < maxRunningPerOwner) begin(id, owner);
+      else {
+        if (owner.waiting.length >= maxWaitingPerOwner) throw ownerBusy();
+        if (waiting >= maxWaiting) throw allBusy();
+        await waitForTurn(id, owner);
+      }
+      try {
+        if (isLeft()) throw new AppError("busy");
+        return await work();
+      } finally {
+        running--;
+        owner.running--;
+        startNext();
+        forgetIdle(id, owner);
+      }
+    },
+  };
+}
