@@ -2,8 +2,9 @@ import { afterAll } from "@jest/globals";
 import { createAccount } from "@waymark/accounts";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
+import { createRefusals } from "@waymark/http";
 import { createPasswords, createSessionCookie, createSessions, type Role, startSession } from "@waymark/identity";
-import { createAddressReader, createLimiter } from "@waymark/limits";
+import { createAddressReader, createLimiter, type Limit } from "@waymark/limits";
 import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
@@ -14,7 +15,7 @@ import { type AppDeps, createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import type { Pages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
-import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
+import { createGuesses } from "./session/guesses.js";
 import { createProofNetwork } from "./sites/proof-network.js";
 import { proofLimit } from "./sites/prove-site.route.js";
 
@@ -92,14 +93,14 @@ async function addPerson(pool: TestDashboard["pool"], accountId: string, role: R
 }
 
 /** A hash of a millisecond. */
-const cheap = { cost: { N: 1_024, r: 8, p: 1 } };
+const cheap = { N: 1_024, r: 8, p: 1 };
 
 /** What sign-in needs, with mails kept in memory. */
 function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnType<typeof loadConfig>) {
   const log = createLogger({ service: "dashboard", level: "silent" });
-  const limiterOf = (limit: typeof emailLimit) => createLimiter({ ...limit, redisUrl: undefined, pool, log });
-  const addressOf = createAddressReader(trustedProxies);
-  const guesses = createGuesses({ perEmail: limiterOf(emailLimit), perNetwork: limiterOf(networkLimit), addressOf });
+  const openLimiter = (limit: Limit) => createLimiter({ ...limit, redisUrl: undefined, pool, log });
+  const guesses = createGuesses({ openLimiter, addressOf: createAddressReader(trustedProxies) });
+  const passwords = createPasswords({ refusals: createRefusals(createRegistry("dashboard")), cost: cheap });
   const sent: Mail[] = [];
   const mailer = {
     send: async (mail: Mail) => {
@@ -107,13 +108,13 @@ function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnT
       return { outcome: "sent" } as const;
     },
   };
-  const mails = createAccountMails({ mailer, log });
+  const mails = createAccountMails({ mailer, openLimiter, log });
   const takeMails = async () => {
     await mails.idle();
     return sent.splice(0);
   };
-  const proofs = { limiter: limiterOf(proofLimit), network: createProofNetwork() };
-  return { parts: { passwords: createPasswords(cheap), guesses, mails, proofs }, takeMails };
+  const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
+  return { parts: { passwords, guesses, mails, proofs }, takeMails };
 }
 
 function openPool(connectionString: string) {

@@ -1,5 +1,6 @@
+import { createRefusals } from "@waymark/http";
 import { createPasswords, createSessions } from "@waymark/identity";
-import { createAddressReader, createLimiter } from "@waymark/limits";
+import { createAddressReader, createLimiter, type Limit, type Limiter } from "@waymark/limits";
 import { openMailer } from "@waymark/mail";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
@@ -7,7 +8,7 @@ import { openPayments } from "./billing/payments.js";
 import { loadConfig } from "./config.js";
 import { readPages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
-import { createGuesses, emailLimit, networkLimit } from "./session/guesses.js";
+import { createGuesses } from "./session/guesses.js";
 import { createProofNetwork } from "./sites/proof-network.js";
 import { proofLimit } from "./sites/prove-site.route.js";
 
@@ -19,15 +20,19 @@ await startHttpService(process, {
     const now = () => new Date();
     const { url, operators, database, redisUrl } = config;
     const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
-    const limiterOf = (limit: typeof emailLimit) => createLimiter({ ...limit, redisUrl, pool, log });
-    const [perEmail, perNetwork] = [limiterOf(emailLimit), limiterOf(networkLimit)];
-    const guesses = createGuesses({ perEmail, perNetwork, addressOf: createAddressReader(config.trustedProxies) });
-    const proofLimiter = limiterOf(proofLimit);
-    const proofs = { limiter: proofLimiter, network: createProofNetwork() };
-    const mails = createAccountMails({ mailer: await openMailer(config.mail, log), log });
-    const bridged = redisUrl === undefined ? {} : { redis: () => perEmail.check() };
+    const limiters: Limiter[] = [];
+    const openLimiter = (limit: Limit) => {
+      const limiter = createLimiter({ ...limit, redisUrl, pool, log });
+      limiters.push(limiter);
+      return limiter;
+    };
+    const guesses = createGuesses({ openLimiter, addressOf: createAddressReader(config.trustedProxies) });
+    const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
+    const mails = createAccountMails({ mailer: await openMailer(config.mail, log), openLimiter, log });
+    const bridged = redisUrl === undefined ? {} : { redis: () => proofs.limiter.check() };
     const checks = { required: { database: checkDatabase }, bridged };
-    const identity = { sessions, passwords: createPasswords(), guesses, mails, proofs };
+    const passwords = createPasswords({ refusals: createRefusals(registry) });
+    const identity = { sessions, passwords, guesses, mails, proofs };
     const payments = await openPayments(config);
     return {
       handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, now }),
@@ -35,7 +40,7 @@ await startHttpService(process, {
       async stop() {
         await mails.idle();
         await sessions.stop();
-        await Promise.all([perEmail.close(), perNetwork.close(), proofLimiter.close()]);
+        await Promise.all(limiters.map((limiter) => limiter.close()));
       },
     };
   },

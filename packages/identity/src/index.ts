@@ -1,8 +1,8 @@
 export { listAudit } from "./audit/list-audit.query.js";
 export { type AuditAction, recordAudit } from "./audit/record-audit.query.js";
-export { createLink, dropLinksOf, hasEnoughLinks } from "./links/link.query.js";
+export { createLink, dropLinksOf, hasEnoughLinks, type NewLink } from "./links/link.query.js";
 export { linkUrl } from "./links/sign-in-link.js";
-export { readLink, useLink } from "./links/use-link.js";
+export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
 export { passwordProblem } from "./passwords/password-problem.js";
 export { createPasswords, type Passwords } from "./passwords/passwords.js";

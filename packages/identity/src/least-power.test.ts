@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
+import { createRefusals } from "@waymark/http";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
+import { Registry } from "prom-client";
 import { listAudit } from "./audit/list-audit.query.js";
 import { createLink } from "./links/link.query.js";
 import { useLink } from "./links/use-link.js";
@@ -14,7 +16,8 @@ import { endSession, findSession, keepSession, listSessions } from "./sessions/s
 const database = useDatabase();
 const prefix = useRolePrefix();
 const rolePasswords = byRole((role) => `password-of-${role}`);
-const passwords = createPasswords({ cost: { N: 1_024, r: 8, p: 1 } });
+const refusals = createRefusals(new Registry());
+const passwords = createPasswords({ refusals, cost: { N: 1_024, r: 8, p: 1 } });
 let pool: pg.Pool;
 
 beforeAll(async () => {
@@ -30,14 +33,16 @@ afterAll(() => pool.end());
 
 describe("the dashboard's role", () => {
   const now = () => new Date();
-  const arrive = (token: string, input = {}) => useLink({ pool, passwords, now }, { token, ...input });
+  const arrive = (token: string, input = {}) => useLink({ pool, passwords, now }, { token, network: "here", ...input });
 
   it("may do all that people need: sign up, in and out, reset, invite, change roles, leave", async () => {
     const email = `${randomUUID()}@example.com`;
-    const passwordHash = await passwords.hash("correct horse");
+    const passwordHash = await passwords.hash("correct horse", "here");
     const signUp = await createLink(pool, { purpose: "verify", email, name: "Ada", passwordHash, now: now() });
     const ada = await arrive(signUp.token, { password: "correct horse" });
-    expect(await createPasswordCheck({ pool, passwords })(email, "correct horse")).toEqual({ personId: ada.personId });
+    expect(await createPasswordCheck({ pool, passwords })(email, "correct horse", "here")).toEqual({
+      personId: ada.personId,
+    });
 
     const session = await findSession(pool, ada.sessionToken, now());
     if (!session) throw new Error("no session");

@@ -16,4 +16,12 @@ describe("the key of an address", () => {
   ])("of %s is %s", (ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
+
+  it.each([
+    ["192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"],
+    ["2001:db8::1", "2001:db8:0::/48"],
+  ])("with 48 bits of %s is %s", (ip, key) => {
+    expect(addressKey(ip, 48)).toBe(key);
+  });
 });

@@ -15,12 +15,15 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-export interface LimiterOptions {
+export interface Limit {
   /** Distinguishes the counts of limiters. */
   name: string;
   /** Requests of a key in a window, which begins with its first request. */
   points: number;
   windowSeconds: number;
+}
+
+export interface LimiterOptions extends Limit {
   /** The shared counters' Redis; without it they are in Postgres. */
   redisUrl: string | undefined;
   pool: pg.Pool;

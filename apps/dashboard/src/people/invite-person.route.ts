@@ -32,8 +32,9 @@ export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleD
       const { accountId, personId } = ownerOf(response);
       const known = await findPersonByEmail(pool, email);
       if (known && (await isMember(pool, accountId, known.id))) throw new AppError("already_member");
-      const { isAllowed, retryAfterSeconds } = await guesses.admit(request, "invite", email);
-      if (!isAllowed) throw tooMany(retryAfterSeconds);
+      await guesses.admit(request, "invite");
+      const { isAllowed, resetSeconds } = await mails.admit("invite", email, accountId);
+      if (!isAllowed) throw tooMany(resetSeconds);
       const invitedAt = now();
       await replaceInvitations(pool, accountId, email);
       if ((await listInvitations(pool, accountId, invitedAt)).length >= maxInvitations) {

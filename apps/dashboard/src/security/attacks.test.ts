@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { setPassword, startSession } from "@waymark/identity";
+import { type Passwords, setPassword, startSession } from "@waymark/identity";
 import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 
@@ -58,13 +58,64 @@ describe("a guessed address of a client", () => {
   });
 });
 
+describe("a customer with 65,536 networks of IPv6", () => {
+  const proxied = useDashboard({ env: { TRUSTED_PROXIES: "loopback" } });
+
+  it("has ten times a network's tries over all of them", async () => {
+    const guess = (address: string) =>
+      proxied
+        .anonymous()
+        .post("/sign-in", { email: `${address.replaceAll(":", "-")}@example.com`, password })
+        .set("X-Forwarded-For", address);
+    for (let n = 0; n < 4; n++) await guess(`2001:db8:5:${n}::1`).expect(401);
+    const { rowCount } = await proxied.pool.query(
+      "UPDATE rate_limit SET points = points + 295 WHERE key LIKE '%guess-wide-network%' AND points = 4",
+    );
+    expect(rowCount).toBe(1);
+    await guess("2001:db8:5:4::1").expect(401);
+    await guess("2001:db8:5:5::1").expect(429);
+    await guess("2001:db8:6::1").expect(401);
+  });
+});
+
+describe("a client that has the right password", () => {
+  const asked: string[] = [];
+  const passwords: Passwords = {
+    hash: async (_password, network) => {
+      asked.push(network);
+      return "scrypt$1024$8$1$c2FsdA$c2FsdA";
+    },
+    verify: async (_stored, _password, network) => asked.push(network) > 0,
+  };
+  const proxied = useDashboard({ env: { TRUSTED_PROXIES: "loopback" }, deps: { passwords } });
+
+  it("takes turns with its own network alone: every hash is its client's", async () => {
+    const person = await proxied.signIn(await proxied.makeAccount());
+    const from = (test: request.Test, address: string) => test.set("X-Forwarded-For", address);
+    const { email, cookie } = person;
+    const set = await from(person.post("/me/password", { password }), "2001:db8:1:1::1").expect(200);
+    const again = { current: password, password: "another horse battery" };
+    const own = String(set.headers["set-cookie"]).split(";")[0] ?? cookie;
+    await from(proxied.anonymous().post("/me/password", again).set("Cookie", own), "2001:db8:1:2::1").expect(200);
+    await from(proxied.anonymous().post("/sign-in", { email, password }), "192.0.2.1").expect(200);
+    await from(proxied.anonymous().post("/sign-in", { email: "no@example.com", password }), "192.0.2.2").expect(401);
+    const signUp = { email: "new@example.com", name: "Ada", password };
+    await from(proxied.anonymous().post("/sign-up", signUp), "192.0.2.3").expect(202);
+    const [mail] = await proxied.takeMails();
+    const token = /link\/([\w-]+)/.exec(mail?.text ?? "")?.[1] ?? "";
+    await from(proxied.anonymous().post("/link", { token, password }), "192.0.2.4").expect(200);
+    const ipv6 = "2001:db8:1::/48";
+    expect(asked).toEqual([ipv6, ipv6, ipv6, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+  });
+});
+
 describe("the work for an address", () => {
   let hashes = 0;
   const passwords = {
     hash: async () => `scrypt$1024$8$1$c2FsdA$${++hashes}`,
     verify: async () => ++hashes < 0,
   };
-  const allowance = { isAllowed: true, retryAfterSeconds: 0, refund: async () => undefined };
+  const allowance = { network: "", isAllowed: true, retryAfterSeconds: 0, refund: async () => undefined };
   const counting = useDashboard({ deps: { passwords, guesses: { admit: async () => allowance } } });
 
   it("is the same for known and unknown ones, at sign-in, sign-up and a forgotten password", async () => {
@@ -103,6 +154,49 @@ describe("a flood from many networks", () => {
     const person = await proxied.signIn(await proxied.makeAccount());
     expect(await flood("/forgot", { email: person.email }, 12)).toBe(10);
     expect(await flood("/sign-up", { email: "victim@example.com", name: "Eve", password }, 12)).toBe(10);
+  });
+
+  it("mails no more than ten links of the right password after too many tries", async () => {
+    const person = await proxied.signIn(await proxied.makeAccount());
+    await person.post("/me/password", { password }).expect(200);
+    const guess = (word: string) =>
+      proxied
+        .anonymous()
+        .post("/sign-in", { email: person.email, password: word })
+        .set("X-Forwarded-For", `192.0.2.${++networks}`);
+    for (let n = 0; n < 10; n++) await guess("wrong horse battery").expect(401);
+    for (let n = 0; n < 12; n++) await guess(password).expect(202);
+    expect(await proxied.takeMails()).toHaveLength(10);
+  });
+
+  it("tells an address ten times a day that it has an account already", async () => {
+    const person = await proxied.signIn(await proxied.makeAccount());
+    let mails = 0;
+    for (let n = 0; n < 12; n++) {
+      // The quarters of an hour pass, the day does not.
+      await proxied.pool.query("DELETE FROM rate_limit WHERE key LIKE '%guess%'");
+      const sent = proxied.anonymous().post("/sign-up", { email: person.email, name: "Eve", password });
+      await sent.set("X-Forwarded-For", `192.0.2.${++networks}`).expect(202);
+      mails += (await proxied.takeMails()).length;
+    }
+    expect(mails).toBe(10);
+  });
+
+  it("of invitations mails an address ten times a day over all accounts, and a hundred of an account", async () => {
+    const owners = [
+      await proxied.signIn(await proxied.makeAccount()),
+      await proxied.signIn(await proxied.makeAccount()),
+    ];
+    const invite = async (owner = owners[0], email = "invited@example.com") =>
+      (await owner?.post("/people", { email, role: "member" }))?.status;
+    for (let n = 0; n < 10; n++) expect(await invite(owners[n % 2])).toBe(201);
+    const before = await owners[0]?.get("/people");
+    expect([await invite(owners[0]), await invite(owners[1])]).toEqual([429, 429]);
+    expect((await owners[0]?.get("/people"))?.body).toEqual(before?.body);
+    expect(await proxied.takeMails()).toHaveLength(10);
+    await proxied.pool.query("UPDATE rate_limit SET points = 99 WHERE key LIKE '%mail-account%'");
+    expect(await invite(owners[0], "last@example.com")).toBe(201);
+    expect(await invite(owners[0], "further@example.com")).toBe(429);
   });
 
   it("of sign-ins leaves a person's hundred latest sessions", async () => {

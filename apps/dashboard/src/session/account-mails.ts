@@ -1,7 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Allowance, Limit, Limiter } from "@waymark/limits";
 import { composeAccountMail, type Mailer } from "@waymark/mail";
 import type { Logger } from "pino";
+import { keyOf } from "./guesses.js";
+
+const daySeconds = 24 * 3_600;
+
+/**
+ * Mails in a day that strangers can cause and nobody needs to get in: invitations, and notes of an account. Links to get in have
+ * a limit of their own, in {@link mailLink}: counted by the day, they would lock people out.
+ */
+const addressLimit = { name: "mail-address", points: 10, windowSeconds: daySeconds };
+const accountLimit = { name: "mail-account", points: 100, windowSeconds: daySeconds };
 
 const maxWaiting = 200;
 const maxAttempts = 4;
@@ -16,14 +27,29 @@ export interface AccountMails {
    */
   later(work: () => Promise<void>): void;
   send(to: string, mail: AccountMail): Promise<void>;
+  /** Counts an invitation or a note. @param accountId of the inviting account */
+  admit(purpose: "known" | "invite", to: string, accountId?: string): Promise<Allowance>;
   /** Resolves when no work is left. */
   idle(): Promise<void>;
 }
 
+interface AccountMailsOptions {
+  mailer: Mailer;
+  openLimiter(limit: Limit): Limiter;
+  log: Logger;
+}
+
 /** Sends the mails of accounts. A failed attempt is repeated three times. */
-export function createAccountMails({ mailer, log }: { mailer: Mailer; log: Logger }): AccountMails {
+export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOptions): AccountMails {
   const working = new Set<Promise<void>>();
+  const perAddress = openLimiter(addressLimit);
+  const perAccount = openLimiter(accountLimit);
   return {
+    async admit(purpose, to, accountId) {
+      const ofAccount = accountId === undefined ? undefined : await perAccount.spend(accountId);
+      if (ofAccount && !ofAccount.isAllowed) return ofAccount;
+      return perAddress.spend(keyOf(purpose, to));
+    },
     later(work) {
       if (working.size >= maxWaiting) {
         log.warn("too many mails wait; one was dropped");

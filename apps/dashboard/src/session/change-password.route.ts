@@ -30,14 +30,15 @@ export function changePasswordRoute({ pool, config, passwords, guesses, sessions
       const { personId, accountId } = viewerOf(response);
       const problem = passwordProblem(body.password);
       if (problem) throw validationError({ password: problem });
-      const { isAllowed, retryAfterSeconds, refund } = await guesses.admit(request, "password", personId);
+      const admission = await guesses.admit(request, "password", personId);
+      const { isAllowed, retryAfterSeconds, network, refund } = admission;
       if (!isAllowed) throw tooMany(retryAfterSeconds);
       const stored = await readPassword(pool, personId);
-      if (stored !== undefined && !(await passwords.verify(stored, body.current ?? ""))) {
+      if (stored !== undefined && !(await passwords.verify(stored, body.current ?? "", network))) {
         throw validationError({ current: body.current === undefined ? "Required" : "Is not your password" });
       }
       await refund();
-      const hash = await passwords.hash(body.password);
+      const hash = await passwords.hash(body.password, network);
       const userAgent = request.get("user-agent");
       const token = await withTransaction(pool, async (client) => {
         await setPassword(client, personId, hash);

@@ -1,17 +1,15 @@
 import { route } from "@waymark/http";
-import { createLink, findPersonByEmail, hasEnoughLinks, linkUrl } from "@waymark/identity";
+import { findPersonByEmail } from "@waymark/identity";
+import { mailLink } from "./mail-link.js";
 import { forgotBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
 /** `POST /forgot`: mails a link to a known address. */
-export function forgotRoute({ pool, config, guesses, mails, now }: SignUpDeps) {
+export function forgotRoute(deps: SignUpDeps) {
+  const { pool, guesses, mails } = deps;
   const mail = async (email: string) => {
     const person = await findPersonByEmail(pool, email);
-    if (!person) return;
-    const link = { purpose: "reset", email, personId: person.id, now: now() } as const;
-    if (await hasEnoughLinks(pool, link)) return;
-    const { token, expiresAt } = await createLink(pool, link);
-    await mails.send(email, { purpose: "reset", link: linkUrl(config.url.href, token), expiresAt });
+    if (person) await mailLink(deps, { purpose: "reset", email, personId: person.id });
   };
   return route({
     method: "post",

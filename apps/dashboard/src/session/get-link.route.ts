@@ -16,8 +16,7 @@ export function getLinkRoute(deps: LinkDeps) {
     answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
     async handle({ query: { token }, request }) {
       const browserProof = signUpCookie.read(request.headers.cookie);
-      const body: LinkInfo = await readLink(deps, { token, browserProof });
-      return { status: 200, body };
+      return { status: 200, body: await readLink(deps, { token, browserProof }) };
     },
   });
 }

@@ -1,17 +1,17 @@
 import { hash } from "node:crypto";
 import { AppError } from "@waymark/errors";
-import { addressKey, type Limiter } from "@waymark/limits";
+import { addressKey, type Limit, type Limiter } from "@waymark/limits";
 import type { Request } from "express";
 
 const windowSeconds = 15 * 60;
 
-/** Tries per address of mail, and per network address, in 15 minutes. */
-export const emailLimit = { name: "guess-email", points: 10, windowSeconds };
-export const networkLimit = { name: "guess-network", points: 30, windowSeconds };
+/** Tries in 15 minutes: per address of mail, per network, and per 48 bits of IPv6, which one customer may hold. */
+const emailLimit = { name: "guess-email", points: 10, windowSeconds };
+const networkLimit = { name: "guess-network", points: 30, windowSeconds };
+const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
 
 export interface GuessesOptions {
-  perEmail: Limiter;
-  perNetwork: Limiter;
+  openLimiter(limit: Limit): Limiter;
   /** The client's address, by the trusted proxies. */
   addressOf(request: Request): string;
 }
@@ -19,6 +19,8 @@ export interface GuessesOptions {
 type GuessKind = "sign-in" | "sign-up" | "forgot" | "link" | "password" | "invite";
 
 interface Admission {
+  /** The client's, as wide as one customer may hold. */
+  network: string;
   /** Whether the address of mail has a try left. */
   isAllowed: boolean;
   retryAfterSeconds: number;
@@ -35,27 +37,33 @@ export interface Guesses {
 }
 
 /** The counts hold no address. */
-function keyOf(kind: GuessKind, text: string): string {
+export function keyOf(kind: string, text: string): string {
   return `${kind}:${hash("sha256", text, "base64url").slice(0, 22)}`;
 }
 
 /** Counts guesses of passwords, and mails that strangers can cause. */
-export function createGuesses({ perEmail, perNetwork, addressOf }: GuessesOptions): Guesses {
+export function createGuesses({ openLimiter, addressOf }: GuessesOptions): Guesses {
+  const perEmail = openLimiter(emailLimit);
+  const perNetwork = openLimiter(networkLimit);
+  const perWideNetwork = openLimiter(wideNetworkLimit);
   return {
     async admit(request, kind, email) {
-      const network = keyOf(kind, addressKey(addressOf(request)));
-      const fromHere = await perNetwork.spend(network);
-      if (!fromHere.isAllowed) throw tooMany(fromHere.resetSeconds);
-      if (email === undefined)
-        return { isAllowed: true, retryAfterSeconds: 0, refund: () => perNetwork.refund(network) };
-      const address = keyOf(kind, email);
-      const { isAllowed, resetSeconds } = await perEmail.spend(address);
+      const address = addressOf(request);
+      const [network, wideNetwork] = [addressKey(address), addressKey(address, 48)];
+      const spent = [{ limiter: perNetwork, key: keyOf(kind, network) }];
+      if (wideNetwork !== network) spent.push({ limiter: perWideNetwork, key: keyOf(kind, wideNetwork) });
+      for (const { limiter, key } of spent) {
+        const { isAllowed, resetSeconds } = await limiter.spend(key);
+        if (!isAllowed) throw tooMany(resetSeconds);
+      }
+      const key = keyOf(kind, email ?? "");
+      const ofEmail = email === undefined ? undefined : await perEmail.spend(key);
+      if (ofEmail) spent.push({ limiter: perEmail, key });
       return {
-        isAllowed,
-        retryAfterSeconds: resetSeconds,
-        async refund() {
-          await Promise.all([perNetwork.refund(network), perEmail.refund(address)]);
-        },
+        network: wideNetwork,
+        isAllowed: ofEmail?.isAllowed ?? true,
+        retryAfterSeconds: ofEmail?.resetSeconds ?? 0,
+        refund: async () => void (await Promise.all(spent.map((each) => each.limiter.refund(each.key)))),
       };
     },
   };

@@ -1,4 +1,5 @@
 import { emailField, textField } from "@waymark/fields";
+import type { LinkInfo } from "@waymark/identity";
 import { z } from "zod";
 
 const maxPasswordLength = 200;
@@ -49,21 +50,11 @@ export interface MailedAnswer {
   isMailed: true;
 }
 
-export type LinkPurpose = "verify" | "reset" | "invite" | "sign_in";
-
 /** The query of `GET /link`: it uses nothing up. 410 when the link does not work anymore. */
 export const linkQuery = z.object({ token: z.string().max(maxTokenLength) });
 
-/** The answer of `GET /link`: what the page shows and asks for. */
-export interface LinkInfo {
-  purpose: LinkPurpose;
-  email: string;
-  /** The account of an invitation or of a sign-in. */
-  accountName: string | null;
-  /** An invited person who is new gives a name and a password. */
-  needsName: boolean;
-  needsPassword: boolean;
-}
+/** The answer of `GET /link`. */
+export type { LinkInfo } from "@waymark/identity";
 
 /** The body of `POST /link`: uses the link and signs in. 410 when it does not work anymore, 400 names missing fields. */
 export const useLinkBody = z.strictObject({
@@ -76,7 +67,7 @@ export type UseLinkBody = z.input<typeof useLinkBody>;
 /** The answer of `POST /link`, 200. */
 export interface UseLinkAnswer {
   isSignedIn: true;
-  purpose: LinkPurpose;
+  purpose: LinkInfo["purpose"];
 }
 
 /** The body of `PATCH /me`: the person's own name. */

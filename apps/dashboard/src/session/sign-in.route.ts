@@ -2,27 +2,21 @@ import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import {
   type CheckPassword,
-  createLink,
   createSessionCookie,
   endSessionOfToken,
   homeAccountOf,
-  linkUrl,
   startSession,
 } from "@waymark/identity";
-import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";
-import type { AccountMails } from "./account-mails.js";
 import type { Guesses } from "./guesses.js";
+import { type MailLinkDeps, mailLink } from "./mail-link.js";
 import { type EntryOptions, type SignInAnswer, signInBody } from "./session.schema.js";
 
-export interface SignInDeps {
-  pool: pg.Pool;
+export interface SignInDeps extends MailLinkDeps {
   config: Pick<Config, "url" | "signUp">;
   checkPassword: CheckPassword;
   guesses: Guesses;
-  mails: AccountMails;
-  now(): Date;
 }
 
 /** `GET /sign-in` */
@@ -42,7 +36,7 @@ export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
  * answer of a wrong one: guessing goes nowhere, and nobody locks another person out.
  */
 export function signInRoute(deps: SignInDeps) {
-  const { pool, config, checkPassword, guesses, now } = deps;
+  const { pool, config, checkPassword, guesses, mails, now } = deps;
   const cookie = createSessionCookie(config.url);
   return route({
     method: "post",
@@ -55,10 +49,10 @@ export function signInRoute(deps: SignInDeps) {
       202: { description: "A link is mailed if the password is right", schema: z.custom<SignInAnswer>() },
     },
     async handle({ body: { email, password }, request }) {
-      const { isAllowed, refund } = await guesses.admit(request, "sign-in", email);
-      const found = await checkPassword(email, password);
+      const { isAllowed, network, refund } = await guesses.admit(request, "sign-in", email);
+      const found = await checkPassword(email, password, network);
       if (!isAllowed) {
-        if (found) mailLink(deps, { email, personId: found.personId });
+        if (found) mails.later(() => mailLink(deps, { purpose: "sign_in", email, personId: found.personId }));
         return { status: 202, body: { isSignedIn: false } satisfies SignInAnswer };
       }
       const accountId = found && (await homeAccountOf(pool, found.personId));
@@ -71,12 +65,5 @@ export function signInRoute(deps: SignInDeps) {
       const headers = { "Set-Cookie": cookie.write(token) };
       return { status: 200, headers, body: { isSignedIn: true } satisfies SignInAnswer };
     },
-  });
-}
-
-function mailLink({ pool, config, mails, now }: SignInDeps, person: { email: string; personId: string }): void {
-  mails.later(async () => {
-    const { token, expiresAt } = await createLink(pool, { purpose: "sign_in", ...person, now: now() });
-    await mails.send(person.email, { purpose: "sign_in", link: linkUrl(config.url.href, token), expiresAt });
   });
 }

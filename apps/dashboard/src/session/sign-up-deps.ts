@@ -1,18 +1,14 @@
 import type { Passwords } from "@waymark/identity";
-import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";
-import type { AccountMails } from "./account-mails.js";
 import type { Guesses } from "./guesses.js";
+import type { MailLinkDeps } from "./mail-link.js";
 import type { MailedAnswer } from "./session.schema.js";
 
-export interface SignUpDeps {
-  pool: pg.Pool;
+export interface SignUpDeps extends MailLinkDeps {
   config: Pick<Config, "url" | "signUp">;
   passwords: Passwords;
   guesses: Guesses;
-  mails: AccountMails;
-  now(): Date;
 }
 
 /** The answer to any address, known or not. */

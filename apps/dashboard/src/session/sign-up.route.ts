@@ -1,15 +1,7 @@
 import { AppError, validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import {
-  browserProofOf,
-  createLink,
-  createSignUpCookie,
-  createToken,
-  findPersonByEmail,
-  hasEnoughLinks,
-  linkUrl,
-  passwordProblem,
-} from "@waymark/identity";
+import { browserProofOf, createSignUpCookie, createToken, findPersonByEmail, passwordProblem } from "@waymark/identity";
+import { mailLink } from "./mail-link.js";
 import { signUpBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
@@ -18,18 +10,14 @@ import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
  * are the same for both. The browser keeps a proof: elsewhere the link asks for a password anew, since the one given here may be
  * that of a stranger.
  */
-export function signUpRoute({ pool, config, passwords, guesses, mails, now }: SignUpDeps) {
+export function signUpRoute(deps: SignUpDeps) {
+  const { pool, config, passwords, guesses, mails } = deps;
   const cookie = createSignUpCookie(config.url);
   const mail = async (signUp: { name: string; email: string; passwordHash: string; token: string }) => {
     const { email } = signUp;
-    if (await findPersonByEmail(pool, email)) {
-      const link = new URL("/dashboard/sign-in", config.url).href;
-      return mails.send(email, { purpose: "known", link });
-    }
-    const link = { purpose: "verify", ...signUp, now: now() } as const;
-    if (await hasEnoughLinks(pool, link)) return;
-    const { token, expiresAt } = await createLink(pool, link);
-    return mails.send(email, { purpose: "verify", link: linkUrl(config.url.href, token), expiresAt });
+    if (!(await findPersonByEmail(pool, email))) return mailLink(deps, { purpose: "verify", ...signUp });
+    const { isAllowed } = await mails.admit("known", email);
+    if (isAllowed) await mails.send(email, { purpose: "known", link: new URL("/dashboard/sign-in", config.url).href });
   };
   return route({
     method: "post",
@@ -42,8 +30,8 @@ export function signUpRoute({ pool, config, passwords, guesses, mails, now }: Si
       if (config.signUp === "invited") throw new AppError("sign_up_closed");
       const problem = passwordProblem(password);
       if (problem) throw validationError({ password: problem });
-      const { isAllowed } = await guesses.admit(request, "sign-up", email);
-      const passwordHash = await passwords.hash(password);
+      const { isAllowed, network } = await guesses.admit(request, "sign-up", email);
+      const passwordHash = await passwords.hash(password, network);
       const token = createToken();
       if (isAllowed) mails.later(() => mail({ name, email, passwordHash, token }));
       return { ...mailed, headers: { "Set-Cookie": cookie.write(browserProofOf(token)) } };

@@ -17,9 +17,10 @@ export function useLinkRoute(deps: LinkDeps) {
     body: useLinkBody,
     answers: { 200: { description: "Signed in", schema: z.custom<UseLinkAnswer>() } },
     async handle({ body, request }) {
-      const { refund } = await guesses.admit(request, "link");
+      const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
-      const arrival = await useLink(deps, { ...body, browserProof, userAgent: request.get("user-agent") });
+      const userAgent = request.get("user-agent");
+      const arrival = await useLink(deps, { ...body, browserProof, network, userAgent });
       await refund();
       const before = cookie.read(request.headers.cookie);
       if (before !== undefined) await endSessionOfToken(pool, before);

@@ -22,7 +22,9 @@ import { dropLinks, findLink, type LinkPurpose, type LiveLink, takeLink } from "
 export interface LinkInfo {
   purpose: LinkPurpose;
   email: string;
+  /** The account of an invitation or of a sign-in. */
   accountName: string | null;
+  /** An invited person who is new gives a name and a password. */
   needsName: boolean;
   needsPassword: boolean;
 }
@@ -60,6 +62,8 @@ interface LinkReference {
 }
 
 export interface LinkInput extends LinkReference {
+  /** Of the client, for the turns of hashes. */
+  network: string;
   name?: string | undefined;
   password?: string | undefined;
   userAgent?: string | undefined;
@@ -78,7 +82,7 @@ export interface Arrival {
  * @throws AppError 410 for a used, expired or unknown link; 400 for missing or bad input; 409 `account_taken`
  */
 export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
-  const { token, name, password, userAgent } = input;
+  const { token, name, password, network, userAgent } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
   const needed = await readLink({ pool, now }, input);
@@ -89,7 +93,7 @@ export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInp
     if (problem) fields["password"] = problem;
   }
   if (Object.keys(fields).length > 0) throw validationError(fields);
-  const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password) : undefined;
+  const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password, network) : undefined;
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
     const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash });

@@ -1,36 +1,50 @@
 import { describe, expect, it } from "@jest/globals";
+import { createRefusals } from "@waymark/http";
+import { Registry } from "prom-client";
 import { passwordProblem } from "./password-problem.js";
 import { createPasswords } from "./passwords.js";
 
-const cheap = { cost: { N: 1_024, r: 8, p: 1 } };
+const refusals = createRefusals(new Registry());
+const cheap = { refusals, cost: { N: 1_024, r: 8, p: 1 } };
 
 describe("a stored password", () => {
   it("carries its cost, differs each time, and is found again after the cost rose", async () => {
     const [first, second] = [
-      await createPasswords(cheap).hash("correct horse"),
-      await createPasswords().hash("correct horse"),
+      await createPasswords(cheap).hash("correct horse", "a"),
+      await createPasswords({ refusals }).hash("correct horse", "a"),
     ];
     expect(first).toMatch(/^scrypt\$1024\$8\$1\$[\w-]{22}\$[\w-]{43}$/);
     expect(second).toMatch(/^scrypt\$32768\$8\$3\$/);
     const { verify } = createPasswords(cheap);
-    expect(await verify(first, "correct horse")).toBe(true);
-    expect(await verify(second, "correct horse")).toBe(true);
-    expect(await verify(first, "correct horsE")).toBe(false);
+    expect(await verify(first, "correct horse", "a")).toBe(true);
+    expect(await verify(second, "correct horse", "a")).toBe(true);
+    expect(await verify(first, "correct horsE", "a")).toBe(false);
   });
 
   it("is the same for both forms of an accented letter", async () => {
     const { hash, verify } = createPasswords(cheap);
-    expect(await verify(await hash("caf\u00e9 caf\u00e9"), "cafe\u0301 cafe\u0301")).toBe(true);
+    expect(await verify(await hash("caf\u00e9 caf\u00e9", "a"), "cafe\u0301 cafe\u0301", "a")).toBe(true);
   });
 });
 
-describe("the queue", () => {
-  it("computes two at once, lets twenty wait, and answers further ones 503", async () => {
+describe("one network that floods the hashes", () => {
+  it("is refused above two at once and four waiting, and keeps no other network from its turn", async () => {
     const { hash } = createPasswords(cheap);
-    const all = await Promise.allSettled(Array.from({ length: 25 }, () => hash("correct horse")));
-    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(22);
-    expect(all.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "busy", status: 503 } });
-    await hash("correct horse");
+    const flood = Array.from({ length: 100 }, () => hash("correct horse", "flooding"));
+    const others = Array.from({ length: 20 }, (_, n) => hash("correct horse", `other ${n}`));
+    const outcomes = await Promise.allSettled(flood);
+    expect(await Promise.all(others)).toHaveLength(20);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(6);
+    const refused = outcomes.filter(({ status }) => status === "rejected");
+    for (const each of refused) expect(each).toMatchObject({ reason: { code: "account_busy", status: 429 } });
+    await hash("correct horse", "flooding");
+  });
+
+  it("is answered 503, as everybody, where forty of all networks wait", async () => {
+    const { hash } = createPasswords(cheap);
+    const all = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => hash("correct horse", `network ${n}`)));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(42);
+    expect(all.at(-1)).toMatchObject({ reason: { code: "busy", status: 503 } });
   });
 });
 
