@@ -100,6 +100,24 @@ describeWithChromium("the pages before a session", (executablePath) => {
     await heading(page, "This link does not work");
   });
 
+  it("asks a browser that did not sign up for a password of its own", async () => {
+    const page = await browser.page();
+    await page.goto("/dashboard/sign-up");
+    await fill(page, "Name", "Eve");
+    await fill(page, "Email", "victim@example.com");
+    await fill(page, "Password", "password of eve");
+    await press(page, "Create account");
+    await heading(page, "Look into your mail");
+    const other = await browser.page();
+    await other.goto(await mailedPath());
+    await heading(other, "Prove your address");
+    await other.getByText("Choose a password: the sign-up of victim@example.com came from another browser").waitFor();
+    expect(await browser.findings(other)).toEqual([]);
+    await fill(other, "Password", password);
+    await press(other, "Continue");
+    await other.getByRole("button", { name: "Account menu" }).waitFor();
+  });
+
   it("brings an invited person in with a name and a password", async () => {
     const owner = await dashboard.signIn(await dashboard.makeAccount());
     await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);

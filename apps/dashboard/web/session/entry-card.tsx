@@ -17,12 +17,3 @@ export function EntryCard({ title, children }: { title: string; children: Compon
     </div>
   );
 }
-
-/** A refusal that belongs to no field, read at once. */
-export function FormError({ children }: { children: ComponentChildren }) {
-  return (
-    <p class="form-error" role="alert">
-      {children}
-    </p>
-  );
-}

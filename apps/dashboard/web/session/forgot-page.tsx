@@ -3,10 +3,8 @@ import { useState } from "preact/hooks";
 import type { ForgotBody, MailedAnswer } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { Button } from "../ui/button.js";
-import { TextField } from "../ui/field.js";
-import { EntryCard, FormError } from "./entry-card.js";
-import { hasFields } from "./sign-in-page.js";
+import { EntryCard } from "./entry-card.js";
+import { EmailField, EntryForm } from "./entry-form.js";
 
 export function ForgotPage() {
   const [email, setEmail] = useState("");
@@ -18,28 +16,9 @@ export function ForgotPage() {
   return (
     <EntryCard title="Forgot password">
       {mailedTo === undefined ? (
-        <form
-          method="post"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void submit();
-          }}
-        >
-          {ask.error && !hasFields(ask.error) && <FormError>{ask.error.message}</FormError>}
-          <TextField
-            label="Email"
-            type="email"
-            name="email"
-            autocomplete="username"
-            required
-            value={email}
-            onValue={setEmail}
-            error={ask.error?.fields["email"]}
-          />
-          <Button type="submit" look="main" isBusy={ask.isBusy}>
-            Send a link
-          </Button>
-        </form>
+        <EntryForm action={ask} verb="Send a link" onSubmit={submit}>
+          <EmailField value={email} onValue={setEmail} error={ask.error?.fields["email"]} />
+        </EntryForm>
       ) : (
         <p role="status">
           If <strong>{mailedTo}</strong> belongs to somebody here, a link to a new password is on its way.

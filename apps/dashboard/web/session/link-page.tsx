@@ -1,17 +1,15 @@
 import "./session.css";
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { LinkInfo, LinkPurpose, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
+import type { LinkInfo, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
 import { type ApiError, api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
 import { useAction, useQuery } from "../data/query.js";
-import { Button } from "../ui/button.js";
-import { TextField } from "../ui/field.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
-import { EntryCard, FormError } from "./entry-card.js";
-import { hasFields } from "./sign-in-page.js";
+import { EntryCard } from "./entry-card.js";
+import { EntryForm, NameField, NewPasswordField, PasswordOwner } from "./entry-form.js";
 
-const titles: Readonly<Record<LinkPurpose, string>> = {
+const titles: Readonly<Record<LinkInfo["purpose"], string>> = {
   verify: "Prove your address",
   reset: "Set a new password",
   invite: "Accept the invitation",
@@ -43,6 +41,7 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const use = useAction((body: UseLinkBody) => api.post<UseLinkAnswer>("/link", body));
+  const errors = use.error?.fields ?? {};
   const submit = async () => {
     const body = { token, ...(link.needsName ? { name } : {}), ...(link.needsPassword ? { password } : {}) };
     if (await use.run(body)) location.replace(localPath(query["next"]));
@@ -50,63 +49,30 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   if (use.error?.status === 410) return <DeadLink error={use.error} />;
   return (
     <EntryCard title={titles[link.purpose]}>
-      <form
-        method="post"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <EntryForm action={use} verb="Continue" onSubmit={submit}>
         <p class="field">{sentenceOf(link)}</p>
-        {use.error && !hasFields(use.error) && <FormError>{use.error.message}</FormError>}
-        {link.needsName && (
-          <TextField
-            label="Name"
-            name="name"
-            autocomplete="name"
-            required
-            maxlength={100}
-            value={name}
-            onValue={setName}
-            error={use.error?.fields["name"]}
-          />
-        )}
+        {link.needsName && <NameField value={name} onValue={setName} error={errors["name"]} />}
         {link.needsPassword && (
           <>
-            <input
-              class="sr-only"
-              type="email"
-              autocomplete="username"
-              value={link.email}
-              readOnly
-              tabIndex={-1}
-              aria-hidden="true"
-            />
-            <TextField
+            <PasswordOwner email={link.email} />
+            <NewPasswordField
               label={link.purpose === "reset" ? "New password" : "Password"}
-              type="password"
-              name="password"
-              autocomplete="new-password"
-              required
-              hint="10 characters or more"
               value={password}
               onValue={setPassword}
-              error={use.error?.fields["password"]}
+              error={errors["password"]}
             />
           </>
         )}
-        <Button type="submit" look="main" isBusy={use.isBusy}>
-          Continue
-        </Button>
-      </form>
+      </EntryForm>
     </EntryCard>
   );
 }
 
-function sentenceOf({ purpose, email, accountName }: LinkInfo): string {
+function sentenceOf({ purpose, email, accountName, needsPassword }: LinkInfo): string {
   if (purpose === "invite") return `${email} joins ${accountName ?? "the account"}.`;
   if (purpose === "sign_in" && accountName !== null) return `This signs you in to ${accountName} as ${email}.`;
-  return `This signs you in as ${email}.`;
+  if (purpose !== "verify" || !needsPassword) return `This signs you in as ${email}.`;
+  return `Choose a password: the sign-up of ${email} came from another browser, so its password does not count.`;
 }
 
 function DeadLink({ error }: { error: ApiError }) {

@@ -5,10 +5,10 @@ import type { EntryOptions, SignInAnswer, SignInBody } from "../../src/session/s
 import { type ApiError, api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
 import { useAction, useQuery } from "../data/query.js";
-import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
 import { Banner } from "../ui/states.js";
-import { EntryCard, FormError } from "./entry-card.js";
+import { EntryCard } from "./entry-card.js";
+import { EmailField, EntryForm } from "./entry-form.js";
 
 export function SignInPage() {
   const { query } = useLocation();
@@ -17,10 +17,9 @@ export function SignInPage() {
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
   const [isMailed, setMailed] = useState(false);
   const signIn = useAction((body: SignInBody) => api.post<SignInAnswer>("/sign-in", body));
-  const next = query["next"];
   const submit = async () => {
     const answer = await signIn.run({ email, password });
-    if (answer?.isSignedIn) location.assign(localPath(next));
+    if (answer?.isSignedIn) location.assign(localPath(query["next"]));
     else if (answer) setMailed(true);
   };
   return (
@@ -30,24 +29,8 @@ export function SignInPage() {
           Too many tries for this address. If the password was right, a mail with a link is on its way.
         </Banner>
       )}
-      <form
-        method="post"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        {signIn.error && !hasFields(signIn.error) && <FormError>{reasonOf(signIn.error)}</FormError>}
-        <TextField
-          label="Email"
-          type="email"
-          name="email"
-          autocomplete="username"
-          required
-          value={email}
-          onValue={setEmail}
-          error={signIn.error?.fields["email"]}
-        />
+      <EntryForm action={signIn} verb="Sign in" reasonOf={reasonOf} onSubmit={submit}>
+        <EmailField value={email} onValue={setEmail} error={signIn.error?.fields["email"]} />
         <TextField
           label="Password"
           type="password"
@@ -58,10 +41,7 @@ export function SignInPage() {
           onValue={setPassword}
           error={signIn.error?.fields["password"]}
         />
-        <Button type="submit" look="main" isBusy={signIn.isBusy}>
-          Sign in
-        </Button>
-      </form>
+      </EntryForm>
       <p class="entry-links">
         <a href="/dashboard/forgot">Forgot password?</a>
         {options.data?.signUp === "open" && <a href="/dashboard/sign-up">Create an account</a>}
@@ -70,12 +50,9 @@ export function SignInPage() {
   );
 }
 
-export function hasFields(error: ApiError): boolean {
-  return Object.keys(error.fields).length > 0;
-}
-
-function reasonOf(error: ApiError): string {
-  if (error.status === 401) return "Email or password is wrong.";
-  if (error.status === 429) return "Too many tries. Wait 15 minutes, or use “Forgot password?”.";
-  return error.message;
+function reasonOf({ status, details, message }: ApiError): string {
+  if (status === 401) return "Email or password is wrong.";
+  if (status !== 429) return message;
+  if (details["retry_after"] === undefined) return "Many sign in from here at this moment. Try again.";
+  return "Too many tries. Wait 15 minutes, or use “Forgot password?”.";
 }

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { ChangePasswordBody } from "../../src/session/session.schema.js";
 import { type ApiError, api } from "../data/api.js";
 import { useAction } from "../data/query.js";
+import { NewPasswordField, PasswordOwner } from "../session/entry-form.js";
 import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
 import { Banner } from "../ui/states.js";
@@ -32,15 +33,7 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
       }}
     >
       {isChanged && <Banner>The password is changed. Your other sessions ended.</Banner>}
-      <input
-        class="sr-only"
-        type="email"
-        autocomplete="username"
-        value={email}
-        readOnly
-        tabIndex={-1}
-        aria-hidden="true"
-      />
+      <PasswordOwner email={email} />
       {hasPassword && (
         <TextField
           label="Current password"
@@ -52,16 +45,7 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
           error={errors["current"]}
         />
       )}
-      <TextField
-        label="New password"
-        type="password"
-        autocomplete="new-password"
-        required
-        hint="10 characters or more"
-        value={password}
-        onValue={setPassword}
-        error={errors["password"]}
-      />
+      <NewPasswordField label="New password" value={password} onValue={setPassword} error={errors["password"]} />
       <Button type="submit" isBusy={change.isBusy}>
         {hasPassword ? "Change password" : "Set password"}
       </Button>
