@@ -15,10 +15,11 @@ export {
   maxKeysPerAccount,
   renameKey,
   revokeKey,
+  revokeKeysOf,
 } from "./keys.js";
 export { countOwned, type Owned } from "./owned.query.js";
 export { changePlan, findPlan } from "./plan.query.js";
-export { readLiveKeys } from "./read-keys.query.js";
+export { countKeysByMaker, readLiveKeys } from "./read-keys.query.js";
 export { readSites, type SiteState } from "./read-sites.query.js";
 export {
   claimSite,

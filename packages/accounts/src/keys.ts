@@ -93,6 +93,19 @@ export async function revokeKey(
   return { id, name, hint, revoked_at: (revoked_at ?? new Date()).toISOString() };
 }
 
+/** A range of `api_key_account_id_idx`. */
+const revokeKeysOfSql = `UPDATE api_key SET revoked_at = now()
+  WHERE account_id = $1 AND created_by = $2 AND revoked_at IS NULL RETURNING name, hint`;
+
+/** Revokes the live keys that a person made for the account. */
+export async function revokeKeysOf(
+  database: Database,
+  { accountId, personId }: { accountId: string; personId: string },
+): Promise<{ name: string; hint: string }[]> {
+  const { rows } = await database.query<{ name: string; hint: string }>(revokeKeysOfSql, [accountId, personId]);
+  return rows;
+}
+
 interface StoredKey {
   id: string;
   service: string;

@@ -30,3 +30,14 @@ export async function readLiveKeys(pool: pg.Pool, accountId: string): Promise<Li
     createdBy: makerId === null || makerName === null ? null : { id: makerId, name: makerName },
   }));
 }
+
+/** A range of `api_key_account_id_idx`. */
+const countKeysByMakerSql = `
+  SELECT created_by AS "makerId", count(*)::int AS keys FROM api_key
+  WHERE account_id = $1 AND revoked_at IS NULL AND created_by IS NOT NULL GROUP BY created_by`;
+
+/** The numbers of live keys by the people who made them, also of people who left. */
+export async function countKeysByMaker(pool: pg.Pool, accountId: string): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ makerId: string; keys: number }>(countKeysByMakerSql, [accountId]);
+  return new Map(rows.map(({ makerId, keys }) => [makerId, keys]));
+}

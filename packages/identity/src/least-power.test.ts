@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
+import { byRole, createPool, grantRoles, roleUrl, withTransaction } from "@waymark/database";
 import { createRefusals } from "@waymark/http";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
@@ -66,7 +66,8 @@ describe("the dashboard's role", () => {
     });
     await arrive(reset.token, { password: "another horse" });
     await changeRole(pool, { accountId, personId: eve.personId, actorId: ada.personId, role: "owner" });
-    await removePerson(pool, { accountId, personId: ada.personId, actorId: ada.personId });
+    const leave = { accountId, personId: ada.personId, actorId: ada.personId };
+    await withTransaction(pool, (client) => removePerson(client, leave));
     expect((await listPeople(pool, accountId)).map(({ email: address }) => address)).toEqual(["eve@example.com"]);
     const { rows } = await database.pool.query("SELECT FROM person WHERE id = $1", [ada.personId]);
     expect(rows).toEqual([]);

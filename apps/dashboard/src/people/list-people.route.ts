@@ -1,3 +1,4 @@
+import { countKeysByMaker } from "@waymark/accounts";
 import { route } from "@waymark/http";
 import { listInvitations, listPeople } from "@waymark/identity";
 import { z } from "zod";
@@ -15,15 +16,19 @@ export function listPeopleRoute({ pool, now }: PeopleDeps) {
     answers: { 200: { description: "People and invitations", schema: z.custom<PeopleList>() } },
     async handle({ response }) {
       const { accountId, personId, role } = viewerOf(response);
-      const people = await listPeople(pool, accountId);
+      const [people, keys] = await Promise.all([listPeople(pool, accountId), countKeysByMaker(pool, accountId)]);
+      const present = new Set(people.map(({ id }) => id));
+      const left = [...keys].filter(([makerId]) => !present.has(makerId));
       const invitations = role === "owner" ? await listInvitations(pool, accountId, now()) : [];
       const body: PeopleList = {
         people: people.map(({ joinedAt, seenAt, ...person }) => ({
           ...person,
           joinedAt: joinedAt.toISOString(),
           seenAt: seenAt?.toISOString() ?? null,
+          keys: keys.get(person.id) ?? 0,
           isYou: person.id === personId,
         })),
+        leftKeys: left.reduce((sum, [, count]) => sum + count, 0),
         invitations: invitations.map(({ invitedAt, expiresAt, ...invitation }) => ({
           ...invitation,
           invitedAt: invitedAt.toISOString(),

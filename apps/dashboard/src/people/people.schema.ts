@@ -14,6 +14,8 @@ export interface ListedPerson {
   joinedAt: string;
   /** The latest use of the dashboard for this account; null without a session. */
   seenAt: string | null;
+  /** Live keys that they made. */
+  keys: number;
   isYou: boolean;
 }
 
@@ -26,9 +28,14 @@ export interface Invitation {
   expiresAt: string;
 }
 
+/** The query of `DELETE /people/:person_id`: whether the keys that they made go on, the default, or end. */
+export const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("keep") });
+
 /** The answer of `GET /people`: people by name; members see no invitations. */
 export interface PeopleList {
   people: ListedPerson[];
+  /** Live keys made by people who left. */
+  leftKeys: number;
   invitations: Invitation[];
 }
 

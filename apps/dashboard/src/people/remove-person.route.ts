@@ -1,8 +1,11 @@
+import { revokeKeysOf } from "@waymark/accounts";
+import { withTransaction } from "@waymark/database";
 import { route } from "@waymark/http";
-import { removePerson } from "@waymark/identity";
+import { recordAudit, removePerson } from "@waymark/identity";
 import { done } from "../session/done.js";
 import { ownerOf, viewerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";
+import { removePersonQuery } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
 /** `DELETE /people/:person_id`: an owner removes anybody, a member leaves. */
@@ -11,13 +14,21 @@ export function removePersonRoute({ pool, sessions }: PeopleDeps) {
     method: "delete",
     path: "/people/:person_id",
     operationId: "removePerson",
-    summary: "Remove a person, or leave",
+    summary: "Remove a person, or leave; their keys go on or end",
+    query: removePersonQuery,
     answers: done,
-    async handle({ params, response }) {
+    async handle({ params, query: { keys }, response }) {
       const personId = idOf(params["person_id"]);
       const viewer = viewerOf(response);
       const { accountId, personId: actorId } = personId === viewer.personId ? viewer : ownerOf(response);
-      await removePerson(pool, { accountId, personId, actorId });
+      await withTransaction(pool, async (transaction) => {
+        await removePerson(transaction, { accountId, personId, actorId });
+        const revoked = keys === "revoke" ? await revokeKeysOf(transaction, { accountId, personId }) : [];
+        for (const { name, hint } of revoked) {
+          const subject = `${name} (${hint})`;
+          await recordAudit(transaction, { accountId, personId: actorId, action: "key_revoked", subject });
+        }
+      });
       sessions.forget(accountId);
       return { status: 200, body: {} };
     },

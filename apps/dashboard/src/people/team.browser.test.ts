@@ -66,6 +66,32 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
   });
 
+  it("asks what becomes of a removed person's keys, and names those of people who left", async () => {
+    const { owner, member } = await team();
+    const second = await dashboard.signIn(owner.accountId, "member");
+    for (const person of [member, second]) {
+      for (const name of ["one", "two"]) await person.post("/keys", { name, service: "trace" }).expect(201);
+    }
+    const page = await browser.page(owner);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await open(page, "team", "Team");
+    const remove = async (email: string, choice: string) => {
+      const row = page.getByRole("table", { name: "People" }).getByRole("row").filter({ hasText: email });
+      await row.getByRole("button", { name: "Remove" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("group", { name: "They made 2 keys" }).getByRole("radio", { name: choice }).check();
+      expect(await browser.findings(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Remove" }).click();
+      await row.waitFor({ state: "detached" });
+    };
+    await remove(member.email, "Revoke");
+    expect((await owner.get("/keys")).body.keys).toHaveLength(2);
+    expect(await page.getByText("people who left").count()).toBe(0);
+    await remove(second.email, "Keep");
+    await page.getByText("2 keys of people who left still work.").waitFor();
+    expect((await owner.get("/keys")).body.keys).toHaveLength(2);
+  });
+
   it("keeps the last owner", async () => {
     const { owner } = await team();
     const page = await browser.page(owner);
@@ -111,6 +137,7 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
     for (const width of [1440, 320]) {
       const page = await browser.page(owner, { theme, width });
+      await page.emulateMedia({ reducedMotion: "reduce" });
       await open(page, "settings", "Settings");
       expect([width, await browser.findings(page)]).toEqual([width, []]);
       await open(page, "team", "Team");

@@ -1,14 +1,13 @@
 import { useState } from "preact/hooks";
 import type { ChangePersonBody, ListedPerson } from "../../src/people/people.schema.js";
 import { api } from "../data/api.js";
-import { invalidate, useAction } from "../data/query.js";
+import { useAction } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
-import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
-import { Confirm } from "../ui/dialog.js";
 import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
+import { LeaveDialog } from "./leave-dialog.js";
 
 interface PeoplePanelProps {
   people: readonly ListedPerson[];
@@ -74,31 +73,5 @@ function Role({ person, isChangeable, onRole }: RoleProps) {
       <option value="owner">Owner</option>
       <option value="member">Member</option>
     </select>
-  );
-}
-
-function LeaveDialog({ person, onClose }: { person: ListedPerson; onClose(): void }) {
-  const remove = useAction(async () => {
-    await api.delete(`/people/${person.id}`);
-    if (person.isYou) location.assign("/dashboard/sign-in");
-    invalidate("/people", "/audit");
-    announce(`${person.name} was removed`);
-    onClose();
-  });
-  return (
-    <Confirm
-      title={person.isYou ? "Leave this account?" : `Remove ${person.name}?`}
-      verb={person.isYou ? "Leave" : "Remove"}
-      isBusy={remove.isBusy}
-      error={remove.error?.message}
-      onConfirm={() => void remove.run()}
-      onClose={onClose}
-    >
-      <p>
-        {person.isYou
-          ? "You sign out here at once. An owner can invite you again."
-          : "Their sessions in this account end within a second. Keys that they made stay; revoke them at “API keys”."}
-      </p>
-    </Confirm>
   );
 }

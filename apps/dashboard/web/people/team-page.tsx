@@ -3,8 +3,9 @@ import type { ListedPerson, PeopleList } from "../../src/people/people.schema.js
 import { useMe } from "../data/me.js";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
+import { formatThings } from "../ui/format.js";
 import { Page } from "../ui/page.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
+import { Banner, ErrorNote, Skeleton } from "../ui/states.js";
 import { AuditPanel } from "./audit-panel.js";
 import { InvitationsPanel } from "./invitations-panel.js";
 import { InviteDialog } from "./invite-dialog.js";
@@ -27,6 +28,7 @@ export function TeamPage() {
       {people.isLoading && <Skeleton rows={3} />}
       {people.data && (
         <>
+          {isOwner && people.data.leftKeys > 0 && <LeftKeys keys={people.data.leftKeys} />}
           <PeoplePanel people={people.data.people} isOwner={isOwner} isLastOwner={hasOneOwner(people.data.people)} />
           {isOwner && people.data.invitations.length > 0 && <InvitationsPanel invitations={people.data.invitations} />}
           <AuditPanel />
@@ -39,4 +41,13 @@ export function TeamPage() {
 
 function hasOneOwner(people: readonly ListedPerson[]): boolean {
   return people.filter(({ role }) => role === "owner").length === 1;
+}
+
+function LeftKeys({ keys }: { keys: number }) {
+  const things = formatThings(keys, "key of people who left still works", "keys of people who left still work");
+  return (
+    <Banner tone="warning">
+      {things}. Revoke what nobody uses at <a href="/dashboard/keys">API keys</a>.
+    </Banner>
+  );
 }

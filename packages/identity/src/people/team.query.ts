@@ -103,14 +103,16 @@ export async function changeRole(pool: pg.Pool, change: Change & { role: Role })
   });
 }
 
-/** Removes a person from the account; a person without another one is gone. @throws AppError 404, 409 `last_owner` */
-export async function removePerson(pool: pg.Pool, change: Change): Promise<void> {
+/**
+ * Removes a person from the account; a person without another one is gone.
+ * @param client in a transaction
+ * @throws AppError 404, 409 `last_owner`
+ */
+export async function removePerson(client: pg.ClientBase, change: Change): Promise<void> {
   const { accountId, personId, actorId } = change;
-  await withTransaction(pool, async (client) => {
-    const { email } = await lockPerson(client, change, true);
-    await client.query("DELETE FROM membership WHERE account_id = $1 AND person_id = $2", [accountId, personId]);
-    await recordAudit(client, { accountId, personId: actorId, action: "person_removed", subject: email });
-  });
+  const { email } = await lockPerson(client, change, true);
+  await client.query("DELETE FROM membership WHERE account_id = $1 AND person_id = $2", [accountId, personId]);
+  await recordAudit(client, { accountId, personId: actorId, action: "person_removed", subject: email });
 }
 
 /** A probe of `account_pkey`. */
