@@ -1,0 +1,98 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Express } from "express";
+import { useDashboard } from "../dashboard.fixture.js";
+
+const dashboard = useDashboard();
+const someId = "00000000-0000-7000-8000-000000000000";
+
+/** Requests that change something, and an owner's body of each; members may send the others. */
+const ownersBodies: Readonly<Record<string, object | undefined>> = {
+  "POST /people": { email: "friend@example.com", role: "owner" },
+  "PATCH /people/:person_id": { role: "owner" },
+  "DELETE /people/:person_id": undefined,
+  "DELETE /invitations/:invitation_id": undefined,
+  "PATCH /account": { name: "Mine" },
+  "DELETE /keys/:id": undefined,
+  "DELETE /sites/:id": undefined,
+  "POST /sites/:id/proof": undefined,
+  "DELETE /traces/:trace_id": undefined,
+  "POST /billing/checkout": {},
+  "POST /billing/portal": {},
+};
+const operatorsBodies = { "PUT /plan": { plan: "pro" } };
+const membersWrites = [
+  ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+  ...["POST /keys", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
+];
+const openRoutes = [
+  "GET /sign-in",
+  "POST /sign-in",
+  "POST /sign-out",
+  "POST /sign-up",
+  "POST /forgot",
+  "GET /link",
+  "POST /link",
+];
+
+/** The routes of data as they are mounted, such as `POST /people`. */
+function mountedRoutes(app: Express): string[] {
+  const layers = app.router.stack as unknown as { route?: { path: string; methods: Record<string, boolean> } }[];
+  return layers.flatMap(({ route }) => {
+    if (!route?.path.startsWith("/dashboard/api/")) return [];
+    const methods = Object.keys(route.methods).filter((method) => method !== "_all");
+    return methods.map((method) => `${method.toUpperCase()} ${route.path.slice("/dashboard/api".length)}`);
+  });
+}
+
+/** A request of a route, to an id that exists nowhere unless another one is given. */
+function send(route: string, { as = dashboard.anonymous(), id = someId, body = {} as object | undefined } = {}) {
+  const [method = "", path = ""] = route.split(" ");
+  const url = path.replace(/:\w+/, id);
+  if (method === "GET") return as.get(url);
+  if (method === "DELETE") return as.delete(url);
+  return as[method.toLowerCase() as "post" | "patch" | "put"](url, body);
+}
+
+describe("every route", () => {
+  it("that changes something has its people: open, a member's, an owner's, or an operator's", () => {
+    const writes = mountedRoutes(dashboard.app).filter((route) => !route.startsWith("GET "));
+    const known = [...Object.keys(ownersBodies), ...Object.keys(operatorsBodies), ...membersWrites, ...openRoutes];
+    expect(writes.sort()).toEqual(known.filter((route) => !route.startsWith("GET ")).sort());
+  });
+
+  it("behind a session answers 401 without one", async () => {
+    const closed = mountedRoutes(dashboard.app).filter((route) => !openRoutes.includes(route));
+    expect(closed.length).toBeGreaterThan(30);
+    for (const route of closed) {
+      const { status, body } = await send(route);
+      expect([route, status, body]).toEqual([route, 401, { error: "Sign in first" }]);
+    }
+  });
+
+  it("of owners answers a member 403, and of operators an owner", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    const { body: key } = await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
+    for (const [route, body] of Object.entries(ownersBodies)) {
+      const answer = await send(route, { as: member, body, ...(route.includes("/keys/") ? { id: key.id } : {}) });
+      expect([route, answer.body]).toEqual([route, { error: "Only an owner of the account may do this" }]);
+    }
+    for (const [route, body] of Object.entries(operatorsBodies)) {
+      const answer = await send(route, { as: owner, body });
+      expect([route, answer.body]).toEqual([route, { error: "Only who runs this installation may do this" }]);
+    }
+    expect((await owner.get("/keys")).body.keys).toHaveLength(1);
+  });
+
+  it("that changes something refuses another site's page, also with the session's cookie", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    for (const route of mountedRoutes(dashboard.app)) {
+      if (route.startsWith("GET ")) continue;
+      for (const headers of [{ "Sec-Fetch-Site": "cross-site" }, { Origin: "https://evil.example" }]) {
+        const { status, body } = await send(route, { as: owner }).set(headers);
+        expect([route, status, body]).toEqual([route, 403, { error: "Request from another site" }]);
+      }
+    }
+    await owner.get("/me").expect(200);
+  });
+});
