@@ -1,45 +1,32 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../data/api.js";
 import type { Action } from "../data/query.js";
-import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
+import { Form } from "../ui/form.js";
 
 interface EntryFormProps {
   action: Pick<Action<never, unknown>, "error" | "isBusy">;
   /** The button's verb. */
   verb: string;
-  /** The text of a refusal that belongs to no field. */
-  reasonOf?(error: ApiError): string;
+  /** A better text for a refusal that belongs to no field. */
+  reasonOf?(error: ApiError): string | undefined;
   onSubmit(): Promise<void>;
   children: ComponentChildren;
 }
 
 /** A form of the pages before a session. A refusal of no field stands above, read at once. */
-export function EntryForm({ action, verb, reasonOf = messageOf, onSubmit, children }: EntryFormProps) {
+export function EntryForm({ action, verb, reasonOf, onSubmit, children }: EntryFormProps) {
   const { error, isBusy } = action;
   return (
-    <form
-      method="post"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void onSubmit();
-      }}
-    >
-      {error && Object.keys(error.fields).length === 0 && (
+    <Form verb={verb} look="main" isBusy={isBusy} onSubmit={() => void onSubmit()}>
+      {error?.refusal !== undefined && (
         <p class="form-error" role="alert">
-          {reasonOf(error)}
+          {reasonOf?.(error) ?? error.refusal}
         </p>
       )}
       {children}
-      <Button type="submit" look="main" isBusy={isBusy}>
-        {verb}
-      </Button>
-    </form>
+    </Form>
   );
-}
-
-function messageOf(error: ApiError): string {
-  return error.message;
 }
 
 interface EntryFieldProps {

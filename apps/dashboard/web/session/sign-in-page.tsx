@@ -50,9 +50,9 @@ export function SignInPage() {
   );
 }
 
-function reasonOf({ status, details, message }: ApiError): string {
+function reasonOf({ status, details }: ApiError): string | undefined {
   if (status === 401) return "Email or password is wrong.";
-  if (status !== 429) return message;
+  if (status !== 429) return undefined;
   if (details["retry_after"] === undefined) return "Many sign in from here at this moment. Try again.";
   return "Too many tries. Wait 15 minutes, or use “Forgot password?”.";
 }

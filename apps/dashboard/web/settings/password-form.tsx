@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { ChangePasswordBody } from "../../src/session/session.schema.js";
-import { type ApiError, api } from "../data/api.js";
+import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { NewPasswordField, PasswordOwner } from "../session/entry-form.js";
-import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
+import { Form } from "../ui/form.js";
 import { Banner } from "../ui/states.js";
 
 /** Sets a new password; the other sessions end. */
@@ -22,16 +22,10 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
     setPassword("");
     setChanged(true);
   };
-  const errors = errorsOf(change.error);
+  const { fields = {}, refusal } = change.error ?? {};
+  const verb = hasPassword ? "Change password" : "Set password";
   return (
-    <form
-      class="narrow-form"
-      method="post"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form class="narrow-form" verb={verb} isBusy={change.isBusy} onSubmit={() => void submit()}>
       {isChanged && <Banner>The password is changed. Your other sessions ended.</Banner>}
       <PasswordOwner email={email} />
       {hasPassword && (
@@ -42,19 +36,15 @@ export function PasswordForm({ hasPassword, email }: { hasPassword: boolean; ema
           required
           value={current}
           onValue={setCurrent}
-          error={errors["current"]}
+          error={fields["current"]}
         />
       )}
-      <NewPasswordField label="New password" value={password} onValue={setPassword} error={errors["password"]} />
-      <Button type="submit" isBusy={change.isBusy}>
-        {hasPassword ? "Change password" : "Set password"}
-      </Button>
-    </form>
+      <NewPasswordField
+        label="New password"
+        value={password}
+        onValue={setPassword}
+        error={fields["password"] ?? refusal}
+      />
+    </Form>
   );
-}
-
-function errorsOf(error: ApiError | undefined): Readonly<Record<string, string>> {
-  if (!error) return {};
-  if (Object.keys(error.fields).length > 0) return error.fields;
-  return { password: error.message };
 }
