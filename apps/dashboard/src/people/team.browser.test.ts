@@ -92,6 +92,27 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     expect((await owner.get("/keys")).body.keys).toHaveLength(2);
   });
 
+  it("shows markup in names as text, in every place", async () => {
+    const { owner, member } = await team();
+    const markup = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+    const { pool } = dashboard;
+    await pool.query("UPDATE person SET name = $1 WHERE id = ANY ($2)", [markup, [owner.personId, member.personId]]);
+    await pool.query("UPDATE account SET name = $1 WHERE id = $2", [markup, owner.accountId]);
+    await member.post("/keys", { name: markup, service: "trace" }).expect(201);
+    const page = await browser.page(owner);
+    page.on("dialog", () => expect("a script of a name").toBe("never run"));
+    await open(page, "team", "Team");
+    expect(await page.getByText("onerror=alert(1)").count()).toBeGreaterThanOrEqual(4);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("heading", { name: `Remove ${markup}?` }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Account menu" }).click();
+    for (const path of ["settings", "keys"]) {
+      await open(page, path, path === "keys" ? "API keys" : "Settings");
+      expect(await page.evaluate("document.querySelectorAll('main img, main script').length")).toBe(0);
+    }
+  });
+
   it("keeps the last owner", async () => {
     const { owner } = await team();
     const page = await browser.page(owner);

@@ -154,6 +154,19 @@ describe("a sign-in", () => {
     expect(rows).toHaveLength(1);
   });
 
+  it("takes over no session that somebody planted in the browser: neither a made-up token nor an attacker's own", async () => {
+    const attacker = await signUp("mallory@example.com");
+    await signUp("victim-of-fixation@example.com");
+    for (const planted of [`waymark=${"A".repeat(43)}`, attacker]) {
+      const body = { email: "victim-of-fixation@example.com", password };
+      const answer = await client().post("/sign-in", body).set("Cookie", planted).expect(200);
+      const own = cookieOf(answer.headers);
+      expect(own).not.toBe(planted);
+      expect((await me(own).expect(200)).body.person.email).toBe("victim-of-fixation@example.com");
+      await me(planted).expect(401);
+    }
+  });
+
   it("answers the same for an unknown address and a wrong password", async () => {
     await signUp("exists@example.com");
     const answers = await Promise.all(
