@@ -145,8 +145,10 @@ async function useAll(output: string, urls: readonly string[]) {
   );
 }
 
-/** What each page of the dashboard reads. */
-const dashboardReads = ["me", "me/sessions", "people", "audit", "keys", "sites"];
+/** What the dashboard's pages read of the account, and of each kind of thing. */
+const accountReads = ["me", "me/sessions", "people", "audit", "keys", "billing", "usage"];
+const agentReads = ["agents", "agent-durations", "agents/support-bot", "alerts", "alerts/unsent"];
+const siteReads = ["stats?range=30d", "events?range=30d", "realtime"];
 
 /** Signs in by the printed link, which works once, and reads every page's data with the dashboard's own role. */
 async function useDashboard(output: string) {
@@ -161,10 +163,20 @@ async function useDashboard(output: string) {
   expect(signedIn.status).toBe(200);
   expect((await use()).status).toBe(410);
   const cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  for (const path of dashboardReads) {
+  const read = async (path: string) => {
     const answer = await fetch(`${origin}/dashboard/api/${path}`, { headers: { Cookie: cookie } });
-    expect([path, answer.status, answer.ok ? "" : await answer.text()]).toEqual([path, 200, ""]);
-  }
+    const text = await answer.text();
+    expect([path, answer.status, answer.ok ? "" : text]).toEqual([path, 200, ""]);
+    return JSON.parse(text);
+  };
+  for (const path of [...accountReads, ...agentReads, "traces/agents"]) await read(path);
+  const [{ id: siteId }] = (await read("sites")).sites;
+  for (const path of siteReads) await read(`sites/${siteId}/${path}`);
+  const [{ id: traceId }] = (await read("traces?agent_id=support-bot")).traces;
+  await read(`traces/changes?after=${traceId}&ids=${traceId}`);
+  await read(`traces/${traceId}/export`);
+  const outline = await read(`traces/${traceId}/outline`);
+  await read(`traces/${traceId}/spans/${outline.id[0]}`);
 }
 
 describe("start", () => {
