@@ -60,6 +60,8 @@ export interface DashboardOptions {
   env?: NodeJS.ProcessEnv;
   /** Built pages; none by default. */
   pages?: Pages;
+  /** Another address of the database, such as a proxy's. */
+  connectThrough?(url: string): string;
   /** Replaces dependencies of the app, such as a mailer. */
   deps?: Partial<AppDeps>;
 }
@@ -125,8 +127,9 @@ function openPool(connectionString: string) {
 export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const database = useDatabase();
   const log = createLogger({ service: "dashboard", level: "silent" });
-  const config = loadConfig({ DATABASE_URL: database.url, ...options.env });
-  const pool = openPool(database.url);
+  const connectionString = options.connectThrough?.(database.url) ?? database.url;
+  const config = loadConfig({ DATABASE_URL: connectionString, ...options.env });
+  const pool = openPool(connectionString);
   const prisma = createPrisma(pool);
   const cookieOf = createSessionCookie(config.url);
   const { parts, takeMails } = createIdentity(pool, config);
@@ -135,7 +138,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const instance = useInstances(() => {
     const now = () => current();
     const { url, operators } = config;
-    const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
+    const sessions = createSessions({ url, operators, pool, connectionString, log, now });
     const app = createApp({
       config,
       pool,

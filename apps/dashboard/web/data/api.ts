@@ -1,3 +1,4 @@
+import { signal as createSignal } from "@preact/signals";
 import { isOpenPath, localPath } from "./paths.js";
 
 /** A refused or failed request. `status` is 0 without an answer. */
@@ -27,6 +28,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the last read found the server or its database away. */
+export const isAway = createSignal(false);
+
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 interface RequestOptions {
@@ -43,11 +47,17 @@ async function send(method: Method, path: string, { body, signal }: RequestOptio
   }
   const response = await fetch(`/dashboard/api${path}`, init).catch((error: unknown) => {
     if (signal?.aborted) throw error;
+    if (method === "GET") isAway.value = true;
     throw new ApiError(0, "No connection to Waymark");
   });
-  if (response.ok) return response;
+  if (response.ok) {
+    isAway.value = false;
+    return response;
+  }
   if (response.status === 401 && !isOpenPath(location.pathname)) leaveForSignIn();
-  throw await readError(response);
+  const error = await readError(response);
+  if (method === "GET") isAway.value = error.isAway;
+  throw error;
 }
 
 async function readError(response: Response): Promise<ApiError> {

@@ -3,9 +3,6 @@ import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanst
 import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { ApiError, api } from "./api.js";
 
-/** Whether the last answered request found the server or its database away. */
-export const isAway = signal(false);
-
 /** Whether any query was answered: requests of the frame wait for it, so that the page's own come first. */
 export const hasAnswer = signal(false);
 
@@ -13,12 +10,7 @@ const awayPollMs = 3_000;
 
 const client = new QueryClient({
   queryCache: new QueryCache({
-    onError: (error) => {
-      isAway.value = error instanceof ApiError && error.isAway;
-      hasAnswer.value = true;
-    },
-    onSuccess: () => {
-      isAway.value = false;
+    onSettled: () => {
       hasAnswer.value = true;
     },
   }),

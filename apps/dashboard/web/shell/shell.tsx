@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { UnsentAlerts } from "../../src/alerts/alerts.schema.js";
+import { isAway } from "../data/api.js";
 import { useMe } from "../data/me.js";
-import { hasAnswer, isAway, useQuery } from "../data/query.js";
+import { hasAnswer, useQuery } from "../data/query.js";
 import { Banner } from "../ui/states.js";
 import { useNarrow } from "../ui/use-narrow.js";
 import { AccountMenu } from "./account-menu.js";
