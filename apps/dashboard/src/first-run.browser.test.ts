@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "@jest/globals";
+import { createSignInLink } from "@waymark/identity/sign-in-link";
 import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "./browser.fixture.js";
+import { insertTrace } from "./traces/traces.fixture.js";
 
 describeWithChromium("somebody new", (executablePath) => {
   const shownUrl = "http://traces.test";
@@ -69,23 +71,22 @@ describeWithChromium("somebody new", (executablePath) => {
     expect(await details.getByRole("tab", { name: "Error" }).getAttribute("aria-selected")).toBe("true");
   });
 
-  it("finds nothing of another account by its addresses", async () => {
-    const { accountId } = await dashboard.signIn(await dashboard.makeAccount());
-    const siteId = crypto.randomUUID();
-    const traceId = crypto.randomUUID();
-    const site = "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'example.com', 'Example')";
-    await dashboard.pool.query(site, [siteId, accountId]);
-    const trace = `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
-      VALUES ($1, $2, 'agent', 'A secret name', 'success', now())`;
-    await dashboard.pool.query(trace, [accountId, traceId]);
-    const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount()));
-    for (const path of [`traces/${traceId}`, `sites/${siteId}`, `sites/${siteId}/events`, `sites/${siteId}/settings`]) {
-      await page.goto(`/dashboard/${path}`);
-      await page
-        .getByText(/not found|no such site/i)
-        .first()
-        .waitFor();
-      expect(await page.content()).not.toContain("A secret name");
-    }
+  it("follows the link that start prints, and finds the traces at one click; the link works once", async () => {
+    const id = await dashboard.makeAccount();
+    await insertTrace(dashboard.pool, id, { name: "Answer ticket 9" });
+    const options = { pool: dashboard.pool, dashboardUrl: browser.origin, lifeMs: 12 * 3_600_000, now: new Date() };
+    const link = await createSignInLink({ ...options, account: { id, email: `${id}@example.com` } });
+    const page = await browser.page();
+    await page.goto(link?.url ?? "");
+    await heading(page, "Sign in");
+    await press(page, "Continue");
+    await page
+      .getByRole("table", { name: "Traces" })
+      .getByRole("row", { name: /Answer ticket 9/ })
+      .waitFor();
+    const again = await browser.page();
+    await again.goto(link?.url ?? "");
+    await heading(again, "This link does not work");
+    await again.getByText("It was used already").waitFor();
   });
 });
