@@ -23,8 +23,8 @@ export interface TestBrowser {
   clearRequests(): void;
   /** Opens a tab in a new profile, signed in or not. Paths are relative: `page.goto("/dashboard/traces")`. */
   page(as?: SignedIn, look?: Look): Promise<Page>;
-  /** What axe finds on the page, as `rule: element`; WCAG 2.2 AA and its best practices. */
-  findings(page: Page): Promise<string[]>;
+  /** What axe finds on the page, as `rule: element`; WCAG 2.2 AA and its best practices, or the named rules alone. */
+  findings(page: Page, rules?: readonly string[]): Promise<string[]>;
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -109,14 +109,14 @@ function watch(context: BrowserContext, { origin, requests, problems }: Log): vo
 }
 
 /** Runs axe in a world of its own, so that the page's content policy stays as it is. */
-async function findings(page: Page): Promise<string[]> {
+async function findings(page: Page, rules?: readonly string[]): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { frameTree } = await session.send("Page.getFrameTree");
   const world = { frameId: frameTree.frame.id, worldName: "axe" };
   const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", world);
   await session.send("Runtime.evaluate", { expression: axe, contextId });
   const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
-    expression: "axe.run(document, { resultTypes: ['violations'] })",
+    expression: `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) })})`,
     awaitPromise: true,
     returnByValue: true,
     contextId,

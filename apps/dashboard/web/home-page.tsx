@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useQuery } from "./data/query.js";
+import { Page } from "./ui/page.js";
 import { ErrorNote, Skeleton } from "./ui/states.js";
 
 /** The first page: the traces, or the sites of an account that has sites and no traces. */
@@ -14,5 +15,14 @@ export function HomePage() {
     const isWebsiteOnly = traces.data.traces.length === 0 && sites.data.sites.length > 0;
     route(isWebsiteOnly ? "/dashboard/sites" : "/dashboard/traces", true);
   }, [traces.data, sites.data, route]);
-  return <div class="page">{error ? <ErrorNote error={error} /> : <Skeleton />}</div>;
+  const retry = () => {
+    traces.refetch();
+    sites.refetch();
+  };
+  if (!error) return <Skeleton />;
+  return (
+    <Page title="This page did not load">
+      <ErrorNote error={error} onRetry={retry} />
+    </Page>
+  );
 }

@@ -40,20 +40,4 @@ describeWithChromium("the agents in a browser", (executablePath) => {
     await page.goto("/dashboard/agents/nobody");
     await page.getByText("No trace of the last 60 days names this agent.").waitFor();
   });
-
-  it.each(["light", "dark"] as const)("passes axe in %s", async (theme) => {
-    const viewer = await owner();
-    for (const width of [1440, 320]) {
-      const page = await browser.page(viewer, { theme, width });
-      for (const [path, table] of [
-        ["/dashboard/agents", "Agents"],
-        [`/dashboard/agents/${encodeURIComponent(agent)}`, "Latest failures"],
-      ] as const) {
-        await page.goto(path);
-        await page.getByRole("table", { name: table }).waitFor();
-        expect([width, path, await browser.findings(page)]).toEqual([width, path, []]);
-        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      }
-    }
-  });
 });

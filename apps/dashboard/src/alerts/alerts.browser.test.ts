@@ -42,15 +42,4 @@ describeWithChromium("the alerts in a browser", (executablePath) => {
     await row.first().getByRole("link", { name: "refund" }).click();
     await page.waitForURL(`**/dashboard/traces/${traceId}`);
   });
-
-  it.each([
-    ["light", 1440],
-    ["dark", 320],
-  ] as const)("has nothing for axe to find, %s at %i px, and does not scroll aside", async (theme, width) => {
-    const page = await browser.page((await makeAlerts()).member, { theme, width });
-    await page.goto("/dashboard/alerts");
-    await page.getByRole("button", { name: "Send again" }).first().waitFor();
-    expect(await browser.findings(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-  });
 });

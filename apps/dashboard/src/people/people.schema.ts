@@ -49,8 +49,6 @@ export type ChangePersonBody = z.input<typeof changePersonBody>;
 
 /** The body of `PATCH /account` (owners): the account's name. */
 export const changeAccountBody = z.strictObject({ name: nameField() });
-export type ChangeAccountBody = z.input<typeof changeAccountBody>;
-
 /** Something done to the account. */
 export interface AuditLine {
   id: string;

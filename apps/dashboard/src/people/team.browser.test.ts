@@ -152,21 +152,4 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     await other.get("/me").set("Cookie", cookie).expect(401);
     expect((await page.getByRole("table", { name: "Sessions" }).getByRole("row").count()) - 1).toBe(1);
   });
-
-  it.each(["light", "dark"] as const)("pass axe in %s", async (theme) => {
-    const { owner } = await team();
-    await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
-    for (const width of [1440, 320]) {
-      const page = await browser.page(owner, { theme, width });
-      await page.emulateMedia({ reducedMotion: "reduce" });
-      await open(page, "settings", "Settings");
-      expect([width, await browser.findings(page)]).toEqual([width, []]);
-      await open(page, "team", "Team");
-      expect([width, await browser.findings(page)]).toEqual([width, []]);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      await page.getByRole("button", { name: "Invite" }).click();
-      await page.getByRole("dialog").waitFor();
-      expect([width, await browser.findings(page)]).toEqual([width, []]);
-    }
-  });
 });

@@ -147,16 +147,4 @@ describeWithChromium("the pages before a session", (executablePath) => {
     }
     expect(browser.requests.filter((line) => line === "POST /dashboard/api/link")).toEqual([]);
   });
-
-  it.each(["light", "dark"] as const)("pass axe in %s", async (theme) => {
-    for (const width of [1440, 320]) {
-      const page = await browser.page(undefined, { theme, width });
-      for (const path of ["sign-in", "sign-up", "forgot", "link/none"]) {
-        await page.goto(`/dashboard/${path}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        expect([path, width, await browser.findings(page)]).toEqual([path, width, []]);
-        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      }
-    }
-  });
 });

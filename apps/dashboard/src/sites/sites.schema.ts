@@ -35,8 +35,6 @@ export const createSiteBody = z.strictObject({
 export const changeSiteBody = z.strictObject({ name });
 
 export type CreateSiteBody = z.output<typeof createSiteBody>;
-export type ChangeSiteBody = z.output<typeof changeSiteBody>;
-
 /** The answer of `POST /sites/:id/proof`. The reasons say why a place proves nothing. */
 export interface ProofAnswer {
   isProven: boolean;

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useRoute } from "preact-iso";
 import type { AgentDetail, AgentTrace } from "../../src/agents/agents.schema.js";
 import { useQuery } from "../data/query.js";
+import { MissingPage } from "../shell/missing-page.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDay, formatDuration, formatShare } from "../ui/format.js";
@@ -19,7 +20,9 @@ export function AgentPage() {
   const id = useRoute().params["id"] ?? "";
   const query = useQuery<AgentDetail>(`/agents/${encodeURIComponent(id)}`);
   const actions = <ButtonLink href={`/dashboard/traces?agent=${encodeURIComponent(id)}`}>All traces</ButtonLink>;
-  const isMissing = query.error?.status === 404;
+  if (query.error?.status === 404) {
+    return <MissingPage title="Agent not found" reason="No trace of the last 60 days names this agent." />;
+  }
   return (
     <Page
       title={id}
@@ -27,8 +30,7 @@ export function AgentPage() {
       note="The last 30 days, UTC"
       actions={query.data && actions}
     >
-      {isMissing && <p>No trace of the last 60 days names this agent.</p>}
-      {query.error && !isMissing && !query.data && <ErrorNote error={query.error} onRetry={query.refetch} />}
+      {query.error && !query.data && <ErrorNote error={query.error} onRetry={query.refetch} />}
       {query.isLoading && <Skeleton />}
       {query.data && <Detail detail={query.data} />}
     </Page>

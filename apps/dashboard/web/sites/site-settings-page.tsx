@@ -37,7 +37,7 @@ export function SiteSettingsPage() {
     );
   }
   const site = data.sites.find((each) => each.id === id);
-  if (!site) return <MissingPage />;
+  if (!site) return <MissingPage title="Site not found" />;
   const crumbs = (
     <>
       <a href="/dashboard/sites">Sites</a> / <a href={`/dashboard/sites/${id}`}>{site.name}</a>

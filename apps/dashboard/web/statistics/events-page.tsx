@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { SiteEvents } from "../../src/statistics/site-stats.schema.js";
 import { useQuery } from "../data/query.js";
+import { MissingPage } from "../shell/missing-page.js";
 import { TextField } from "../ui/field.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
@@ -22,6 +23,7 @@ export function EventsPage() {
   const address = readAddress(query);
   const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
   const change = (next: Address) => route(`${path}${writeAddress(next)}`, true);
+  if (error?.status === 404) return <MissingPage title="Site not found" />;
   const wanted = search.trim().toLowerCase();
   const events = data?.events.filter(({ name }) => name.toLowerCase().includes(wanted));
   const actions = (

@@ -5,6 +5,7 @@ import { useLocation, useRoute } from "preact-iso";
 import type { SiteEvents, SiteStats } from "../../src/statistics/site-stats.schema.js";
 import { useQuery } from "../data/query.js";
 import { keepLastSite } from "../shell/last-site.js";
+import { MissingPage } from "../shell/missing-page.js";
 import { Snippet } from "../sites/snippet.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
@@ -33,6 +34,7 @@ export function StatisticsPage() {
   const stats = useSiteStats(siteId, address);
   const change = (next: Address) => route(`${path}${writeAddress(next)}`, true);
   const { data, error } = stats;
+  if (error?.status === 404) return <MissingPage title="Site not found" />;
   const isWaiting = data !== undefined && !data.hasEvents;
   return (
     <Page

@@ -1,0 +1,304 @@
+import { randomUUID } from "node:crypto";
+import type { Locator, Page } from "playwright-core";
+import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
+import { makeSite } from "../statistics/statistics.fixture.js";
+import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
+import { insertTrace } from "../traces/traces.fixture.js";
+
+/** People whose pages differ. */
+interface Viewers {
+  /** Owns an account with everything. */
+  owner: SignedIn;
+  member: SignedIn;
+  /** Owns a Free account without anything. */
+  newcomer: SignedIn;
+  /** Owns a Free account at its limits. */
+  limited: SignedIn;
+  operator: SignedIn;
+}
+
+interface Ids {
+  trace: string;
+  running: string;
+  site: string;
+  unseenSite: string;
+  unprovenSite: string;
+  agent: string;
+  linkToken: string;
+}
+
+/** One state of a page. */
+export interface PageState {
+  /** Unlike "full". */
+  state?: string;
+  /** Nobody for pages before a session. */
+  as?: keyof Viewers;
+  /** The path below `/dashboard`, where it is not the page's own. */
+  path?: string;
+  /** Leads from the loaded page to the state. */
+  act?(page: Page): Promise<unknown>;
+  /** In sight once the state is there. */
+  shows(page: Page): Locator;
+}
+
+const spans: readonly NewSpan[] = [
+  { name: "model call: gpt-4o", from: 0, to: 2_000, output: '[{"role":"assistant","content":"I will book."}]' },
+  { name: "tool: book_reservation", parent: 0, status: "error", from: 900, to: 943, error: "amount does not add up" },
+  { name: "a step", from: 3_000, to: 9_000, input: '{"n": 12345678901234567890, "list": [1, 2, {"a": null}]}' },
+  { name: "model call: gpt-4o", from: 60_000, to: 62_000 },
+];
+
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
+
+function visits(now: number) {
+  return Array.from({ length: 60 }, (_, n) => {
+    const event = n % 6 === 5 ? { type: "event", name: "signup", props: { plan: `p${n % 4}` } } : { type: "pageview" };
+    return {
+      ...event,
+      ts: new Date(now - (n % 30) * 86_400_000 - n * 1_000).toISOString(),
+      visitor: `visitor-${n % 17}`,
+      path: `/page-${n % 12}${n % 5 ? "" : "?utm_source=mail&utm_medium=email&utm_campaign=spring"}`,
+      referrer: n % 2 ? "https://www.google.com/" : "",
+      country: ["NL", "DE", "US"][n % 3],
+      user_agent: userAgent,
+    };
+  });
+}
+
+async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<Ids> {
+  const { pool } = dashboard;
+  const { accountId } = owner;
+  const error = "Command exited with 1 ".repeat(9);
+  const name = "A trace with a long name of words and one_word_without_any_space_in_it_at_all_which_cannot_break";
+  await insertTrace(pool, accountId, { name, status: "error", error, isMailed: true });
+  await insertTrace(pool, accountId, {
+    status: "timeout",
+    ago: 200_000,
+    agent: "an-agent-with-a-very-long-name-indeed",
+  });
+  await insertTrace(pool, accountId, { ago: 9_000_000 });
+  const running = await insertTrace(pool, accountId, { name: "Still at work", status: "running", ago: 60 });
+  const { id: trace } = await addTrace(pool, accountId, { spans });
+  for (const [names, values] of [
+    ["failed_at, last_error, attempts", "now(), 'The address does not exist', 20"],
+    ["held_until", "now() + interval '1 hour'"],
+    ["due_at", "now()"],
+  ]) {
+    const insert = `INSERT INTO alert (account_id, id, trace_id, status, ${names}) VALUES ($1, $2, $3, 'error', ${values})`;
+    await pool.query(insert, [accountId, randomUUID(), trace]);
+  }
+  const other = await dashboard.signIn(await dashboard.makeAccount());
+  await other.post("/sites", { domain: "taken.example", name: "Theirs" }).expect(201);
+  const { body: unproven } = await owner.post("/sites", { domain: "taken.example", name: "Unproven" }).expect(201);
+  const { body: unseen } = await owner.post("/sites", { domain: "unseen.example", name: "Unseen" }).expect(201);
+  const site = await makeSite(dashboard, { accountId, domain: "busy.example", lines: visits(Date.now()) });
+  await owner.post("/keys", { name: "laptop", service: "trace" }).expect(201);
+  await owner.post("/keys", { name: "reports", service: "analytics" }).expect(201);
+  await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
+  const linkToken = /\/dashboard\/link\/([\w-]+)/.exec((await dashboard.takeMails()).at(-1)?.text ?? "")?.[1] ?? "";
+  return { trace, running, site, unseenSite: unseen.id, unprovenSite: unproven.id, agent: "writer", linkToken };
+}
+
+/** Makes the people and one set of data. The operator's address is in `OPERATORS`. */
+export async function makeViewers(dashboard: TestDashboard, operatorEmail: string) {
+  const accountId = await dashboard.makeAccount();
+  const owner = await dashboard.signIn(accountId);
+  const member = await dashboard.signIn(accountId, "member");
+  const newcomer = await dashboard.signIn(await dashboard.makeAccount("free"));
+  const limited = await dashboard.signIn(await dashboard.makeAccount("free"));
+  const use = "INSERT INTO trace_usage (account_id, month, traces) VALUES ($1, date_trunc('month', now())::date, 1000)";
+  await dashboard.pool.query(use, [limited.accountId]);
+  await insertTrace(dashboard.pool, limited.accountId);
+  const operator = await dashboard.signIn(await dashboard.makeAccount());
+  await dashboard.pool.query("UPDATE person SET email = $2 WHERE id = $1", [operator.personId, operatorEmail]);
+  const ids = await fillAccount(dashboard, owner);
+  return { viewers: { owner, member, newcomer, limited, operator } satisfies Viewers, ids };
+}
+
+const heading = (name: string | RegExp) => (page: Page) => page.getByRole("heading", { name }).first();
+const table = (name: string) => (page: Page) => page.getByRole("table", { name, exact: true });
+const button = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true });
+const dialog = (page: Page) => page.getByRole("dialog");
+const click = (name: string) => (page: Page) => button(name)(page).first().click();
+
+async function openDelete(page: Page) {
+  await page.getByRole("main").getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+}
+
+const tracePages = ({ trace, running }: Ids): Record<string, PageState[]> => ({
+  "/traces": [
+    { as: "owner", shows: (page) => page.getByText("A trace with a long name") },
+    { state: "empty", as: "newcomer", shows: button("Fill in a new key") },
+    { state: "at the limit", as: "limited", shows: (page) => page.getByText("New traces are refused") },
+    { state: "filtered", as: "member", path: "/traces?status=failed&agent=writer", shows: table("Traces") },
+    { state: "without a match", as: "owner", path: "/traces?q=none", shows: (page) => page.getByText("excludes most") },
+    { state: "account menu", as: "owner", act: click("Account menu"), shows: (page) => page.getByRole("menu") },
+  ],
+  "/traces/:id": [
+    { as: "owner", path: `/traces/${trace}`, shows: (page) => page.getByText("amount does not add up").first() },
+    {
+      state: "JSON",
+      as: "owner",
+      path: `/traces/${trace}`,
+      act: async (page) => {
+        await page.getByRole("treeitem", { name: "a step" }).click();
+        await page.getByRole("tab", { name: "Input" }).click();
+      },
+      shows: (page) => page.getByText("12345678901234567890"),
+    },
+    { state: "running", as: "member", path: `/traces/${running}`, shows: heading("Still at work") },
+    { state: "delete", as: "owner", path: `/traces/${trace}`, act: openDelete, shows: dialog },
+    {
+      state: "keys",
+      as: "owner",
+      path: `/traces/${trace}`,
+      act: async (page) => {
+        await page.getByRole("treeitem").first().waitFor();
+        await page.keyboard.press("?");
+      },
+      shows: dialog,
+    },
+  ],
+});
+
+const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
+  "/agents": [
+    { as: "owner", shows: table("Agents") },
+    { state: "empty", as: "newcomer", shows: heading("No agents yet") },
+  ],
+  "/agents/:id": [{ as: "owner", path: `/agents/${agent}`, shows: table("Latest failures") }],
+  "/alerts": [
+    { as: "owner", shows: (page) => button("Send again")(page).first() },
+    { state: "empty", as: "newcomer", shows: heading("No alerts yet") },
+    { state: "filtered", as: "member", path: "/alerts?state=failed", shows: table("Alerts") },
+  ],
+});
+
+const sitePages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, PageState[]> => ({
+  "/sites": [
+    { as: "owner", shows: table("Sites") },
+    { state: "empty", as: "newcomer", shows: heading("No sites yet") },
+    { state: "form", as: "owner", act: click("Add site"), shows: dialog },
+    {
+      state: "refused form",
+      as: "owner",
+      act: async (page) => {
+        await click("Add site")(page);
+        await page.getByRole("textbox", { name: "Domain" }).fill("no domain");
+        await click("Add")(page);
+      },
+      shows: (page) => page.getByText("is not a domain"),
+    },
+  ],
+  "/sites/:id": [
+    { as: "owner", path: `/sites/${site}`, shows: table("Event names") },
+    {
+      state: "today",
+      as: "member",
+      path: `/sites/${site}?range=today`,
+      shows: (page) => page.getByRole("region", { name: "Pages" }),
+    },
+    {
+      state: "empty",
+      as: "owner",
+      path: `/sites/${unseenSite}`,
+      shows: (page) => page.getByText("Waiting for the first visit"),
+    },
+    { state: "all rows", as: "owner", path: `/sites/${site}`, act: click("All pages"), shows: dialog },
+  ],
+  "/sites/:id/events": [
+    { as: "owner", path: `/sites/${site}/events`, shows: table("Event names") },
+    {
+      state: "empty",
+      as: "owner",
+      path: `/sites/${unseenSite}/events`,
+      shows: heading("No custom events in this range"),
+    },
+  ],
+  "/sites/:id/settings": [
+    { as: "owner", path: `/sites/${site}/settings`, shows: button("Delete site") },
+    { state: "unproven", as: "owner", path: `/sites/${unprovenSite}/settings`, shows: button("Check the proof") },
+    {
+      state: "member",
+      as: "member",
+      path: `/sites/${unseenSite}/settings`,
+      shows: (page) => page.getByText("Waiting for the first visit"),
+    },
+    { state: "delete", as: "owner", path: `/sites/${site}/settings`, act: click("Delete site"), shows: dialog },
+  ],
+});
+
+const accountPages: Record<string, PageState[]> = {
+  "/keys": [
+    { as: "owner", shows: (page) => button("Revoke")(page).first() },
+    { state: "empty", as: "newcomer", shows: heading("No keys yet") },
+    { state: "form", as: "limited", act: click("Create key"), shows: (page) => page.getByText(/needs Pro/) },
+    {
+      state: "new key",
+      as: "member",
+      act: async (page) => {
+        await click("Create key")(page);
+        await page.getByRole("textbox", { name: "Name" }).fill("a key");
+        await click("Create")(page);
+        await click("Done")(page);
+      },
+      shows: (page) => page.getByText("Copied?"),
+    },
+    { state: "revoke", as: "owner", act: click("Revoke"), shows: dialog },
+  ],
+  "/team": [
+    { as: "owner", shows: table("Invitations") },
+    { state: "member", as: "member", shows: button("Leave") },
+    { state: "invite", as: "owner", act: click("Invite"), shows: dialog },
+    { state: "remove", as: "owner", act: click("Remove"), shows: dialog },
+  ],
+  "/settings": [
+    { as: "owner", shows: table("Sessions") },
+    { state: "member", as: "member", shows: table("Sessions") },
+  ],
+  "/billing": [
+    { as: "owner", shows: table("Plans") },
+    { state: "free", as: "limited", shows: button("Upgrade to Pro") },
+    { state: "upgrade", as: "newcomer", act: click("Upgrade to Pro"), shows: dialog },
+    { state: "member", as: "member", shows: (page) => page.getByText("An owner of the account") },
+    { state: "operator", as: "operator", act: click("Switch to Free"), shows: dialog },
+  ],
+};
+
+const openPages = ({ linkToken }: Ids): Record<string, PageState[]> => ({
+  "/": [{ as: "owner", shows: table("Traces") }],
+  "/sign-in": [
+    { shows: button("Sign in") },
+    {
+      state: "refused",
+      act: async (page) => {
+        await page.getByRole("textbox", { name: "Email" }).fill("nobody@example.com");
+        await page.getByRole("textbox", { name: "Password" }).fill("wrong password");
+        await click("Sign in")(page);
+      },
+      shows: (page) => page.getByRole("alert"),
+    },
+  ],
+  "/sign-up": [{ shows: button("Create account") }],
+  "/forgot": [
+    { shows: heading(/password/i) },
+    {
+      state: "sent",
+      act: async (page) => {
+        await page.getByRole("textbox", { name: "Email" }).fill("nobody@example.com");
+        await page.keyboard.press("Enter");
+      },
+      shows: (page) => page.getByText("is on its way"),
+    },
+  ],
+  "/link/:token": [
+    { path: `/link/${linkToken}`, shows: button("Continue") },
+    { state: "used up", path: "/link/none", shows: heading(/link/i) },
+  ],
+});
+
+/** The states of every page of `web/pages.ts`. */
+export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState[]>> {
+  return { ...openPages(ids), ...tracePages(ids), ...agentPages(ids), ...sitePages(ids), ...accountPages };
+}
