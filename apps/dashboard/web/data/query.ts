@@ -7,6 +7,7 @@ import { ApiError, api } from "./api.js";
 export const hasAnswer = signal(false);
 
 const awayPollMs = 3_000;
+const failedPollMs = 10_000;
 
 const client = new QueryClient({
   queryCache: new QueryCache({
@@ -53,8 +54,11 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
     queryKey: [path ?? ""],
     queryFn: ({ signal }) => (isText ? (api.text(path ?? "", signal) as Promise<T>) : api.get<T>(path ?? "", signal)),
     enabled: path !== undefined,
-    refetchInterval: ({ state }) =>
-      state.error instanceof ApiError && state.error.isAway ? Math.min(pollMs ?? awayPollMs, awayPollMs) : pollMs,
+    refetchInterval: ({ state: { error } }) => {
+      if (!(error instanceof ApiError) || (!error.isAway && error.status < 500)) return pollMs;
+      const againMs = error.isAway ? awayPollMs : failedPollMs;
+      return Math.min(pollMs ?? againMs, againMs);
+    },
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
     ...(staleMs === undefined ? {} : { staleTime: staleMs }),
   });
