@@ -151,6 +151,7 @@ describe("GET /agents/:agent_id", () => {
       );
     }
     const body: AgentDetail = (await own.get("/agents/a").expect(200)).body;
+    expect(body.groupedFailures).toBe(5);
     expect(body.errors.map(({ text, count }) => [text, count])).toEqual([
       ["Timeout after … s", 3],
       ...[

@@ -36,6 +36,7 @@ export interface AgentDetail {
   dayDurations: DayDurations[];
   slowest: AgentTrace[];
   failures: (AgentTrace & { error: string | null })[];
-  /** Of the latest 200 failures. */
+  /** Of the latest failures, {@link groupedFailures} of them. */
   errors: ErrorGroup[];
+  groupedFailures: number;
 }

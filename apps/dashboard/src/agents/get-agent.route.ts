@@ -17,7 +17,7 @@ import type { AgentDetail } from "./agents.schema.js";
 import { groupErrors } from "./group-errors.js";
 
 const shownTraces = 10;
-const groupedFailures = 200;
+const maxGroupedFailures = 200;
 
 /** `GET /agents/:agent_id`; an id is free text, percent-encoded in the path. */
 export function getAgentRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
@@ -54,7 +54,7 @@ async function readAgent(pool: pg.Pool, read: AgentToRead): Promise<AgentDetail>
   const { accountId, from, to } = read;
   const [figures] = await readAgentFigures(pool, read);
   if (!figures) throw new AppError("not_found");
-  const failed = await readFailures(pool, { ...read, limit: groupedFailures });
+  const failed = await readFailures(pool, { ...read, limit: maxGroupedFailures });
   const notes = await readNotes(
     pool,
     accountId,
@@ -73,6 +73,7 @@ async function readAgent(pool: pg.Pool, read: AgentToRead): Promise<AgentDetail>
     dayDurations,
     slowest,
     failures: failed.slice(0, shownTraces).map((trace) => ({ ...trace, error: errorOf(trace.id) })),
+    groupedFailures: failed.length,
     errors: groupErrors(failed.map(({ id }) => ({ traceId: id, error: errorOf(id) }))).slice(0, shownTraces),
   };
 }

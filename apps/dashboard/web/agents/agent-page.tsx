@@ -6,7 +6,7 @@ import { useQuery } from "../data/query.js";
 import { MissingPage } from "../shell/missing-page.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
-import { formatCount, formatDay, formatDuration, formatShare } from "../ui/format.js";
+import { formatCount, formatDay, formatDuration, formatShare, formatThings } from "../ui/format.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
@@ -56,7 +56,7 @@ function Detail({ detail }: { detail: AgentDetail }) {
         </dl>
         <DayBars from={from} days={agent.days} isLarge />
       </Panel>
-      {detail.errors.length > 0 && <Errors errors={detail.errors} />}
+      {detail.errors.length > 0 && <Errors detail={detail} />}
       {detail.failures.length > 0 && <Traces name="Latest failures" traces={detail.failures} />}
       {detail.slowest.length > 0 && <Traces name="Slowest traces" traces={detail.slowest} />}
       <Days detail={detail} />
@@ -104,10 +104,12 @@ function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }
   );
 }
 
-function Errors({ errors }: { errors: AgentDetail["errors"] }) {
+function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentDetail }) {
+  const isPart = groupedFailures < agent.failures;
+  const counted = isPart ? `Of the latest ${formatThings(groupedFailures, "failure")}` : "Failures";
   return (
     <Panel title="Errors" isFlush>
-      <Table name="Errors" columns={["Text, without digits", { text: "Failures", isNumber: true }]}>
+      <Table name="Errors" columns={["Text, without digits", { text: counted, isNumber: true }]}>
         <tbody>
           {errors.map(({ text, count, traceId }) => (
             <tr key={text}>
