@@ -55,7 +55,6 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     expect(await selected(page)).toBe("tool: book_reservation");
     await page.keyboard.press("h");
     expect(await selected(page)).toBe("model call: gpt-4o");
-    await tree.focus();
     await page.keyboard.press("ArrowLeft");
     expect(await page.getByRole("treeitem").count()).toBe(4);
     expect(await page.getByRole("treeitem").first().getAttribute("aria-expanded")).toBe("false");
@@ -67,6 +66,12 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     await page.keyboard.type("get_user");
     expect(await selected(page)).toBe("tool: get_user_details");
     await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await details(page).locator("[role=tab]:focus").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await details(page).getByRole("tab", { name: "Output", selected: true }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("tree");
     await page.keyboard.press("f");
     await page.waitForURL(/[?&]from=3100&/);
     await page.keyboard.press("?");
