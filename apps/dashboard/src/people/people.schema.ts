@@ -49,6 +49,7 @@ export type ChangePersonBody = z.input<typeof changePersonBody>;
 
 /** The body of `PATCH /account` (owners): the account's name. */
 export const changeAccountBody = z.strictObject({ name: nameField() });
+
 /** Something done to the account. */
 export interface AuditLine {
   id: string;

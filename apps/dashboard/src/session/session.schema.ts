@@ -72,6 +72,7 @@ export interface UseLinkAnswer {
 
 /** The body of `PATCH /me`: the person's own name. */
 export const changeMeBody = z.strictObject({ name: nameField() });
+
 /** The body of `POST /me/password`: `current` where `person.hasPassword`. The other sessions end. 401 when it is wrong. */
 export const changePasswordBody = z.strictObject({ current: passwordField().optional(), password: newPasswordField() });
 export type ChangePasswordBody = z.input<typeof changePasswordBody>;

@@ -33,7 +33,7 @@ export function LeaveDialog({ person, onClose }: { person: ListedPerson; onClose
       onConfirm={() => void remove.run()}
       onClose={onClose}
     >
-      <p>
+      <p class="field">
         {isYou
           ? "You sign out here at once. An owner can invite you again."
           : "Their sessions in this account end within a second."}

@@ -44,10 +44,10 @@ function hasOneOwner(people: readonly ListedPerson[]): boolean {
 }
 
 function LeftKeys({ keys }: { keys: number }) {
-  const things = formatThings(keys, "key of people who left still works", "keys of people who left still work");
+  const things = formatThings(keys, "key of somebody who left still works", "keys of people who left still work");
   return (
     <Banner tone="warning">
-      {things}. Revoke what nobody uses at <a href="/dashboard/keys">API keys</a>.
+      {things}. Revoke what nobody uses. <a href="/dashboard/keys">API keys</a>
     </Banner>
   );
 }
