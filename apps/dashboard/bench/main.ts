@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -48,7 +48,10 @@ async function main(): Promise<void> {
     const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}`;
     const text = `${machine}, ${new Date().toISOString().slice(0, 10)}; pages: the best of ${rounds}\n\n${formatFigures(figures)}\n`;
     process.stdout.write(`\n${text}`);
-    if (values.save) await writeFile(report, text);
+    if (values.save) {
+      await mkdir(new URL(".", report), { recursive: true });
+      await writeFile(report, text);
+    }
     if (figures.some(isOver)) process.exitCode = 1;
   });
 }
