@@ -4,9 +4,15 @@ import { createAdapterFactory } from "better-auth/adapters";
 import { isAPIError } from "better-auth/api";
 import { betterAuth } from "better-auth/minimal";
 import type pg from "pg";
-import type { CheckPassword } from "./check-password.js";
 import { maxPasswordLength, minPasswordLength } from "./password-problem.js";
 import type { Passwords } from "./passwords.js";
+
+/** @param network of the client, for the turns of hashes */
+export type CheckPassword = (
+  email: string,
+  password: string,
+  network: string,
+) => Promise<{ personId: string } | undefined>;
 
 /** Probes `person_email_key` and `person_pkey`, or a range of `credential_person_id_provider_key`. */
 const tables = {

@@ -1,12 +1,6 @@
 import type pg from "pg";
+import type { CheckPassword } from "./better-auth.js";
 import type { Passwords } from "./passwords.js";
-
-/** @param network of the client, for the turns of hashes */
-export type CheckPassword = (
-  email: string,
-  password: string,
-  network: string,
-) => Promise<{ personId: string } | undefined>;
 
 /**
  * Makes the check of an address and a password. An unknown address, a person without a password and a wrong password cost the
