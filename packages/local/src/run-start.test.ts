@@ -240,7 +240,6 @@ describe("start", () => {
       expect([status, headers.get("location")]).toEqual([302, `${dashboard}/dashboard/billing?x=1`]);
     }
 
-    // Runs the lines to paste.
     const lines = output.split("\n").filter((line) => /^ {2}(TRACE=\$\()?curl /.test(line));
     expect(lines.length).toBeGreaterThanOrEqual(6);
     const shell = spawn("sh", ["-c", lines.join(" && echo && ")], { stdio: "pipe" });

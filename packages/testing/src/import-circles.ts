@@ -6,11 +6,9 @@ const importPattern = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*"(\.[^"]+)"|\bimpo
 
 /** Circles of imports, each once, as paths joined by arrows. */
 export function findImportCircles(files: readonly SourceFile[]): string[] {
-  const sources = files.filter(({ path }) => path.endsWith(".ts") && !path.endsWith(".test.ts"));
+  const sources = files.filter(({ path }) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
   const known = new Set(sources.map(({ path }) => path));
-  const graph = new Map(
-    sources.map(({ path, text }) => [path, importsOf(path, text).filter((target) => known.has(target))]),
-  );
+  const graph = new Map(sources.map(({ path, text }) => [path, importsOf(path, text, known)]));
   const circles = new Map<string, string>();
   const done = new Set<string>();
   const visit = (path: string, trail: readonly string[]) => {
@@ -28,8 +26,9 @@ export function findImportCircles(files: readonly SourceFile[]): string[] {
   return [...circles.values()];
 }
 
-function importsOf(path: string, text: string): string[] {
-  return [...text.matchAll(importPattern)].map(([, from, plain]) =>
-    join(dirname(path), (from ?? plain ?? "").replace(/\.js$/, ".ts")),
-  );
+function importsOf(path: string, text: string, known: ReadonlySet<string>): string[] {
+  return [...text.matchAll(importPattern)].flatMap(([, from, plain]) => {
+    const target = join(dirname(path), (from ?? plain ?? "").replace(/\.js$/, ".ts"));
+    return [target, `${target}x`].filter((each) => known.has(each));
+  });
 }

@@ -1,13 +1,13 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { createRefusals, createWorkShares, route } from "@waymark/http";
 import { type OutlinePage, readOutline } from "@waymark/traces";
 import type pg from "pg";
+import type { Registry } from "prom-client";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { compressedJson } from "./compressed.js";
 import { traceIdOf } from "./trace-id.js";
-import { createTurns } from "./turns.js";
 
 const maxIds = 100;
 const uuid = z.string().refine(isUuid, "Must be an id");
@@ -19,11 +19,19 @@ const uuids = z
 const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
 
 /** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
-const maxOutlines = 2;
+const outlineLimits = {
+  works: "outlines",
+  owner: "account",
+  maxRunning: 2,
+  maxRunningPerOwner: 2,
+  maxWaiting: 200,
+  maxWaitingPerOwner: 40,
+  maxWaitMs: 10_000,
+};
 
 /** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
-export function getOutlineRoute({ pool }: { pool: pg.Pool }) {
-  const inTurn = createTurns(maxOutlines);
+export function getOutlineRoute({ pool, registry }: { pool: pg.Pool; registry: Registry }) {
+  const shares = createWorkShares(outlineLimits, createRefusals(registry));
   return route({
     method: "get",
     path: "/traces/:id/outline",
@@ -34,7 +42,7 @@ export function getOutlineRoute({ pool }: { pool: pg.Pool }) {
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);
-      return inTurn(async () => {
+      return shares.run(accountId, async () => {
         const outline = await readOutline(pool, { accountId, traceId, after, ids });
         if (!outline) throw new AppError("trace_not_found");
         return compressedJson(request, outline);

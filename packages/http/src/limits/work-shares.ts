@@ -42,6 +42,23 @@ function createBusyErrors({ works, owner, maxWaitMs, ...most }: WorkShareLimits,
   };
 }
 
+/** Resolves when started. After too long a wait it leaves the queue and throws the error of `giveUp`. */
+function queueUp(queue: Waiting[], maxWaitMs: number, giveUp: () => Error): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const turn: Waiting = {
+      start() {
+        clearTimeout(timer);
+        resolve();
+      },
+    };
+    const timer = setTimeout(() => {
+      queue.splice(queue.indexOf(turn), 1);
+      reject(giveUp());
+    }, maxWaitMs);
+    queue.push(turn);
+  });
+}
+
 /** Creates the shares of one resource. Memory grows only with owners of works. */
 export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): WorkShares {
   const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, maxWaitMs } = limits;
@@ -72,24 +89,13 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
     }
   }
 
-  /** Resolves at the owner's turn. After too long a wait it leaves the queue and throws. */
   function waitForTurn(id: string, owner: Owner): Promise<void> {
     owners.set(id, owner);
     waiting++;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        owner.waiting.splice(owner.waiting.indexOf(turn), 1);
-        waiting--;
-        forgetIdle(id, owner);
-        reject(owner.running >= maxRunningPerOwner ? ownerBusy() : allBusy());
-      }, maxWaitMs);
-      const turn = {
-        start() {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      owner.waiting.push(turn);
+    return queueUp(owner.waiting, maxWaitMs, () => {
+      waiting--;
+      forgetIdle(id, owner);
+      return owner.running >= maxRunningPerOwner ? ownerBusy() : allBusy();
     });
   }
 

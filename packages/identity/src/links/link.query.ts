@@ -80,7 +80,6 @@ const findLinkSql = `
   FROM one_time_link l LEFT JOIN account a ON a.id = l.account_id
   WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2`;
 
-/** Finds a link without using it up. */
 export async function findLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink | undefined> {
   const { rows } = await pool.query<LiveLink>(findLinkSql, [hashToken(token), now]);
   return rows[0];
@@ -124,7 +123,6 @@ export async function dropLinksOf(client: Pick<pg.ClientBase, "query">, personId
 /** A range of `one_time_link_email_idx`. */
 const dropLinksSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = ANY ($2) AND used_at IS NULL";
 
-/** Removes further links of an address. */
 export async function dropLinks(client: pg.ClientBase, email: string, purposes: readonly LinkPurpose[]): Promise<void> {
   await client.query(dropLinksSql, [email, purposes]);
 }

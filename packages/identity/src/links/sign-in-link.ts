@@ -59,7 +59,6 @@ async function makeOwner(client: pg.ClientBase, accountId: string, email: string
   return { id, email };
 }
 
-/** The page of a link. */
 export function linkUrl(dashboardUrl: string, token: string): string {
   return `${dashboardUrl.replace(/\/+$/, "")}/dashboard/link/${token}`;
 }

@@ -10,7 +10,6 @@ interface Membership {
   role: Role;
 }
 
-/** A person in one of their accounts. */
 export interface PersonInAccount {
   person: { id: string; name: string; email: string; hasPassword: boolean };
   account: { id: string; email: string; name: string; plan: PlanId };
@@ -38,7 +37,6 @@ const readViewerSql = `
   FROM person p, account a
   WHERE p.id = $1 AND a.id = $2`;
 
-/** Reads a person and the account of the session. */
 export async function readViewer(
   pool: pg.Pool,
   { personId, accountId }: { personId: string; accountId: string },

@@ -23,7 +23,6 @@ const listPeopleSql = `
   FROM membership m JOIN person p ON p.id = m.person_id
   WHERE m.account_id = $1 ORDER BY lower(p.name), p.id LIMIT ${maxPeople}`;
 
-/** The account's people by name. */
 export async function listPeople(pool: pg.Pool, accountId: string): Promise<TeamMember[]> {
   const { rows } = await pool.query<TeamMember>(listPeopleSql, [accountId]);
   return rows;
@@ -76,7 +75,6 @@ const lockTeamSql = `
 interface Change {
   accountId: string;
   personId: string;
-  /** Who asks. */
   actorId: string;
 }
 

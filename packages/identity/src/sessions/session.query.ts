@@ -10,7 +10,6 @@ const longestMs = 90 * dayMs;
 /** The sign of life of a session is this exact, so reading pages seldom writes. */
 const seenEveryMs = 3_600_000;
 
-/** A live session with the person's present role in its account. */
 export interface StoredSession {
   sessionId: string;
   personId: string;

@@ -11,7 +11,6 @@ const listeningLifeMs = 30_000;
 /** The same while the listener is down and misses the ends of sessions. */
 const deafLifeMs = 1_000;
 
-/** Who asks, and for which account. */
 export interface Viewer {
   personId: string;
   sessionId: string;
@@ -22,7 +21,6 @@ export interface Viewer {
 }
 
 export interface SessionsOptions {
-  /** The dashboard's own address. */
   url: URL;
   pool: pg.Pool;
   /** For the listener's own connection. */
