@@ -174,12 +174,15 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await page.keyboard.press("Enter");
     await keeps(page.getByRole("heading", { level: 1, name: "Plan and usage" }));
     const menu = page.getByRole("button", { name: "Account menu" });
+    const firstItem = page.getByRole("menuitem", { name: "Settings" });
     await press(page, "button", "Account menu");
+    await keeps(firstItem);
     await page.keyboard.press("d");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("getComputedStyle(document.documentElement).colorScheme")).toBe("dark");
     await keeps(menu);
     await page.keyboard.press("Enter");
+    await keeps(firstItem);
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();

@@ -19,7 +19,6 @@ export {
   listTracesStatement,
   maxExamineMs,
   newestCursor,
-  type TracePage,
   type TracesToFind,
 } from "./list-traces.query.js";
 export { presentTracePage, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";

@@ -52,7 +52,7 @@ describe("works", () => {
     const shares = open(2);
     const { work, endNext } = createWorks();
     const works = Array.from({ length: 10 }, (_, n) => shares.run("a", work(`a${n}`)));
-    const reason = "At most 2 reads under way and 8 waiting for each account, each for at most 3 s";
+    const reason = "An account has at most 2 reads under way and 8 waiting, each for at most 3 s";
     const refused = { status: 429, body: { error: "Too much in progress for this account", reason } };
     await expect(shares.run("a", work("x"))).rejects.toMatchObject(refused);
     works.push(shares.run("b", work("b1")));

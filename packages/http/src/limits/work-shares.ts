@@ -33,11 +33,12 @@ interface Waiting {
 }
 
 function createBusyErrors({ works, owner, maxWaitMs, ...most }: WorkShareLimits, refusals: Refusals) {
+  const an = owner === "account" ? "An" : "A";
   const eachWaits = `each for at most ${maxWaitMs / 1_000} s`;
   const ofOwner = `${most.maxRunningPerOwner} ${works} under way and ${most.maxWaitingPerOwner} waiting`;
   const ofAll = `${most.maxRunning} ${works} are under way and ${most.maxWaiting} waiting`;
   return {
-    ownerBusy: () => refusals.account(`${owner}_${works}`, `At most ${ofOwner} for each ${owner}, ${eachWaits}`),
+    ownerBusy: () => refusals.account(`${owner}_${works}`, `${an} ${owner} has at most ${ofOwner}, ${eachWaits}`),
     allBusy: () => refusals.service(works, `At most ${ofAll}, ${eachWaits}`),
   };
 }
