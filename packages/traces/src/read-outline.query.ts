@@ -49,8 +49,8 @@ const hintSql = `CASE WHEN s.attributes IS NOT NULL AND pg_column_size(s.attribu
   FROM (SELECT ${kindAttributes.map((name, n) => `s.attributes #>> '{attributes,"${name}"}' AS k${n}`).join(", ")}) a) END`;
 
 const spanSql = `SELECT s.id, s.parent_span_id, s.name,
-  extract(epoch FROM s.started_at - t.started_at)::float8 * 1e6,
-  extract(epoch FROM s.ended_at - s.started_at)::float8 * 1e6,
+  (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8,
+  (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8,
   (s.status = 'error')::int + CASE WHEN s.input IS NULL THEN 0 ELSE 2 END + CASE WHEN s.output IS NULL THEN 0 ELSE 4 END
     + CASE WHEN s.error IS NULL THEN 0 ELSE 8 END
     + CASE WHEN s.attributes IS NULL AND s.resource_id IS NULL THEN 0 ELSE 16 END,
@@ -140,8 +140,8 @@ function byColumn(rows: readonly Row[]): Omit<OutlinePage, "trace" | "at" | "nex
     columns.parent.push(parent === null ? null : (rowOf.get(parent.toLowerCase()) ?? parent));
     columns.name.push(number(names, name));
     columns.hint.push(number(hints, hint ?? ""));
-    columns.start.push(Math.round(start));
-    columns.duration.push(duration === null ? null : Math.round(duration));
+    columns.start.push(start);
+    columns.duration.push(duration);
     columns.flags.push(flags);
     if (error !== null) errors[row] = error;
   }
