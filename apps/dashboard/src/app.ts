@@ -123,10 +123,6 @@ function routesOf(deps: AppDeps): Route[] {
   const reading = { ...deps, reads: openReads(deps) };
   return [
     getMeRoute(deps),
-    getOutlineRoute(deps),
-    getSpanRoute(deps),
-    getContentRoute(deps),
-    exportTraceRoute(deps),
     changeMeRoute(deps),
     changePasswordRoute(deps),
     switchAccountRoute(deps),
@@ -153,6 +149,10 @@ function routesOf(deps: AppDeps): Route[] {
     listAgentNamesRoute(deps),
     findOtelTraceRoute(deps),
     deleteTraceRoute(deps),
+    getOutlineRoute(deps),
+    getSpanRoute(deps),
+    getContentRoute(deps),
+    exportTraceRoute(deps),
     listAlertsRoute(deps),
     countUnsentAlertsRoute(deps),
     retryAlertRoute(deps),
