@@ -9,7 +9,7 @@ export interface ReadShares {
 /** Creates the shares of one pool. @param maxReading concurrent reads over all accounts */
 export function createReadShares({ refusals, maxReading }: { refusals: Refusals; maxReading: number }): ReadShares {
   const limits = {
-    works: "reads",
+    tasks: "reads",
     owner: "account",
     maxRunning: maxReading,
     // Two, so a slow statement does not delay a quick one.

@@ -22,14 +22,14 @@ type AccountMail = Parameters<typeof composeAccountMail>[0];
 
 export interface AccountMails {
   /**
-   * Does work after the answer, so that neither its time nor its outcome tells who has an account. Beyond 200 waiting works
+   * Runs a task after the answer, so that neither its time nor its outcome tells who has an account. Beyond 200 waiting tasks
    * a further one is dropped: its person asks again.
    */
-  later(work: () => Promise<void>): void;
+  later(task: () => Promise<void>): void;
   send(to: string, mail: AccountMail): Promise<void>;
   /** Counts an invitation or a note. @param accountId of the inviting account */
   admit(purpose: "known" | "invite", to: string, accountId?: string): Promise<Allowance>;
-  /** Resolves when no work is left. */
+  /** Resolves when no task is left. */
   idle(): Promise<void>;
 }
 
@@ -50,12 +50,12 @@ export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOpt
       if (ofAccount && !ofAccount.isAllowed) return ofAccount;
       return perAddress.spend(keyOf(purpose, to));
     },
-    later(work) {
+    later(task) {
       if (working.size >= maxWaiting) {
         log.warn("too many mails wait; one was dropped");
         return;
       }
-      const done = work()
+      const done = task()
         .catch((err: unknown) => log.error({ err }, "a mail was not sent"))
         .finally(() => working.delete(done));
       working.add(done);

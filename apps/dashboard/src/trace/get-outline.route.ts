@@ -20,7 +20,7 @@ const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
 
 /** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
 const outlineLimits = {
-  works: "outlines",
+  tasks: "outlines",
   owner: "account",
   maxRunning: 2,
   maxRunningPerOwner: 2,
@@ -42,11 +42,12 @@ export function getOutlineRoute({ pool, registry }: { pool: pg.Pool; registry: R
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);
-      return shares.run(accountId, async () => {
+      const read = async () => {
         const outline = await readOutline(pool, { accountId, traceId, after, ids });
         if (!outline) throw new AppError("trace_not_found");
         return compressedJson(request, outline);
-      });
+      };
+      return shares.run(accountId, read, () => response.destroyed);
     },
   });
 }

@@ -3,17 +3,17 @@ import { Registry } from "prom-client";
 import { createRefusals } from "./refusals.js";
 import { createWorkShares } from "./work-shares.js";
 
-describe("works", () => {
+describe("tasks", () => {
   const open = (maxRunning: number, more: { maxWaitMs?: number } = {}) => {
-    const limits = { works: "reads", owner: "account", maxRunningPerOwner: 2, maxWaiting: 200, maxWaitingPerOwner: 8 };
+    const limits = { tasks: "reads", owner: "account", maxRunningPerOwner: 2, maxWaiting: 200, maxWaitingPerOwner: 8 };
     return createWorkShares({ ...limits, maxRunning, maxWaitMs: 3_000, ...more }, createRefusals(new Registry()));
   };
 
-  /** Makes works; `endNext` ends them in the order of their starts. */
-  function createWorks() {
+  /** Makes tasks; `endNext` ends them in the order of their starts. */
+  function createTasks() {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
-    const work = (name: string) => () =>
+    const task = (name: string) => () =>
       new Promise<string>((resolve) => {
         begun.push(name);
         ends.push(() => resolve(name));
@@ -22,26 +22,26 @@ describe("works", () => {
       ends.shift()?.();
       for (let n = 0; n < 10; n++) await Promise.resolve();
     };
-    return { begun, work, endNext };
+    return { begun, task, endNext };
   }
 
   it("go round between owners, two of one at most", async () => {
     const shares = open(3);
-    const { begun, work, endNext } = createWorks();
-    const works = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"].map((name) => shares.run(name.slice(0, 1), work(name)));
+    const { begun, task, endNext } = createTasks();
+    const tasks = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"].map((name) => shares.run(name.slice(0, 1), task(name)));
     expect(begun).toEqual(["a1", "a2", "b1"]);
     for (let n = 0; n < 7; n++) await endNext();
     expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
-    expect(await Promise.all(works)).toHaveLength(7);
+    expect(await Promise.all(tasks)).toHaveLength(7);
   });
 
   it("are not done for a client that has left, and one that fails makes room", async () => {
     const shares = open(1);
-    const { begun, work, endNext } = createWorks();
-    const first = shares.run("a", work("a1"));
-    const left = shares.run("a", work("a2"), () => true);
+    const { begun, task, endNext } = createTasks();
+    const first = shares.run("a", task("a1"));
+    const left = shares.run("a", task("a2"), () => true);
     const failing = shares.run("a", () => Promise.reject(new Error("broken")));
-    const last = shares.run("b", work("b1"));
+    const last = shares.run("b", task("b1"));
     await Promise.all([endNext(), expect(left).rejects.toThrow("unavailable")]);
     await Promise.all([endNext(), expect(failing).rejects.toThrow("broken")]);
     expect(await Promise.all([first, last])).toEqual(["a1", "b1"]);
@@ -50,33 +50,33 @@ describe("works", () => {
 
   it("wait in a bounded number of an owner, refused above it with 429 for that owner alone", async () => {
     const shares = open(2);
-    const { work, endNext } = createWorks();
-    const works = Array.from({ length: 10 }, (_, n) => shares.run("a", work(`a${n}`)));
+    const { task, endNext } = createTasks();
+    const tasks = Array.from({ length: 10 }, (_, n) => shares.run("a", task(`a${n}`)));
     const reason = "An account has at most 2 reads under way and 8 waiting, each for at most 3 s";
     const refused = { status: 429, body: { error: "Too much in progress for this account", reason } };
-    await expect(shares.run("a", work("x"))).rejects.toMatchObject(refused);
-    works.push(shares.run("b", work("b1")));
+    await expect(shares.run("a", task("x"))).rejects.toMatchObject(refused);
+    tasks.push(shares.run("b", task("b1")));
     for (let n = 0; n < 11; n++) await endNext();
-    expect(await Promise.all(works)).toHaveLength(11);
+    expect(await Promise.all(tasks)).toHaveLength(11);
   });
 
   it("wait in a bounded number over all owners, and are refused above it with 503", async () => {
     const shares = open(1);
-    const { work, endNext } = createWorks();
-    const works = Array.from({ length: 201 }, (_, n) => shares.run(`account ${n}`, work(`${n}`)));
-    await expect(shares.run("one more", work("x"))).rejects.toMatchObject({ status: 503, code: "busy" });
+    const { task, endNext } = createTasks();
+    const tasks = Array.from({ length: 201 }, (_, n) => shares.run(`account ${n}`, task(`${n}`)));
+    await expect(shares.run("one more", task("x"))).rejects.toMatchObject({ status: 503, code: "busy" });
     for (let n = 0; n < 201; n++) await endNext();
-    expect(await Promise.all(works)).toHaveLength(201);
+    expect(await Promise.all(tasks)).toHaveLength(201);
   });
 
   it("give up after too long a wait, and make room", async () => {
     const shares = open(1, { maxWaitMs: 1 });
-    const { work, endNext } = createWorks();
-    const first = shares.run("a", work("a1"));
-    await expect(shares.run("b", work("b1"))).rejects.toMatchObject({ status: 503 });
+    const { task, endNext } = createTasks();
+    const first = shares.run("a", task("a1"));
+    await expect(shares.run("b", task("b1"))).rejects.toMatchObject({ status: 503 });
     await endNext();
     await first;
-    const third = shares.run("b", work("b2"));
+    const third = shares.run("b", task("b2"));
     await endNext();
     expect(await third).toBe("b2");
   });

@@ -1,19 +1,19 @@
 import { AppError } from "@waymark/errors";
 import type { Refusals } from "./refusals.js";
 
-/** Shares a scarce resource, so one owner's slow works leave room to all others. */
+/** Shares a scarce resource, so one owner's slow tasks leave room to all others. */
 export interface WorkShares {
   /**
-   * Does a work when it is the owner's turn.
-   * @param isLeft whether the client has gone; the work is then skipped
-   * @throws AppError 429 when the owner has too many works, 503 when all owners together have; the work's own errors
+   * Does a task when it is the owner's turn.
+   * @param isLeft whether the client has gone; the task is then skipped
+   * @throws AppError 429 when the owner has too many tasks, 503 when all owners together have; the task's own errors
    */
-  run<Result>(owner: string, work: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
+  run<Result>(owner: string, task: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
 }
 
 export interface WorkShareLimits {
   /** The name in the metric and in sentences for clients, such as `reads`. */
-  works: string;
+  tasks: string;
   /** Whose shares: `account` or `network`. */
   owner: string;
   maxRunning: number;
@@ -32,14 +32,14 @@ interface Waiting {
   start(): void;
 }
 
-function createBusyErrors({ works, owner, maxWaitMs, ...most }: WorkShareLimits, refusals: Refusals) {
+function createBusyErrors({ tasks, owner, maxWaitMs, ...most }: WorkShareLimits, refusals: Refusals) {
   const an = owner === "account" ? "An" : "A";
   const eachWaits = `each for at most ${maxWaitMs / 1_000} s`;
-  const ofOwner = `${most.maxRunningPerOwner} ${works} under way and ${most.maxWaitingPerOwner} waiting`;
-  const ofAll = `${most.maxRunning} ${works} are under way and ${most.maxWaiting} waiting`;
+  const ofOwner = `${most.maxRunningPerOwner} ${tasks} under way and ${most.maxWaitingPerOwner} waiting`;
+  const ofAll = `${most.maxRunning} ${tasks} are under way and ${most.maxWaiting} waiting`;
   return {
-    ownerBusy: () => refusals.account(`${owner}_${works}`, `${an} ${owner} has at most ${ofOwner}, ${eachWaits}`),
-    allBusy: () => refusals.service(works, `At most ${ofAll}, ${eachWaits}`),
+    ownerBusy: () => refusals.account(`${owner}_${tasks}`, `${an} ${owner} has at most ${ofOwner}, ${eachWaits}`),
+    allBusy: () => refusals.service(tasks, `At most ${ofAll}, ${eachWaits}`),
   };
 }
 
@@ -60,7 +60,7 @@ function queueUp(queue: Waiting[], maxWaitMs: number, giveUp: () => Error): Prom
   });
 }
 
-/** Creates the shares of one resource. Memory grows only with owners of works. */
+/** Creates the shares of one resource. Memory grows only with owners of tasks. */
 export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): WorkShares {
   const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, maxWaitMs } = limits;
   // In the order of turns.
@@ -76,7 +76,7 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
     owners.set(id, owner);
   }
 
-  /** Owners without a running work go first; among equals, the owner whose last turn is the longest ago. */
+  /** Owners without a running task go first; among equals, the owner whose last turn is the longest ago. */
   function startNext(): void {
     for (let level = 0; level < maxRunningPerOwner; level++) {
       for (const [id, owner] of owners) {
@@ -105,7 +105,7 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
   }
 
   return {
-    async run(id, work, isLeft = () => false) {
+    async run(id, task, isLeft = () => false) {
       const owner = owners.get(id) ?? { running: 0, waiting: [] };
       if (running < maxRunning && owner.running < maxRunningPerOwner) begin(id, owner);
       else {
@@ -115,7 +115,7 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
       }
       try {
         if (isLeft()) throw new AppError("busy");
-        return await work();
+        return await task();
       } finally {
         running--;
         owner.running--;

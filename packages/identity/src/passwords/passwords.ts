@@ -25,7 +25,7 @@ export interface Passwords {
 /** Makes the hashes' turns. A stored password carries its parameters, so the cost can rise later. */
 export function createPasswords({ refusals, cost = defaultCost }: PasswordsOptions): Passwords {
   const limits = {
-    works: "passwords",
+    tasks: "passwords",
     owner: "network",
     // 32 MiB each.
     maxRunning: 2,
