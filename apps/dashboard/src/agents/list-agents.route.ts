@@ -33,7 +33,6 @@ function figuresRoute<T extends object>(now: () => Date, { read, ...description 
   });
 }
 
-/** `GET /agents` */
 export function listAgentsRoute({ pool, now }: Deps) {
   return figuresRoute<AgentList>(now, {
     path: "/agents",

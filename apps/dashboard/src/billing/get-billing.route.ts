@@ -13,7 +13,6 @@ interface Deps {
   now(): Date;
 }
 
-/** `GET /billing` */
 export function getBillingRoute({ pool, payments, now }: Deps) {
   return route({
     method: "get",

@@ -57,7 +57,6 @@ export function startCheckoutRoute(deps: Deps) {
   });
 }
 
-/** `POST /billing/portal` */
 export function openPortalRoute(deps: Deps) {
   return pageRoute(deps, {
     name: "portal",

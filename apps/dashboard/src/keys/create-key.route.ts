@@ -8,7 +8,6 @@ import { answerAccountErrors } from "../account-errors.js";
 import { viewerOf } from "../session/viewer.js";
 import { type CreatedKey, createKeyBody } from "./keys.schema.js";
 
-/** `POST /keys` */
 export function createKeyRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "post",

@@ -5,7 +5,6 @@ import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { KeyList } from "./keys.schema.js";
 
-/** `GET /keys` */
 export function listKeysRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "get",

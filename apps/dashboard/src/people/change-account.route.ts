@@ -5,7 +5,6 @@ import { ownerOf } from "../session/viewer.js";
 import { changeAccountBody } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
-/** `PATCH /account` */
 export function changeAccountRoute({ pool }: PeopleDeps) {
   return route({
     method: "patch",

@@ -6,7 +6,6 @@ import { idOf } from "./id-of.js";
 import { changePersonBody } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
-/** `PATCH /people/:person_id` */
 export function changePersonRoute({ pool, sessions }: PeopleDeps) {
   return route({
     method: "patch",

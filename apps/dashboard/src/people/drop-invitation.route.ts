@@ -6,7 +6,6 @@ import { ownerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";
 import type { PeopleDeps } from "./people-deps.js";
 
-/** `DELETE /invitations/:invitation_id` */
 export function dropInvitationRoute({ pool }: PeopleDeps) {
   return route({
     method: "delete",

@@ -5,7 +5,6 @@ import { viewerOf } from "../session/viewer.js";
 import { type AuditList, auditQuery } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
-/** `GET /audit` */
 export function listAuditRoute({ pool }: PeopleDeps) {
   return route({
     method: "get",

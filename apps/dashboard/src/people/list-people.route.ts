@@ -6,7 +6,6 @@ import { viewerOf } from "../session/viewer.js";
 import type { PeopleList } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
-/** `GET /people` */
 export function listPeopleRoute({ pool, now }: PeopleDeps) {
   return route({
     method: "get",

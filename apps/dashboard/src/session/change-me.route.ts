@@ -5,7 +5,6 @@ import { changeMeBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
-/** `PATCH /me` */
 export function changeMeRoute({ pool }: SettingsDeps) {
   return route({
     method: "patch",

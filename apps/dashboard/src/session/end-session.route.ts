@@ -6,7 +6,6 @@ import { done } from "./done.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
-/** `DELETE /me/sessions/:session_id` */
 export function endSessionRoute({ pool, sessions }: SettingsDeps) {
   return route({
     method: "delete",

@@ -17,7 +17,6 @@ export interface Me extends PersonInAccount {
 
 type Addresses = Pick<Config, "traceApiUrl" | "analyticsApiUrl" | "collectorUrl">;
 
-/** `GET /me` */
 export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Addresses }) {
   return route({
     method: "get",

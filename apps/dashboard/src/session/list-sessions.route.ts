@@ -6,7 +6,6 @@ import type { SessionList } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
-/** `GET /me/sessions` */
 export function listSessionsRoute({ pool, now }: SettingsDeps) {
   return route({
     method: "get",

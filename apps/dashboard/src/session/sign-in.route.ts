@@ -19,7 +19,6 @@ export interface SignInDeps extends MailLinkDeps {
   guesses: Guesses;
 }
 
-/** `GET /sign-in` */
 export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
   return route({
     method: "get",

@@ -6,7 +6,6 @@ import { switchAccountBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
-/** `POST /me/account` */
 export function switchAccountRoute({ pool, sessions }: SettingsDeps) {
   return route({
     method: "post",

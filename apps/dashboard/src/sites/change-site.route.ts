@@ -7,7 +7,6 @@ import { viewerOf } from "../session/viewer.js";
 import { presentSite, requireOwnSite } from "./present-site.js";
 import { changeSiteBody, type ListedSite } from "./sites.schema.js";
 
-/** `PATCH /sites/:id` */
 export function changeSiteRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "patch",

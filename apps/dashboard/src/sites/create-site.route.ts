@@ -7,7 +7,6 @@ import { viewerOf } from "../session/viewer.js";
 import { presentSite, requireOwnSite } from "./present-site.js";
 import { createSiteBody, type ListedSite } from "./sites.schema.js";
 
-/** `POST /sites` */
 export function createSiteRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "post",

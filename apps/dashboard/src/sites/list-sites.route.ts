@@ -6,7 +6,6 @@ import { viewerOf } from "../session/viewer.js";
 import { presentSite } from "./present-site.js";
 import type { SiteList } from "./sites.schema.js";
 
-/** `GET /sites` */
 export function listSitesRoute({ pool }: { pool: pg.Pool }) {
   return route({
     method: "get",

@@ -4,7 +4,6 @@ import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import type { ListedSite, SiteProof } from "./sites.schema.js";
 
-/** What proves a site's domain. */
 export function proofOf({ domain, proofToken }: Pick<SiteState, "domain" | "proofToken">): SiteProof {
   const bare = bareDomain(domain);
   return {

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteEvents, siteEventsQuery } from "./site-stats.schema.js";
 
-/** `GET /sites/:id/events` */
 export function getEventsRoute(deps: StatisticsDeps) {
   return route({
     method: "get",

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import type { SiteRealtime } from "./site-stats.schema.js";
 
-/** `GET /sites/:id/realtime` */
 export function getRealtimeRoute(deps: StatisticsDeps) {
   return route({
     method: "get",

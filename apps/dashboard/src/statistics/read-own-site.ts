@@ -3,7 +3,6 @@ import type { Response } from "express";
 import type pg from "pg";
 import { viewerOf } from "../session/viewer.js";
 
-/** The dependencies of every route of statistics. */
 export interface StatisticsDeps {
   pool: pg.Pool;
   reads: ReadShares;

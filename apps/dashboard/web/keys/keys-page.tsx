@@ -1,7 +1,6 @@
 import { Page } from "../ui/page.js";
 import { KeyPanel, useKeyDialog } from "./key-list.js";
 
-/** The account's API keys of both services. */
 export function KeysPage() {
   const { button, dialog } = useKeyDialog();
   return (

@@ -8,7 +8,6 @@ import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
 
-/** Invitations that wait for an answer. */
 export function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
   const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates: ["/people", "/audit"] });
   return (

@@ -6,7 +6,6 @@ import { Form } from "../ui/form.js";
 
 interface EntryFormProps {
   action: Pick<Action<never, unknown>, "error" | "isBusy">;
-  /** The button's verb. */
   verb: string;
   /** A better text for a refusal that belongs to no field. */
   reasonOf?(error: ApiError): string | undefined;
@@ -35,12 +34,10 @@ interface EntryFieldProps {
   error: string | undefined;
 }
 
-/** The own name. */
 export function NameField(field: EntryFieldProps) {
   return <TextField label="Name" name="name" autocomplete="name" required maxlength={100} {...field} />;
 }
 
-/** The address that a person signs in with. */
 export function EmailField(field: EntryFieldProps) {
   return <TextField label="Email" type="email" name="email" autocomplete="username" required {...field} />;
 }
@@ -49,7 +46,6 @@ interface PasswordFieldProps extends EntryFieldProps {
   label?: string;
 }
 
-/** A password to choose. */
 export function NewPasswordField({ label = "Password", ...field }: PasswordFieldProps) {
   const rule = "10 characters or more";
   return (

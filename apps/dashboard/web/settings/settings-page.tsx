@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import type { Me } from "../../src/session/get-me.route.js";
 import { useMe } from "../data/me.js";
 import { Radios } from "../ui/field.js";
+import { NameForm } from "../ui/name-form.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
 import { readTheme, setTheme, type Theme } from "../ui/theme.js";
-import { NameForm } from "./name-form.js";
 import { PasswordForm } from "./password-form.js";
 import { SessionsPanel } from "./sessions-panel.js";
 

@@ -10,7 +10,6 @@ import { Empty, ErrorNote, Skeleton, StatusDot } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
 import { SiteDialog } from "./site-dialog.js";
 
-/** The account's sites. */
 export function SitesPage() {
   const list = useQuery<SiteList>("/sites", { pollMs: 10_000 });
   const [isAdding, setAdding] = useState(false);

@@ -46,7 +46,6 @@ export interface Row {
   isOther: boolean;
 }
 
-/** A list's rows as the API answers them. */
 export function toRows(list: ListName, answer: ListAnswer | undefined): Row[] {
   const { key } = lists[list];
   const rows = Array.isArray(answer)

@@ -17,7 +17,6 @@ export interface Curve {
   beforeTimes: readonly string[];
 }
 
-/** A figure's value at a time. */
 export function figureOf({ visitors, pageviews, events }: Omit<Point, "at">, figure: FigureName): number {
   if (figure === "ratio") return visitors === 0 ? 0 : pageviews / visitors;
   return { visitors, pageviews, events }[figure];

@@ -19,7 +19,6 @@ interface CardProps {
   address: Address;
 }
 
-/** A region with a list per tab. */
 export function ListCard({ card, stats, address }: CardProps) {
   const [selected, select] = useState<string>(card.lists[0].list);
   const list = card.lists.find((each) => each.list === selected) ?? card.lists[0];

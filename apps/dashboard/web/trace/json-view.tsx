@@ -61,7 +61,7 @@ function JsonGroup({ text, value, label, depth }: NodeProps) {
   const [start, end] = value.type === "object" ? ["{", "}"] : ["[", "]"];
   const isOpen = depth < openDepth && (depth === 0 || children.length <= 10);
   return (
-    <Fold depth={depth} label={label} count={`${start}${formatCount(children.length)}${end}`} isOpen={isOpen}>
+    <Fold depth={depth} label={label} count={`${start}${formatCount(children.length)}${end}`} isOpenAtFirst={isOpen}>
       {() => <JsonChildren text={text} items={children} depth={depth + 1} from={0} />}
     </Fold>
   );
@@ -71,14 +71,13 @@ interface FoldProps {
   depth: number;
   label?: string | undefined;
   count: string;
-  /** At first. */
-  isOpen: boolean;
+  isOpenAtFirst: boolean;
   children(): ComponentChild;
 }
 
 /** A line that opens and closes the lines below it. */
-function Fold({ depth, label, count, isOpen: isOpenFirst, children }: FoldProps) {
-  const [isOpen, setOpen] = useState(isOpenFirst);
+function Fold({ depth, label, count, isOpenAtFirst, children }: FoldProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
   return (
     <div>
       <button
@@ -112,7 +111,7 @@ function JsonChildren({ text, items, depth, from }: ChildrenProps) {
         {starts.map((start) => {
           const part = items.slice(start, start + hundred);
           return (
-            <Fold key={start} depth={depth} count={`${start} … ${start + part.length - 1}`} isOpen={false}>
+            <Fold key={start} depth={depth} count={`${start} … ${start + part.length - 1}`} isOpenAtFirst={false}>
               {() => <JsonChildren text={text} items={part} depth={depth} from={start} />}
             </Fold>
           );

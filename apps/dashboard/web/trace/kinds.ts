@@ -1,4 +1,3 @@
-/** What a span does. */
 export const kinds = ["model", "tool", "agent", "step"] as const;
 export type Kind = (typeof kinds)[number];
 

@@ -11,7 +11,6 @@ import { Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
 import { Menu, MenuItem } from "../ui/menu.js";
 
-/** Copy, download and delete. */
 export function TraceActions({ trace }: { trace: OutlineTrace }) {
   const [isDeleting, setDeleting] = useState(false);
   const { data: me } = useMe();

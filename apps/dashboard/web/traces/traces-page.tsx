@@ -18,7 +18,6 @@ import { TracesTable } from "./traces-table.js";
 import { useKeys } from "./use-keys.js";
 import { useTraceList } from "./use-trace-list.js";
 
-/** The traces, live. */
 export function TracesPage() {
   const { url, route } = useLocation();
   const filters = readFilters(new URL(url, location.origin).search);

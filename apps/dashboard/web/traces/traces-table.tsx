@@ -16,7 +16,6 @@ interface TracesTableProps {
   body: RefObject<HTMLDivElement | null>;
 }
 
-/** The rows by UTC day. */
 export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps) {
   const isNarrow = useNarrow(720);
   return (

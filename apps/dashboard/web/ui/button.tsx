@@ -31,7 +31,6 @@ export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...r
   );
 }
 
-/** A link that looks like a button. */
 export function ButtonLink({
   look,
   icon,

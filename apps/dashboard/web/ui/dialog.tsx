@@ -9,7 +9,6 @@ interface DialogProps {
   title: string;
   /** Escape, the close button or a click beside it. Keep the dialog mounted to ask before closing. */
   onClose(): void;
-  /** Buttons at the end. */
   actions?: ComponentChildren;
   isWide?: boolean;
   children?: ComponentChildren;
@@ -61,7 +60,6 @@ function isOutside(event: { clientX: number; clientY: number }, element: Element
 
 interface ConfirmProps {
   title: string;
-  /** The verb of the button that does it. */
   verb: string;
   isBusy?: boolean;
   error?: string | undefined;

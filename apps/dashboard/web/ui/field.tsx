@@ -57,7 +57,6 @@ interface TextFieldProps extends FieldProps {
   isMono?: boolean;
 }
 
-/** A labelled `<input>`. */
 export function TextField({ label, hint, error, onValue, isMono, type = "text", ...input }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>

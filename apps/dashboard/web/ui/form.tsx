@@ -3,13 +3,11 @@ import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
 
 interface FormProps {
-  /** The text of the button that sends it. */
   verb: string;
   look?: "main" | "danger";
   isBusy: boolean;
   onSubmit(): void;
   class?: string;
-  /** Its fields. */
   children: ComponentChildren;
 }
 
@@ -37,7 +35,6 @@ interface FormDialogProps extends Omit<FormProps, "class"> {
   onClose(): void;
 }
 
-/** A dialog that asks for something. */
 export function FormDialog({ title, onClose, look = "main", ...form }: FormDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>

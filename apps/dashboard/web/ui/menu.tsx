@@ -4,7 +4,6 @@ import { Button } from "./button.js";
 import type { IconName } from "./icon.js";
 
 interface MenuProps {
-  /** The button's text and name. */
   label: string;
   icon?: IconName;
   isIconOnly?: boolean;

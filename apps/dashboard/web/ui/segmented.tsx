@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 
 interface SegmentedProps<Value extends string> {
-  /** Names the group. */
   label: string;
   value: Value;
   choices: readonly { value: Value; label: string; mark?: ComponentChildren }[];

@@ -15,7 +15,6 @@ export type Column =
 /** The head of a column of buttons or links. */
 export const actionsColumn: Column = { text: "Actions", sign: "" };
 
-/** The row of column heads. */
 export function TableHead({ columns, isHidden }: { columns: readonly Column[]; isHidden?: boolean }) {
   return (
     <thead class={isHidden ? "sr-only" : undefined}>
@@ -41,7 +40,6 @@ export function TableHead({ columns, isHidden }: { columns: readonly Column[]; i
 }
 
 interface TableProps {
-  /** The table's accessible name. */
   name: string;
   columns: readonly Column[];
   /** Rows of 30 instead of 36 px. */

@@ -7,7 +7,6 @@ interface Tab<Id extends string> {
 }
 
 interface TabsProps<Id extends string> {
-  /** Names the list of tabs. */
   label: string;
   tabs: readonly Tab<Id>[];
   selected: Id;

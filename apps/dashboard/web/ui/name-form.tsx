@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { announce } from "../ui/announce.js";
-import { TextField } from "../ui/field.js";
-import { Form } from "../ui/form.js";
+import { announce } from "./announce.js";
+import { TextField } from "./field.js";
+import { Form } from "./form.js";
 
 interface NameFormProps {
   label?: string;
