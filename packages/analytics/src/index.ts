@@ -1,8 +1,10 @@
 export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
+export { type FormatName, formatNames } from "./formats/format.js";
+export { isLog } from "./formats/open-format.js";
 export { exportEvents } from "./import/export-events.query.js";
 export { ImportSuspendedError, importEvents } from "./import/import-events.js";
 export { readProperties } from "./import/import-line.schema.js";
-export type { ImportProgress } from "./import/import-options.js";
+export { type ImportProgress, noProgress } from "./import/import-options.js";
 export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-capacity.js";
 export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";

@@ -9,7 +9,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   visitors: [],
   recording: ["attribution", "visitors"],
   maintenance: ["recording"],
-  import: ["attribution", "visitors", "recording", "maintenance"],
+  formats: [],
+  import: ["attribution", "visitors", "recording", "maintenance", "formats"],
   live: ["attribution", "visitors", "recording"],
 };
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { ImportOptions, ImportProgress, ImportResult } from "./import-options.js";
+import { type ImportOptions, type ImportProgress, type ImportResult, noProgress } from "./import-options.js";
 import { readBatches } from "./read-batches.js";
 import { createBatchWriter, type WrittenBatch } from "./write-batches.js";
 
@@ -31,7 +31,7 @@ export class ImportSuspendedError extends Error {
  * @throws ImportSuspendedError, or the error of the input, the database or the signal; recorded batches stay
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
-  const progress: ImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
+  const progress = noProgress(options.format);
   const client = await options.pool.connect();
   // A connection that breaks between two statements emits an event; the next statement fails all the same.
   let wasSuspended = false;

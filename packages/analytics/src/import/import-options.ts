@@ -1,11 +1,13 @@
 import type { Buffer } from "node:buffer";
 import type pg from "pg";
+import type { FormatName, LeftOut } from "../formats/format.js";
 
 export interface ImportOptions {
   pool: pg.Pool;
   site: { id: string; domain: string };
-  /** Newline-delimited JSON; `import-line.schema.ts` has the fields of a line. */
   input: AsyncIterable<Buffer>;
+  /** Guessed from the first lines where it is absent. */
+  format?: FormatName;
   /** Gives the country of an address, for lines with an address and no country; without it they have none. */
   countryOf?(ip: string): string | null;
   /** Leaves out lines with the user agent of a bot. */
@@ -21,6 +23,7 @@ export interface ImportOptions {
 }
 
 export interface ImportProgress {
+  format: FormatName;
   /** Lines read, without blank ones. */
   lines: number;
   bytes: number;
@@ -29,6 +32,15 @@ export interface ImportProgress {
   /** Lines with an event that an earlier or a concurrent import recorded. */
   duplicates: number;
   bots: number;
+  /** Requests of a log that are no page views. */
+  leftOut: Record<LeftOut, number>;
+  /** Rejected lines that could not be read; the site refused the other ones. */
+  malformed: number;
 }
 
-export type ImportResult = Omit<ImportProgress, "lines" | "bytes">;
+export type ImportResult = Pick<ImportProgress, "imported" | "rejected" | "duplicates" | "bots">;
+
+export function noProgress(format: FormatName = "ndjson"): ImportProgress {
+  const leftOut = { method: 0, status: 0, asset: 0 };
+  return { format, lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0, leftOut, malformed: 0 };
+}

@@ -1,10 +1,13 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { createBotCheck } from "../attribution/bots.js";
+import type { LeftOut, LineReader } from "../formats/format.js";
+import { guessFormat } from "../formats/guess-format.js";
+import { openFormat } from "../formats/open-format.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import type { ImportOptions, ImportProgress } from "./import-options.js";
 import { type LineId, lineId } from "./line-id.js";
-import { readLines } from "./lines.js";
+import { type Line, readLines } from "./lines.js";
 
 /** The longest real page views have a few thousand bytes. */
 const maxLineBytes = 65_536;
@@ -13,6 +16,8 @@ const maxLineBytes = 65_536;
 const maxBatchLines = 2000;
 /** Characters of a batch, so that long lines do not add up. */
 const maxBatchLength = 4_000_000;
+/** Lines to guess a format from. */
+const guessedLines = 50;
 /** After so many lines the reader lets the database's answers in, so that the database works meanwhile. */
 const linesPerTurn = 32;
 
@@ -28,20 +33,29 @@ export async function* readBatches(options: ImportOptions, progress: ImportProgr
   const isBot = createBotCheck();
   let batch: BatchLine[] = [];
   let length = 0;
-  for await (const lines of readLines(readInput(options, progress), maxLineBytes)) {
+  let read: LineReader | undefined;
+  const input = readLines(readInput(options, progress), maxLineBytes);
+  for await (const lines of gatherFirst(input, guessedLines)) {
+    read ??= openReader(lines, options, progress);
     for (const each of lines) {
       if (++progress.lines % linesPerTurn === 0) await setImmediate();
-      const result = "problem" in each ? ({ ok: false, problem: each.problem } as const) : readText(each.text);
-      if (!result.ok) {
+      const result = readLine(each, read);
+      if ("problem" in result) {
         progress.rejected++;
+        progress.malformed++;
         options.onReject?.({ line: each.number, problem: result.problem });
         continue;
       }
-      if (options.dropBots && isBot(result.line.userAgent)) {
+      if ("leftOut" in result) {
+        if (result.leftOut !== null) progress.leftOut[result.leftOut]++;
+        continue;
+      }
+      const { line } = result;
+      if (options.dropBots && isBot(line.userAgent)) {
         progress.bots++;
         continue;
       }
-      batch.push({ number: each.number, line: result.line, id: lineId(result.line) });
+      batch.push({ number: each.number, line, id: lineId(line) });
       length += "text" in each ? each.text.length : 0;
       if (batch.length < maxBatchLines && length < maxBatchLength) continue;
       yield batch;
@@ -50,6 +64,28 @@ export async function* readBatches(options: ImportOptions, progress: ImportProgr
     }
   }
   if (batch.length > 0) yield batch;
+}
+
+/** The same lines, the first so many at once. */
+async function* gatherFirst(input: AsyncIterable<Line[]>, count: number): AsyncGenerator<Line[]> {
+  let first: Line[] | undefined = [];
+  for await (const lines of input) {
+    if (!first) {
+      yield lines;
+      continue;
+    }
+    first = first.concat(lines);
+    if (first.length < count) continue;
+    yield first;
+    first = undefined;
+  }
+  if (first && first.length > 0) yield first;
+}
+
+function openReader(lines: readonly Line[], { format }: ImportOptions, progress: ImportProgress): LineReader {
+  const texts = lines.slice(0, guessedLines).flatMap((each) => ("text" in each ? [each.text] : []));
+  progress.format = format ?? guessFormat(texts);
+  return openFormat(progress.format);
 }
 
 /** The counted input. The signal also ends a wait for bytes that may never come. */
@@ -80,12 +116,14 @@ function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefine
   });
 }
 
-function readText(text: string): ReturnType<typeof readImportLine> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { ok: false, problem: "The line must be a JSON object, and it is not valid JSON" };
-  }
-  return readImportLine(value);
+function readLine(
+  each: Line,
+  read: LineReader,
+): { line: ImportLine } | { leftOut: LeftOut | null } | { problem: string } {
+  if ("problem" in each) return each;
+  const reading = read(each.text);
+  if (reading === null) return { leftOut: null };
+  if (!("fields" in reading)) return reading;
+  const result = readImportLine(reading.fields);
+  return result.ok ? { line: result.line } : { problem: result.problem };
 }

@@ -1,5 +1,14 @@
-import { type ImportProgress, ImportSuspendedError, importEvents, openCountryDirectory } from "@waymark/analytics";
-import type { Command } from "commander";
+import {
+  type FormatName,
+  formatNames,
+  type ImportProgress,
+  ImportSuspendedError,
+  importEvents,
+  isLog,
+  noProgress,
+  openCountryDirectory,
+} from "@waymark/analytics";
+import { type Command, Option } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import {
   type Act,
@@ -19,6 +28,7 @@ import { showProgress } from "../output/progress.js";
 interface ImportCommandOptions {
   site: string;
   file: string;
+  format?: FormatName;
   dropBots?: true;
   rejects?: string;
 }
@@ -27,7 +37,12 @@ interface ImportCommandOptions {
 const failedExitCode = 1;
 
 const help = `
-Each line is a JSON object:
+Formats, guessed from the first lines without --format:
+  ndjson     a JSON object a line, as 'waymark export' writes it
+  combined   access logs of nginx and Apache with referrer and browser
+  common     access logs without them; visitors are told apart by address alone
+
+Fields of a line of ndjson:
   ts               the time, ISO 8601 with Z or an offset; required
   type             pageview (default) or event
   path, url        a page view needs one of them; the url's query has the UTM and click ids
@@ -38,20 +53,26 @@ Each line is a JSON object:
   name, props      an event's name, and an object of properties
 Lines from 'waymark export' also have an id, a channel and other results, and import takes them unchanged.
 
+Page views of a log are GET requests with status 200 to 299 or 304, without assets such as .css, .png and .json. The rest is
+left out and counted by its reason: method, status, asset, bot (with --drop-bots) and malformed. A malformed line is rejected.
+
 Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
 on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
 Examples:
   $ waymark import --site example.com --file visits.ndjson --drop-bots
-  $ zcat visits.ndjson.gz | waymark import --site example.com --file - --json`;
+  $ waymark import --site example.com --file access.log --format combined --drop-bots
+  $ waymark import --site example.com --file access_log --format common
+  $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
 /** `waymark import`. */
 export function addImportCommand(program: Command, act: Act): void {
   program
     .command("import")
-    .description("record a site's page views and events from a file, one JSON object a line")
+    .description("record a site's page views and events from a file: JSON lines, or a web server's log")
     .requiredOption("--site <site>", "their site, by id or domain")
     .requiredOption("--file <file>", "the file, or - for standard input")
+    .addOption(new Option("--format <format>", "the form of the lines, instead of a guess").choices(formatNames))
     .option("--drop-bots", "leave out lines with a bot's user_agent")
     .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines")
     .addHelpText("after", help)
@@ -73,12 +94,13 @@ async function importFile(
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const display = showProgress(context.stderr, "Importing", input.totalBytes);
-  let last: Readonly<ImportProgress> = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0 };
+  let last: Readonly<ImportProgress> = noProgress(options.format);
   const work = (signal: AbortSignal) =>
     importEvents({
       pool,
       site,
       input: input.bytes,
+      ...(options.format && { format: options.format }),
       countryOf,
       dropBots: options.dropBots === true,
       signal,
@@ -122,17 +144,24 @@ function present(
   isComplete: boolean,
   showBots: boolean,
 ): Outcome {
-  const { imported, rejected, duplicates, bots } = progress;
-  const value = { imported, rejected, duplicates, ...(showBots && { bots }) };
+  const { format, imported, rejected, duplicates, bots, leftOut, malformed } = progress;
+  const ofLog = isLog(format) ? { format, ...leftOut, bot: bots, malformed } : { ...(showBots && { bots }) };
+  const value = { imported, rejected, duplicates, ...ofLog };
+  const reasons = [
+    ...(isLog(format) ? Object.entries(leftOut).map(([reason, n]) => `${formatCount(n)} by ${reason}`) : []),
+    ...(showBots ? [`${formatCount(bots)} of bots`] : []),
+  ].join(", ");
   const counts = [
     `${formatCount(imported)} imported`,
     `${formatCount(rejected)} rejected`,
     `${formatCount(duplicates)} there already`,
-    ...(showBots ? [`${formatCount(bots)} of bots left out`] : []),
   ].join(", ");
-  const isAllRejected = rejected > 0 && imported + duplicates + bots === 0;
+  const text = reasons === "" ? `${counts}.` : `${counts}; left out: ${reasons}.`;
+  const others = imported + duplicates + bots + leftOut.method + leftOut.status + leftOut.asset;
+  const isAllRejected = rejected > 0 && others === 0;
   if (isComplete && isAllRejected) context.stderr.write("Every line was rejected, so nothing was imported.\n");
-  if (isComplete) return { value, text: `Done: ${counts}.`, exitCode: isAllRejected ? failedExitCode : 0 };
+  const read = isLog(format) ? ` (${format})` : "";
+  if (isComplete) return { value, text: `Done${read}: ${text}`, exitCode: isAllRejected ? failedExitCode : 0 };
   context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
-  return { value, text: `Until then: ${counts}.`, exitCode: interruptedExitCode };
+  return { value, text: `Until then: ${text}`, exitCode: interruptedExitCode };
 }
