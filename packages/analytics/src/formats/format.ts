@@ -1,5 +1,5 @@
 /** The forms of lines that an import reads. */
-export const formatNames = ["ndjson", "combined", "common"] as const;
+export const formatNames = ["ndjson", "combined", "common", "caddy-json", "nginx-json", "cloudfront"] as const;
 
 export type FormatName = (typeof formatNames)[number];
 

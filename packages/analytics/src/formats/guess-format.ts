@@ -1,27 +1,30 @@
-import { type FormatName, formatNames } from "./format.js";
+import { type FormatName, formatNames, type LineReader, type Reading } from "./format.js";
 import { openFormat } from "./open-format.js";
 
-/** The richest form first: the start of a combined line is a common one. */
-const logs = formatNames.filter((name) => name !== "ndjson");
+/** A combined line also begins like a common one, so a line counts for the first format that reads it. */
+const readers: readonly (readonly [FormatName, () => LineReader])[] = [
+  ...formatNames.filter((name) => name !== "ndjson").map((name) => [name, () => openFormat(name)] as const),
+  ["ndjson", () => readEvent],
+];
 
-/**
- * The format with the most good lines among a file's first lines; `ndjson` where none has one, so that the file's problems name
- * the usual form.
- */
+/** The format of most of a file's first lines; `ndjson` where none reads one, so that the file's problems name the usual form. */
 export function guessFormat(lines: readonly string[]): FormatName {
-  let best: { name: FormatName; good: number } = { name: "ndjson", good: lines.filter(isObject).length };
-  for (const name of logs) {
-    const read = openFormat(name);
-    const good = lines.filter((text) => !isProblem(read(text))).length;
-    if (good > best.good) best = { name, good };
+  const opened = readers.map(([name, open]) => ({ name, read: open(), good: 0 }));
+  for (const text of lines) {
+    const first = opened.find(({ read }) => isGood(read(text)));
+    if (first) first.good++;
   }
-  return best.name;
+  const best = opened.reduce((one, other) => (other.good > one.good ? other : one));
+  return best.good === 0 ? "ndjson" : best.name;
 }
 
-function isProblem(reading: object | null): boolean {
-  return reading !== null && "problem" in reading;
-}
+/** A JSON object with a time as an event's. */
+const readEvent: LineReader = (text) => {
+  const reading = openFormat("ndjson")(text);
+  const fields = reading && "fields" in reading ? (reading.fields as { ts?: unknown } | null) : null;
+  return typeof fields?.ts === "string" ? reading : { problem: "no event" };
+};
 
-function isObject(text: string): boolean {
-  return text.startsWith("{");
+function isGood(reading: Reading): boolean {
+  return reading === null || !("problem" in reading);
 }

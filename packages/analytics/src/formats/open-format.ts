@@ -1,5 +1,7 @@
+import { openCloudFrontLog } from "./cloudfront-log.js";
 import { readCombinedLine, readCommonLine } from "./combined-log.js";
 import type { FormatName, LineReader } from "./format.js";
+import { readCaddyLine, readNginxLine } from "./json-log.js";
 
 /** Makes the reader of one file. */
 export function openFormat(name: FormatName): LineReader {
@@ -15,6 +17,9 @@ const makers: Readonly<Record<FormatName, () => LineReader>> = {
   ndjson: () => readJsonLine,
   combined: () => readCombinedLine,
   common: () => readCommonLine,
+  "caddy-json": () => readCaddyLine,
+  "nginx-json": () => readNginxLine,
+  cloudfront: openCloudFrontLog,
 };
 
 const readJsonLine: LineReader = (text) => {

@@ -168,4 +168,42 @@ describe("import of a web server's log", () => {
     expect(JSON.parse(stdout)).toMatchObject({ imported: 2, malformed: 1 });
     expect(stderr).toBe("Line 2: The line must be UTF-8\n");
   });
+
+  it("guesses each form, and counts the same view in all of them", async () => {
+    const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:25.0) Gecko/20100101 Firefox/25.0";
+    const host = { host: "example.com", scheme: "https" };
+    const nginx = {
+      time_iso8601: "2026-05-17T10:05:03+02:00",
+      remote_addr: "192.0.2.1",
+      request_method: "GET",
+      ...host,
+    };
+    const caddy = {
+      method: "GET",
+      client_ip: "192.0.2.1",
+      host: "example.com",
+      uri: "/a",
+      headers: { "User-Agent": [agent] },
+    };
+    const ts = Date.parse("2026-05-17T08:05:03Z") / 1000;
+    const line = { ts: "2026-05-17T08:05:03Z", path: "/a", ip: "192.0.2.1", user_agent: agent };
+    const edge = ["2026-05-17", "08:05:03", "IAD", "1", "192.0.2.1", "GET", "d.cloudfront.net", "/a", "200", "-"];
+    const forms = {
+      combined: request('"GET /a HTTP/1.1" 200'),
+      "caddy-json": JSON.stringify({ ts, msg: "handled request", request: caddy, status: 200 }),
+      "nginx-json": JSON.stringify({ ...nginx, request_uri: "/a", status: "200", http_user_agent: agent }),
+      cloudfront: `#Version: 1.0\n${[...edge, encodeURIComponent(agent), "-", "-", "Hit", "id", "example.com", "https"].join("\t")}`,
+      ndjson: JSON.stringify(line),
+    };
+    const site = await newSite();
+    for (const [format, text] of Object.entries(forms)) {
+      const { stdout } = await run(["import", "--site", site, "--file", "-", "--json"], text);
+      const { format: guessed = "ndjson", imported, duplicates } = JSON.parse(stdout);
+      expect({ guessed, imported, duplicates }).toEqual({
+        guessed: format,
+        imported: format === "combined" ? 1 : 0,
+        duplicates: format === "combined" ? 0 : 1,
+      });
+    }
+  });
 });

@@ -41,6 +41,9 @@ Formats, guessed from the first lines without --format:
   ndjson     a JSON object a line, as 'waymark export' writes it
   combined   access logs of nginx and Apache with referrer and browser
   common     access logs without them; visitors are told apart by address alone
+  caddy-json access logs of Caddy in JSON
+  nginx-json access logs of nginx by the log_format below
+  cloudfront standard logs of CloudFront
 
 Fields of a line of ndjson:
   ts               the time, ISO 8601 with Z or an offset; required
@@ -56,6 +59,11 @@ Lines from 'waymark export' also have an id, a channel and other results, and im
 Page views of a log are GET requests with status 200 to 299 or 304, without assets such as .css, .png and .json. The rest is
 left out and counted by its reason: method, status, asset, bot (with --drop-bots) and malformed. A malformed line is rejected.
 
+The log_format of nginx-json:
+  log_format waymark escape=json '{"time_iso8601":"$time_iso8601","remote_addr":"$remote_addr",'
+    '"request_method":"$request_method","scheme":"$scheme","host":"$host","request_uri":"$request_uri",'
+    '"status":"$status","http_referer":"$http_referer","http_user_agent":"$http_user_agent"}';
+
 Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
 on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
@@ -63,6 +71,9 @@ Examples:
   $ waymark import --site example.com --file visits.ndjson --drop-bots
   $ waymark import --site example.com --file access.log --format combined --drop-bots
   $ waymark import --site example.com --file access_log --format common
+  $ waymark import --site example.com --file caddy.log --format caddy-json
+  $ waymark import --site example.com --file waymark.log --format nginx-json
+  $ zcat E2EXAMPLE.*.gz | waymark import --site example.com --file - --format cloudfront
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
 /** `waymark import`. */
