@@ -12,7 +12,7 @@ export {
   resolveRange,
 } from "./range.js";
 export { readInTime } from "./read-in-time.js";
-export { type Comparison, comparisons, type Overview, readOverview } from "./read-overview.js";
+export { type Comparison, comparisons, createOverviewReader, type Overview } from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
 export { readList, readStatistics, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";

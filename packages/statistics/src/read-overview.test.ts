@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidV7Floor } from "@waymark/database";
-import { readOverview } from "./read-overview.js";
+import { createOverviewReader } from "./read-overview.js";
 import { useSites } from "./statistics.fixture.js";
 
 interface Visit {
@@ -16,6 +16,7 @@ const week = { first: "2026-03-09", last: "2026-03-15" };
 
 describe("the overview of a range", () => {
   const { pool, makeSite } = useSites();
+  const readOverview = createOverviewReader(pool);
 
   /** Stores raw events with the rollups that recording would make. */
   async function add(siteId: string, visits: readonly Visit[]) {
@@ -51,7 +52,7 @@ describe("the overview of a range", () => {
       { at: "2026-03-14T23:59:59Z", visitor: 3, type: "event" },
       { at: "2026-03-13T23:59:59Z", visitor: 5 },
     ]);
-    const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now });
+    const answer = await readOverview({ siteId, range: today, comparison: "previous", now });
     expect(answer).toMatchObject({ interval: "hour", totals: { visitors: 1, pageviews: 2, events: 1 } });
     expect(answer.series).toHaveLength(11);
     expect(answer.series[0]).toEqual({ at: "2026-03-15T00", visitors: 1, pageviews: 1, events: 0 });
@@ -74,7 +75,7 @@ describe("the overview of a range", () => {
       { at: "2026-03-08T10:31:00Z", visitor: 3 },
       { at: "2026-03-15T09:00:00Z", visitor: 4 },
     ]);
-    const answer = await readOverview(pool, { siteId, range: week, comparison: "previous", now });
+    const answer = await readOverview({ siteId, range: week, comparison: "previous", now });
     expect(answer.interval).toBe("day");
     expect(answer.series.map(({ at }) => at)).toEqual(
       [9, 10, 11, 12, 13, 14, 15].map((n) => `2026-03-${String(n).padStart(2, "0")}`),
@@ -91,7 +92,7 @@ describe("the overview of a range", () => {
     const siteId = await makeSite();
     await add(siteId, [{ at: "2025-03-01T23:00:00Z", visitor: 1 }]);
     const range = { first: "2026-03-01", last: "2026-03-02" };
-    const year = await readOverview(pool, { siteId, range, comparison: "year", now });
+    const year = await readOverview({ siteId, range, comparison: "year", now });
     expect(year.comparison).toEqual({
       from: "2025-03-01",
       to: "2025-03-02",
@@ -101,7 +102,7 @@ describe("the overview of a range", () => {
         { at: "2025-03-02", visitors: 0, pageviews: 0, events: 0 },
       ],
     });
-    const off = await readOverview(pool, { siteId, range, comparison: "off", now });
+    const off = await readOverview({ siteId, range, comparison: "off", now });
     expect(off.comparison).toBeUndefined();
   });
 
@@ -110,10 +111,10 @@ describe("the overview of a range", () => {
     await add(siteId, [{ at: "2026-03-14T23:00:00Z", visitor: 1 }]);
     await pool.query("UPDATE event_horizon SET day = '2026-03-15'");
     try {
-      const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now });
+      const answer = await readOverview({ siteId, range: today, comparison: "previous", now });
       expect(answer).toMatchObject({ interval: "day", comparison: { totals: { visitors: 1 } } });
       expect(answer.comparison).not.toHaveProperty("until");
-      const off = await readOverview(pool, { siteId, range: today, comparison: "off", now });
+      const off = await readOverview({ siteId, range: today, comparison: "off", now });
       expect(off.interval).toBe("hour");
     } finally {
       await pool.query("UPDATE event_horizon SET day = NULL");
@@ -123,7 +124,7 @@ describe("the overview of a range", () => {
   it("draws a day whole above 500,000 page views and events", async () => {
     const siteId = await makeSite();
     await add(siteId, [{ at: "2026-03-15T09:00:00Z", visitor: 1 }]);
-    const ask = async () => (await readOverview(pool, { siteId, range: today, comparison: "off", now })).interval;
+    const ask = async () => (await readOverview({ siteId, range: today, comparison: "off", now })).interval;
     await pool.query("UPDATE daily_stat SET pageviews = 500_000 WHERE site_id = $1", [siteId]);
     expect(await ask()).toBe("hour");
     await pool.query("UPDATE daily_stat SET pageviews = 500_001 WHERE site_id = $1", [siteId]);
@@ -142,7 +143,7 @@ describe("the overview of a range", () => {
       "INSERT INTO event (site_id, id, at, type, visitor, path, channel) VALUES ($1, $2, '2026-03-15T09:59:59.9Z', 'pageview', 2, '/', 'Direct')",
       [siteId, id],
     );
-    const { series } = await readOverview(pool, { siteId, range: today, comparison: "off", now });
+    const { series } = await readOverview({ siteId, range: today, comparison: "off", now });
     expect(series.slice(9, 11).map(({ visitors, pageviews }) => [visitors, pageviews])).toEqual([
       [2, 3],
       [1, 1],
@@ -152,11 +153,11 @@ describe("the overview of a range", () => {
   it("has days without hours in the first moment of a day, and days of 1970", async () => {
     const siteId = await makeSite();
     const midnight = new Date("2026-03-15T00:00:00.000Z");
-    const answer = await readOverview(pool, { siteId, range: today, comparison: "previous", now: midnight });
+    const answer = await readOverview({ siteId, range: today, comparison: "previous", now: midnight });
     expect(answer.series).toHaveLength(1);
     expect(answer.comparison?.totals).toEqual({ visitors: 0, pageviews: 0, events: 0 });
     const range = { first: "1970-01-01", last: "1970-01-01" };
-    const oldest = await readOverview(pool, { siteId, range, comparison: "previous", now });
+    const oldest = await readOverview({ siteId, range, comparison: "previous", now });
     expect(oldest.comparison).toMatchObject({ from: "1969-12-31", to: "1969-12-31" });
   });
 });

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { type Counts, type Point, readDays } from "./days.query.js";
-import { hasHours, readHours, readPartOfDay } from "./hours.query.js";
+import { hasHours } from "./hours.query.js";
+import { createKeptDays } from "./kept-days.js";
 import { type Days, daysOfLastYear, previousDays, toDay } from "./range.js";
 
 export const comparisons = ["previous", "year", "off"] as const;
@@ -20,7 +21,7 @@ export interface Overview {
     to: string;
     /** Of the same part: where the range has the present day, its counterpart ends at the same time of the day. */
     totals: Counts;
-    /** The end of that part; absent where whole days are compared. */
+    /** The end of that part, a whole minute; absent where whole days are compared. */
     until?: string;
     /** Of the whole time, so that a chart shows how the day went on. */
     series: Point[];
@@ -34,13 +35,21 @@ interface OverviewQuery {
   now: Date;
 }
 
-/** Above this, a day has no hours and counts whole: each of its reads would take a processor more than 0.75 s. */
+/** Above this, a day has no hours and counts whole: a first read of it would take a processor more than 0.75 s. */
 const maxEventsForHours = 500_000;
 
 const dayMs = 86_400_000;
+const minuteMs = 60_000;
 
-/** Reads the figures of a range over time, and what they are compared with. One statement at a time. */
-export async function readOverview(pool: pg.Pool, query: OverviewQuery): Promise<Overview> {
+/** Makes a function that reads the figures of a range over time, and what they are compared with, by one statement at a time. */
+export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => Promise<Overview> {
+  const keptDays = createKeptDays(pool);
+  return (query) => readOverview(pool, keptDays, query);
+}
+
+type KeptDays = ReturnType<typeof createKeptDays>;
+
+async function readOverview(pool: pg.Pool, keptDays: KeptDays, query: OverviewQuery): Promise<Overview> {
   const { siteId, range, now } = query;
   const days = await readDays(pool, { siteId, ...range });
   const other = otherDays(query.comparison, range);
@@ -49,18 +58,21 @@ export async function readOverview(pool: pg.Pool, query: OverviewQuery): Promise
     days.length === 1 &&
     [...days, ...(otherPoints ?? [])].every(hasFew) &&
     (await hasHours(pool, other && other.first < range.first ? other.first : range.first));
-  const hoursOf = (day: string, until: Date) => readHours(pool, { siteId, day, until });
+  const seriesOf = async (points: Point[], until: Date) => {
+    const [day] = points;
+    return isHourly && day ? await keptDays.hours(siteId, day, until) : points;
+  };
   return {
     interval: isHourly ? "hour" : "day",
     totals: sum(days),
-    series: isHourly ? await hoursOf(range.first, now) : days,
+    series: await seriesOf(days, now),
     ...(other &&
       otherPoints && {
         comparison: {
           from: other.first,
           to: other.last,
-          ...(await readComparable(pool, { ...query, other, points: otherPoints })),
-          series: isHourly ? await hoursOf(other.first, endOf(other.first)) : otherPoints,
+          ...(await readComparable(pool, keptDays, { ...query, other, points: otherPoints })),
+          series: await seriesOf(otherPoints, endOf(other.first)),
         },
       }),
   };
@@ -74,14 +86,16 @@ function otherDays(comparison: Comparison, range: Days): Days | undefined {
 /** Sums the other days up to the time of the day that the range has come to. */
 async function readComparable(
   pool: pg.Pool,
+  keptDays: KeptDays,
   { siteId, range, now, other, points }: OverviewQuery & { other: Days; points: readonly Point[] },
 ): Promise<{ totals: Counts; until?: string }> {
   const reached = toDay(now.getTime());
   const counterpart = points[(Date.parse(reached) - Date.parse(range.first)) / dayMs];
   const isPart = reached >= range.first && reached <= range.last && counterpart !== undefined;
   if (!isPart || !hasFew(counterpart) || !(await hasHours(pool, counterpart.at))) return { totals: sum(points) };
-  const until = new Date(Date.parse(counterpart.at) + (now.getTime() % dayMs));
-  const part = await readPartOfDay(pool, { siteId, day: counterpart.at, until });
+  const timeOfDay = now.getTime() % dayMs;
+  const until = new Date(Date.parse(counterpart.at) + timeOfDay - (timeOfDay % minuteMs));
+  const part = await keptDays.until(siteId, counterpart, until);
   const before = points.filter(({ at }) => at < counterpart.at && at >= other.first);
   return { totals: sum([...before, part]), until: until.toISOString() };
 }

@@ -2,11 +2,11 @@ import { validationError } from "@waymark/errors";
 import { type Answer, route } from "@waymark/http";
 import { type ListName, listNames } from "@waymark/lists";
 import {
+  createOverviewReader,
   csvType,
   hasEvents,
   readInTime,
   readList,
-  readOverview,
   readStatistics,
   resolveRange,
   writeCsv,
@@ -19,6 +19,7 @@ type Query = z.output<typeof siteStatsQuery>;
 
 /** `GET /sites/:id/stats`: all lists unless the request names some. */
 export function getStatsRoute(deps: StatisticsDeps) {
+  const readOverview = createOverviewReader(deps.pool);
   return route({
     method: "get",
     path: "/sites/:id/stats",
@@ -48,7 +49,7 @@ export function getStatsRoute(deps: StatisticsDeps) {
         const range = { asked, ...days };
         const asInApi = { siteId, range, lists, limit, withSeries: false, withPrevious: false };
         const statistics = await readStatistics(deps.pool, asInApi);
-        const overview = await readOverview(deps.pool, { siteId, range: days, comparison, now });
+        const overview = await readOverview({ siteId, range: days, comparison, now });
         const found = await hasEvents(deps.pool, siteId);
         return { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
       }
