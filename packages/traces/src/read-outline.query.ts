@@ -48,48 +48,55 @@ const hintSql = `CASE WHEN s.attributes IS NOT NULL AND pg_column_size(s.attribu
   SELECT left(concat_ws('|', ${kindAttributes.map((_, n) => `COALESCE(a.k${n}, '')`).join(", ")}), 200)
   FROM (SELECT ${kindAttributes.map((name, n) => `s.attributes #>> '{attributes,"${name}"}' AS k${n}`).join(", ")}) a) END`;
 
-const spanSql = `SELECT s.id, s.parent_span_id, s.name,
-  (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8,
-  (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8,
+const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${hintSql} AS hint,
+  (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8 AS start,
+  (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8 AS duration,
   (s.status = 'error')::int + CASE WHEN s.input IS NULL THEN 0 ELSE 2 END + CASE WHEN s.output IS NULL THEN 0 ELSE 4 END
     + CASE WHEN s.error IS NULL THEN 0 ELSE 8 END
-    + CASE WHEN s.attributes IS NULL AND s.resource_id IS NULL THEN 0 ELSE 16 END,
-  left(s.error, ${maxErrorText}), ${hintSql}
-  FROM trace t JOIN span s ON s.account_id = t.account_id AND s.trace_id = t.id
-  WHERE t.account_id = $1 AND t.id = $2`;
+    + CASE WHEN s.attributes IS NULL AND s.resource_id IS NULL THEN 0 ELSE 16 END AS flags,
+  left(s.error, ${maxErrorText}) AS error
+  FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id`;
 
-/** A page of a trace's spans without contents: one range of `span_pkey`, whose account makes another's trace empty. */
-const readPageSql = `${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans}`;
+const columnNames = ["id", "parent", "name", "hint", "start", "duration", "flags", "error"] as const;
 
-/** Certain spans of a trace: probes of `span_pkey` below the account's trace. */
-const readSomeSql = `${spanSql} AND s.id = ANY ($3::uuid[]) ORDER BY s.id`;
+/** JSON with a list for each column: a row for each span would leave Node 80,000 values to collect. */
+const columnsSql = (spans: string) =>
+  `SELECT json_build_object(${columnNames.map((name) => `'${name}', COALESCE(json_agg(${name}), '[]')`).join(", ")}) AS columns FROM (${spans}) spans`;
+
+/** Spans after an id, and one more that tells of a further page: one range of `span_pkey`. */
+const pageSql = columnsSql(`${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans + 1}`);
 
 const traceColumns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
   ${isoText("t.ended_at")} AS ended_at, ${isoText("now()")} AS at`;
 
-/** The trace: one probe of `trace_pkey`, whose account makes another's trace not found. Sessions run in UTC. */
-const readTraceSql = `SELECT ${traceColumns} FROM trace t WHERE t.account_id = $1 AND t.id = $2`;
+/** The trace and a page: one probe of `trace_pkey`, whose account makes another's trace not found. Sessions run in UTC. */
+const readPageSql = `SELECT ${traceColumns}, page.columns
+  FROM trace t, LATERAL (${pageSql}) page WHERE t.account_id = $1 AND t.id = $2`;
 
-/** The same with counts and the first failing span: two reads of one range of `span_pkey`. */
-const readHeadSql = `
+/** The same with counts and the first failing span: three reads of one range of `span_pkey`. */
+const readFirstSql = `
   WITH wanted AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id), ${failingSpanSql("wanted")}
-  SELECT ${traceColumns}, counted.spans, counted.errors, (SELECT id FROM innermost) AS first_failed
+  SELECT ${traceColumns}, counted.spans, counted.errors, (SELECT id FROM innermost) AS first_failed, page.columns
   FROM trace t, LATERAL (
     SELECT count(*)::int AS spans, count(*) FILTER (WHERE status = 'error')::int AS errors
     FROM span WHERE account_id = t.account_id AND trace_id = t.id
-  ) counted
+  ) counted, LATERAL (${pageSql}) page
   WHERE t.account_id = $1 AND t.id = $2`;
 
-type Row = [
-  id: string,
-  parent: string | null,
-  name: string,
-  start: number,
-  duration: number | null,
-  flags: number,
-  error: string | null,
-  hint: string | null,
-];
+/** Certain spans of a trace: probes of `span_pkey` below the account's trace. */
+const readAgainSql = `SELECT again.columns FROM trace t, LATERAL (${columnsSql(`${spanSql} AND s.id = ANY ($3::uuid[])`)}) again
+  WHERE t.account_id = $1 AND t.id = $2`;
+
+interface Columns {
+  id: string[];
+  parent: (string | null)[];
+  name: string[];
+  hint: (string | null)[];
+  start: number[];
+  duration: (number | null)[];
+  flags: number[];
+  error: (string | null)[];
+}
 
 interface OutlineToRead {
   accountId: string;
@@ -106,51 +113,54 @@ export async function readOutline(
   { accountId, traceId, after, ids = [] }: OutlineToRead,
 ): Promise<OutlinePage | undefined> {
   const key = [accountId, traceId];
-  const head =
-    after === undefined ? { name: "outline-head", text: readHeadSql } : { name: "outline-trace", text: readTraceSql };
-  const page = { name: "outline-page", text: readPageSql, rowMode: "array" };
-  const [trace, some, rows] = await Promise.all([
-    pool.query<OutlineTrace & { at: string }>({ ...head, values: key }),
+  const statement =
+    after === undefined ? { name: "outline-first", text: readFirstSql } : { name: "outline-page", text: readPageSql };
+  const [read, again] = await Promise.all([
+    pool.query<OutlineTrace & { at: string; columns: string }>({
+      ...statement,
+      values: [...key, after ?? smallestUuid],
+    }),
     ids.length === 0
       ? undefined
-      : pool.query<Row>({ name: "outline-some", text: readSomeSql, rowMode: "array", values: [...key, ids] }),
-    pool.query<Row>({ ...page, values: [...key, after ?? smallestUuid] }),
+      : pool.query<{ columns: string }>({ name: "outline-again", text: readAgainSql, values: [...key, ids] }),
   ]);
-  const [row] = trace.rows;
+  const [row] = read.rows;
   if (!row) return undefined;
-  const { at, ...found } = row;
-  const isLast = rows.rows.length < outlinePageSpans;
+  const { at, columns, ...trace } = row;
+  const page: Columns = JSON.parse(columns);
+  const changed = again?.rows.map((found): Columns => JSON.parse(found.columns)) ?? [];
+  const next = page.id.length > outlinePageSpans ? (page.id[outlinePageSpans - 1] ?? null) : null;
+  for (const name of columnNames) page[name].length = Math.min(page[name].length, outlinePageSpans);
+  return { trace, at, ...byColumn([...changed, page]), next };
+}
+
+function byColumn(parts: readonly Columns[]): Omit<OutlinePage, "trace" | "at" | "next"> {
+  const column = <T>(of: (part: Columns) => T[]) => ([] as T[]).concat(...parts.map(of));
+  const id = column((part) => part.id);
+  const rowOf = new Map<string, number>();
+  for (const [row, each] of id.entries()) rowOf.set(each, row);
+  const [names, name] = numbered(column((part) => part.name));
+  const [hints, hint] = numbered(column((part) => part.hint));
+  const errors: Record<number, string> = {};
+  for (const [row, error] of column((part) => part.error).entries()) if (error !== null) errors[row] = error;
   return {
-    ...{ trace: found, at },
-    ...byColumn([...(some?.rows ?? []), ...rows.rows]),
-    next: isLast ? null : (rows.rows.at(-1)?.[0] ?? null),
+    id,
+    parent: column((part) => part.parent).map((parent) => parent && (rowOf.get(parent.toLowerCase()) ?? parent)),
+    ...{ names, name, hints, hint },
+    start: column((part) => part.start),
+    duration: column((part) => part.duration),
+    flags: column((part) => part.flags),
+    errors,
   };
 }
 
-function byColumn(rows: readonly Row[]): Omit<OutlinePage, "trace" | "at" | "next"> {
-  const rowOf = new Map(rows.map(([id], row) => [id, row]));
-  const [names, hints] = [new Map<string, number>(), new Map<string, number>()];
-  const errors: Record<number, string> = {};
-  const columns = { id: [], parent: [], name: [], hint: [], start: [], duration: [], flags: [] } as Pick<
-    OutlinePage,
-    "id" | "parent" | "name" | "hint" | "start" | "duration" | "flags"
-  >;
-  for (const [row, [id, parent, name, start, duration, flags, error, hint]] of rows.entries()) {
-    columns.id.push(id);
-    columns.parent.push(parent === null ? null : (rowOf.get(parent.toLowerCase()) ?? parent));
-    columns.name.push(number(names, name));
-    columns.hint.push(number(hints, hint ?? ""));
-    columns.start.push(start);
-    columns.duration.push(duration);
-    columns.flags.push(flags);
-    if (error !== null) errors[row] = error;
-  }
-  return { ...columns, names: [...names.keys()], hints: [...hints.keys()], errors };
-}
-
-function number(texts: Map<string, number>, text: string): number {
-  const known = texts.get(text);
-  if (known !== undefined) return known;
-  texts.set(text, texts.size);
-  return texts.size - 1;
+/** The texts once each, and the number of each text among them; "" for null. */
+function numbered(texts: readonly (string | null)[]): [texts: string[], numbers: number[]] {
+  const known = new Map<string, number>();
+  const numbers = texts.map((text) => {
+    const number = known.get(text ?? "") ?? known.size;
+    if (number === known.size) known.set(text ?? "", number);
+    return number;
+  });
+  return [[...known.keys()], numbers];
 }

@@ -5,8 +5,8 @@ import type { Request } from "express";
 
 const gzipBytes = promisify(gzip);
 const minBytes = 8_192;
-/** Level 6 saves a tenth more and takes twice the time. */
-const level = 4;
+/** Level 6 saves a tenth and takes twice the time. */
+const options = { level: 1, chunkSize: 131_072 };
 
 /** A JSON answer, compressed where it is worth it and the browser takes it. */
 export async function compressedJson(request: Request, body: object): Promise<Answer> {
@@ -14,7 +14,7 @@ export async function compressedJson(request: Request, body: object): Promise<An
   const headers = { Vary: "Accept-Encoding" };
   const isSmall = text.length < minBytes || !request.acceptsEncodings("gzip");
   if (isSmall) return { status: 200, headers, body: text };
-  const bytes = await gzipBytes(text, { level });
+  const bytes = await gzipBytes(text, options);
   const contentType = "application/json; charset=utf-8";
   return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, contentType, body: bytes };
 }

@@ -106,6 +106,10 @@ describe("GET /traces/:id/outline", () => {
     const { body } = await viewer.get(`/traces/${traceId}/outline?after=${page.next}`).expect(200);
     expect((body as OutlinePage).id).toHaveLength(1);
     expect((body as OutlinePage).next).toBeNull();
+    await dashboard.pool.query("DELETE FROM span WHERE id = lpad(to_hex(5001), 32, '0')::uuid");
+    const { body: whole } = await viewer.get(`/traces/${traceId}/outline`).expect(200);
+    expect((whole as OutlinePage).id).toHaveLength(5_000);
+    expect((whole as OutlinePage).next).toBeNull();
   });
 
   it("answers 404 for another account's trace and a malformed id", async () => {
