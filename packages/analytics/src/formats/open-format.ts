@@ -1,7 +1,9 @@
 import { openCloudFrontLog } from "./cloudfront-log.js";
 import { readCombinedLine, readCommonLine } from "./combined-log.js";
-import type { FormatName, LineReader } from "./format.js";
+import { exportNames, type FormatName, formatNames, type LineReader } from "./format.js";
+import { openGoatCounterExport } from "./goatcounter-export.js";
 import { readCaddyLine, readNginxLine } from "./json-log.js";
+import { openUmamiExport } from "./umami-export.js";
 
 /** Makes the reader of one file. */
 export function openFormat(name: FormatName): LineReader {
@@ -10,7 +12,12 @@ export function openFormat(name: FormatName): LineReader {
 
 /** Whether the format is of a web server's log, of which not every line is a page view. */
 export function isLog(name: FormatName): boolean {
-  return name !== "ndjson";
+  return name !== "ndjson" && formatNames.some((each) => each === name);
+}
+
+/** Whether a record of the format may take several lines. */
+export function isCsv(name: FormatName): boolean {
+  return exportNames.some((each) => each === name);
 }
 
 const makers: Readonly<Record<FormatName, () => LineReader>> = {
@@ -20,6 +27,8 @@ const makers: Readonly<Record<FormatName, () => LineReader>> = {
   "caddy-json": () => readCaddyLine,
   "nginx-json": () => readNginxLine,
   cloudfront: openCloudFrontLog,
+  umami: openUmamiExport,
+  goatcounter: openGoatCounterExport,
 };
 
 const readJsonLine: LineReader = (text) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readImportLine } from "./import-line.schema.js";
+import { lineId } from "./line-id.js";
 
 const view = { ts: "2026-05-01T12:00:00Z", path: "/" };
 const event = { ts: "2026-05-01T12:00:00Z", type: "event", name: "signup" };
@@ -17,9 +18,16 @@ function problem(value: unknown): string {
 }
 
 describe("a line that is understood", () => {
+  it("may name browser, system and device, which are no part of its id", () => {
+    const named = { ...view, browser: "Firefox", os: "", device: "desktop" };
+    expect(read(named)).toMatchObject({ software: { browser: "Firefox", os: null, device: "desktop" } });
+    expect(lineId(read(named)).first).toBe(lineId(read(view)).first);
+  });
+
   it("is a page view with a time and a path", () => {
     expect(read(view)).toEqual({
       at: "2026-05-01T12:00:00.000000Z",
+      software: null,
       type: "pageview",
       path: "/",
       query: null,

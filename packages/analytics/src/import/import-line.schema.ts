@@ -3,6 +3,7 @@ import { isUuid } from "@waymark/database";
 import { parseTimestamp, textProblem } from "@waymark/fields";
 import { type ListColumn, listColumns } from "@waymark/lists";
 import { type Channel, channels } from "../attribution/channels.js";
+import type { UserAgent } from "../attribution/user-agent.js";
 import { eventBounds, type PropertyValue } from "../recording/site-event.js";
 
 /** A line of an import; absent fields are null. */
@@ -20,6 +21,8 @@ export interface ImportLine {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly derived: Derived | null;
+  /** Where the line names it without a `channel`; no part of the line's id. */
+  readonly software: UserAgent | null;
   /** The event's id, of an exported line. */
   readonly id: string | null;
   readonly name: string | null;
@@ -114,6 +117,12 @@ class Fields {
     return { ...(Object.fromEntries(texts) as Record<DerivedColumn, string | null>), channel };
   }
 
+  software(): UserAgent | null {
+    const names = ["browser", "os", "device"].map((name) => this.text(name, derivedBytes) || null);
+    const [browser = null, os = null, device = null] = names;
+    return names.every((name) => name === null) ? null : { browser, os, device };
+  }
+
   name(): string | null {
     return this.text("name", eventBounds.nameBytes, 1) ?? this.refuse("name", "Required");
   }
@@ -158,6 +167,7 @@ export function readImportLine(value: unknown): ImportLineResult {
     userAgent: fields.text("user_agent", anyLength) || null,
     id: fields.id(),
     derived: fields.derived(),
+    software: fields.software(),
     name: isEvent ? fields.name() : null,
     props: isEvent ? fields.props(line["channel"] !== undefined && line["channel"] !== null) : null,
   } as const;

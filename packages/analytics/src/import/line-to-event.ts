@@ -29,7 +29,7 @@ export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site
       props,
       ...origin,
       // Of an exported line nothing else could derive them again.
-      ...(line.derived ?? readUserAgent(line.userAgent)),
+      ...(line.derived ?? line.software ?? readUserAgent(line.userAgent)),
     };
   };
 }

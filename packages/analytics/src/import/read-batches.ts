@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { createBotCheck } from "../attribution/bots.js";
 import type { LeftOut, LineReader } from "../formats/format.js";
 import { guessFormat } from "../formats/guess-format.js";
-import { openFormat } from "../formats/open-format.js";
+import { isCsv, openFormat } from "../formats/open-format.js";
+import { joinRecords } from "./csv-records.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import type { ImportOptions, ImportProgress } from "./import-options.js";
 import { type LineId, lineId } from "./line-id.js";
@@ -34,7 +35,8 @@ export async function* readBatches(options: ImportOptions, progress: ImportProgr
   let batch: BatchLine[] = [];
   let length = 0;
   let read: LineReader | undefined;
-  const input = readLines(readInput(options, progress), maxLineBytes);
+  const lines = readLines(readInput(options, progress), maxLineBytes);
+  const input = options.format && isCsv(options.format) ? joinRecords(lines, maxLineBytes) : lines;
   for await (const lines of gatherFirst(input, guessedLines)) {
     read ??= openReader(lines, options, progress);
     for (const each of lines) {
@@ -51,7 +53,7 @@ export async function* readBatches(options: ImportOptions, progress: ImportProgr
         continue;
       }
       const { line } = result;
-      if (options.dropBots && isBot(line.userAgent)) {
+      if (options.dropBots && (result.isBot || isBot(line.userAgent))) {
         progress.bots++;
         continue;
       }
@@ -119,11 +121,11 @@ function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefine
 function readLine(
   each: Line,
   read: LineReader,
-): { line: ImportLine } | { leftOut: LeftOut | null } | { problem: string } {
+): { line: ImportLine; isBot: boolean } | { leftOut: LeftOut | null } | { problem: string } {
   if ("problem" in each) return each;
   const reading = read(each.text);
   if (reading === null) return { leftOut: null };
   if (!("fields" in reading)) return reading;
   const result = readImportLine(reading.fields);
-  return result.ok ? { line: result.line } : { problem: result.problem };
+  return result.ok ? { line: result.line, isBot: reading.isBot === true } : { problem: result.problem };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
@@ -205,5 +206,81 @@ describe("import of a web server's log", () => {
         duplicates: format === "combined" ? 0 : 1,
       });
     }
+  });
+});
+
+const umami = `website_id,session_id,hostname,browser,os,device,country,url_path,url_query,referrer_path,referrer_domain,page_title,event_type,event_name,created_at
+w,s1,example.com,chrome,Mac OS,laptop,DE,/,,/,www.google.com,Home,1,,2026-05-17 10:00:00
+w,s1,example.com,chrome,Mac OS,laptop,DE,/pricing,utm_source=weekly,,,"Prices,
+and more",1,,2026-05-17 10:01:00
+w,s2,example.com,ios,iOS,mobile,FR,/,,,,"Home,1,,2026-05-17 10:02:00
+w,s2,example.com,ios,iOS,mobile,FR,/,,,,Home,1,,2026-05-17 10:03:00
+w,s2,example.com,ios,iOS,mobile,FR,/,,,,Home,2,signup,2026-05-17 10:04:00
+`;
+
+const goatcounter = `2Path,Title,Event,UserAgent,Browser,System,Session,Bot,Referrer,Referrer scheme,Screen size,Location,FirstVisit,Date
+/,Home,false,,Firefox 115,Linux,11-1,0,Hacker News,g,"1920,1080,1",US-TX,true,2026-05-17T10:00:00Z
+/a,A,false,,Firefox 115,Linux,11-1,0,www.reddit.com/r/x,h,"1920,1080,1",US-TX,false,2026-05-17T10:01:00Z
+/,Home,false,,Chrome 126,Windows 10,11-2,7,,,"1,1,1",DE,true,2026-05-17T10:02:00Z
+signup,,true,,Firefox 115,Linux,11-1,0,,,"1920,1080,1",US-TX,false,2026-05-17T10:03:00Z
+`;
+
+describe("import of another tool's export", () => {
+  const totals = async (site: string) => {
+    const kept = new Set(["total", "browser", "os", "source", "country", "device"]);
+    const rows = (await figuresOf(site)).filter(({ dimension }) => kept.has(dimension));
+    return Object.fromEntries(
+      rows.map(({ dimension, value, visitors, pageviews }) => [`${dimension} ${value}`, [visitors, pageviews]]),
+    );
+  };
+
+  it("takes the events of Umami, and loses a broken record alone", async () => {
+    const site = await newSite("example.com");
+    const args = ["import", "--site", site, "--file", "-", "--from", "umami", "--json"];
+    const { code, stdout, stderr } = await run(args, umami);
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, imported: 4, rejected: 1, duplicates: 0 });
+    expect(stderr).toBe("Line 5: A quote of this record stays open\n");
+    expect(await totals(site)).toEqual({
+      "total ": [2, 3],
+      "browser Chrome": [1, 2],
+      "browser Safari": [1, 1],
+      "os macOS": [1, 2],
+      "os iOS": [1, 1],
+      "device desktop": [1, 2],
+      "device mobile": [1, 1],
+      "country DE": [1, 2],
+      "country FR": [1, 1],
+      "source Google": [1, 1],
+      "source weekly": [1, 1],
+    });
+    expect(JSON.parse((await run(args, umami)).stdout)).toEqual({ imported: 0, rejected: 1, duplicates: 4 });
+    expect(await json("rollup", "rebuild", "--site", site, "--check")).toMatchObject({ differences: 0 });
+  });
+
+  it("takes the compressed events of GoatCounter, and drops its bots on demand", async () => {
+    const site = await newSite("example.com");
+    const file = join(folder, "goatcounter.csv.gz");
+    await writeFile(file, gzipSync(goatcounter));
+    const result = await json("import", "--site", site, "--file", file, "--from", "goatcounter", "--drop-bots");
+    expect(result).toEqual({ imported: 3, rejected: 0, duplicates: 0, bots: 1 });
+    expect(await totals(site)).toEqual({
+      "total ": [1, 2],
+      "browser Firefox": [1, 2],
+      "os Linux": [1, 2],
+      "country US": [1, 2],
+      "source Hacker News": [1, 1],
+      "source reddit": [1, 1],
+    });
+  });
+
+  it("refuses every line of another file, and a damaged gzip", async () => {
+    const site = await newSite();
+    const other = await run(["import", "--site", site, "--file", "-", "--from", "umami"], goatcounter);
+    expect(other.code).toBe(1);
+    expect(other.stderr).toMatch(/^Line 1: The file's first line must name the columns session_id, url_path/);
+    const damaged = gzipSync(goatcounter.repeat(50)).subarray(0, -9);
+    const cut = await run(["import", "--site", site, "--file", "-", "--from", "goatcounter", "--json"], damaged);
+    expect({ code: cut.code, stdout: cut.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(cut.stderr).toMatch(/The gzip file is damaged or cut\. What was imported stays\.\n$/);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  exportNames,
   type FormatName,
   formatNames,
   type ImportProgress,
@@ -29,6 +30,7 @@ interface ImportCommandOptions {
   site: string;
   file: string;
   format?: FormatName;
+  from?: FormatName;
   dropBots?: true;
   rejects?: string;
 }
@@ -53,6 +55,7 @@ Fields of a line of ndjson:
   country          a code of two letters, such as DE; the default is the country of ip
   visitor          your own name for the visitor; the default is a hash of the next two
   ip, user_agent   hashed to tell visitors apart, never stored
+  browser, os, device   names to count; the default is of user_agent
   name, props      an event's name, and an object of properties
 Lines from 'waymark export' also have an id, a channel and other results, and import takes them unchanged.
 
@@ -64,7 +67,11 @@ The log_format of nginx-json:
     '"request_method":"$request_method","scheme":"$scheme","host":"$host","request_uri":"$request_uri",'
     '"status":"$status","http_referer":"$http_referer","http_user_agent":"$http_user_agent"}';
 
-Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
+Exports of other tools, with --from:
+  umami        website_event.csv of its data export; its sessions are the visitors
+  goatcounter  the CSV export, of version 1 or 2; its sessions are the visitors
+
+A file may be compressed by gzip. Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
 on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
 Examples:
@@ -73,7 +80,9 @@ Examples:
   $ waymark import --site example.com --file access_log --format common
   $ waymark import --site example.com --file caddy.log --format caddy-json
   $ waymark import --site example.com --file waymark.log --format nginx-json
-  $ zcat E2EXAMPLE.*.gz | waymark import --site example.com --file - --format cloudfront
+  $ cat E2EXAMPLE.*.gz | waymark import --site example.com --file - --format cloudfront
+  $ waymark import --site example.com --file website_event.csv --from umami
+  $ waymark import --site example.com --file goatcounter-export.csv.gz --from goatcounter --drop-bots
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
 /** `waymark import`. */
@@ -84,6 +93,7 @@ export function addImportCommand(program: Command, act: Act): void {
     .requiredOption("--site <site>", "their site, by id or domain")
     .requiredOption("--file <file>", "the file, or - for standard input")
     .addOption(new Option("--format <format>", "the form of the lines, instead of a guess").choices(formatNames))
+    .addOption(new Option("--from <tool>", "read the export of another tool").choices(exportNames).conflicts("format"))
     .option("--drop-bots", "leave out lines with a bot's user_agent")
     .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines")
     .addHelpText("after", help)
@@ -105,13 +115,14 @@ async function importFile(
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const display = showProgress(context.stderr, "Importing", input.totalBytes);
-  let last: Readonly<ImportProgress> = noProgress(options.format);
+  const format = options.from ?? options.format;
+  let last: Readonly<ImportProgress> = noProgress(format);
   const work = (signal: AbortSignal) =>
     importEvents({
       pool,
       site,
       input: input.bytes,
-      ...(options.format && { format: options.format }),
+      ...(format && { format }),
       countryOf,
       dropBots: options.dropBots === true,
       signal,
