@@ -21,12 +21,12 @@ export function BillingPage() {
   const usage = useQuery<Usage>("/usage");
   const me = useMe();
   const billing = usePaidBilling(hasPaid);
-  const error = usage.error ?? billing.error;
+  const error = usage.error ?? billing.error ?? me.error;
   const plan = billing.data?.plan;
   const isReady = usage.data && billing.data && me.data;
   return (
     <Page title="Plan and usage" aside={plan && <span class="plan-name">{planOf(plan).name}</span>}>
-      {error && !isReady && <ErrorNote error={error} onRetry={() => void invalidate("/usage", "/billing")} />}
+      {error && !isReady && <ErrorNote error={error} onRetry={usage.refetch} />}
       {hasPaid && plan === "free" && (
         <Banner>Waiting for Stripe to confirm the payment. This takes a few seconds.</Banner>
       )}

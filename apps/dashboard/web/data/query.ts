@@ -9,6 +9,9 @@ export const hasAnswer = signal(false);
 const awayPollMs = 3_000;
 const failedPollMs = 10_000;
 
+/** Leaves requests under way alone. */
+const inFlight = { cancelRefetch: false };
+
 const client = new QueryClient({
   queryCache: new QueryCache({
     onSettled: () => {
@@ -40,6 +43,7 @@ export interface QueryState<T> {
   isFetching: boolean;
   /** The data belong to the path before. */
   isPrevious: boolean;
+  /** Asks anew, also for everything else on the page that failed. */
   refetch(): void;
 }
 
@@ -74,7 +78,10 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
     isLoading: result.isPending && result.isFetching,
     isFetching: result.isFetching,
     isPrevious: result.isPlaceholderData,
-    refetch: () => void observer.refetch(),
+    refetch: () => {
+      void observer.refetch();
+      void client.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" }, inFlight);
+    },
   };
 }
 
