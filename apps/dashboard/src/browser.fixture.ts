@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
 import type { AxeResults } from "axe-core";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type DashboardOptions, type SignedIn, type TestDashboard, useDashboard } from "./dashboard.fixture.js";
 import { readPages } from "./pages/pages.js";
 
@@ -108,20 +108,24 @@ function watch(context: BrowserContext, { origin, requests, problems }: Log): vo
   );
 }
 
+/** The tabs that axe looked at: a world keeps its script until the next navigation, as long as its session lasts. */
+const sessions = new WeakMap<Page, CDPSession>();
+
 /** Runs axe in a world of its own, so that the page's content policy stays as it is. */
 async function findings(page: Page, rules?: readonly string[]): Promise<string[]> {
-  const session = await page.context().newCDPSession(page);
+  const session = sessions.get(page) ?? (await page.context().newCDPSession(page));
+  sessions.set(page, session);
   const { frameTree } = await session.send("Page.getFrameTree");
   const world = { frameId: frameTree.frame.id, worldName: "axe" };
   const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", world);
-  await session.send("Runtime.evaluate", { expression: axe, contextId });
+  const has = await session.send("Runtime.evaluate", { expression: "typeof axe", contextId });
+  if (has.result.value === "undefined") await session.send("Runtime.evaluate", { expression: axe, contextId });
   const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
     expression: `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) })})`,
     awaitPromise: true,
     returnByValue: true,
     contextId,
   });
-  await session.detach();
   if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
   const { violations } = result.value as AxeResults;
   return violations.flatMap(({ id, nodes }) =>

@@ -6,10 +6,25 @@ import { pageParts } from "./page-parts.js";
 import { makeViewers, type PageState, pageStates } from "./page-states.fixture.js";
 
 const operator = "operator@example.com";
-const widths = [1440, 320] as const;
+const wide = { width: 1440, height: 900 };
+const narrow = { width: 320, height: 900 };
 
 /** Rules that depend on colours: nothing else differs between the themes. */
 const colourRules = ["color-contrast", "link-in-text-block"];
+
+/** Resolves once nothing loads and some frames in a row are the same: what follows the window's width has done so. */
+const settled = `new Promise((resolve) => {
+  let last;
+  let frames = 0;
+  const look = () => {
+    const now = document.documentElement.outerHTML;
+    frames = now === last && !document.querySelector(".skeleton") ? frames + 1 : 0;
+    last = now;
+    if (frames === 4) resolve();
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
 
 const openPaths = ["/sign-in", "/sign-up", "/forgot", "/link/:token"];
 const paths = pageParts.map(({ path }) => path);
@@ -41,31 +56,53 @@ describeWithChromium("every page", (executablePath) => {
     expect(Object.keys(states).sort()).toEqual([...paths].sort());
   });
 
-  it.each(paths)("%s has nothing for axe to find in any state, theme and width", async (path) => {
-    for (const { state = "full", as, path: own = path, act, shows } of states[path] as readonly PageState[]) {
-      for (const width of widths) {
-        const page = await browser.page(as && made.viewers[as], { width });
-        await page.goto(`/dashboard${own}`);
-        await act?.(page);
+  /** One viewer's states of a page, one after the other in one tab. */
+  async function checkStates(path: string, ofViewer: readonly PageState[]) {
+    const as = ofViewer[0]?.as;
+    const page = await browser.page(as && made.viewers[as]);
+    for (const { state = "full", path: own = path, act, shows, isPlaced } of ofViewer) {
+      for (const size of [wide, narrow]) {
+        await page.setViewportSize(size);
+        if (size === wide || isPlaced) {
+          await page.goto(`/dashboard${own}`);
+          await act?.(page);
+        }
         await shows(page).waitFor();
-        await check(page, `${state}, ${width} px`);
-        await page.context().close();
+        await page.evaluate(settled);
+        await check(page, `${state}, ${size.width} px`);
       }
+    }
+  }
+
+  it.each(paths)("%s has nothing for axe to find in any state, theme and width", async (path) => {
+    const all = states[path] as readonly PageState[];
+    const viewers = [...new Set(all.map(({ as }) => as))];
+    await Promise.all(
+      viewers.map((viewer) =>
+        checkStates(
+          path,
+          all.filter(({ as }) => as === viewer),
+        ),
+      ),
+    );
+  });
+
+  it("leads to the sign-in page without a session", async () => {
+    const page = await browser.page();
+    for (const path of privatePaths) {
+      await page.goto(addressOf(path));
+      await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+      expect(new URL(page.url()).searchParams.get("next")).toBe(addressOf(path));
     }
   });
 
-  it.each(privatePaths)("%s leads to the sign-in page without a session", async (path) => {
-    const page = await browser.page();
-    await page.goto(addressOf(path));
-    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
-  });
-
   it("says so while the server fails, and asks anew at a click", async () => {
+    const page = await browser.page(made.viewers.owner, narrow);
+    let isBroken = true;
+    const answer = { status: 500, contentType: "application/json", body: '{"error":"Internal server error"}' };
+    await page.route("**/dashboard/api/**", (route) => (isBroken ? route.fulfill(answer) : route.continue()));
     for (const path of privatePaths) {
-      const page = await browser.page(made.viewers.owner, { width: 320 });
-      let isBroken = true;
-      const answer = { status: 500, contentType: "application/json", body: '{"error":"Internal server error"}' };
-      await page.route("**/dashboard/api/**", (route) => (isBroken ? route.fulfill(answer) : route.continue()));
+      isBroken = true;
       await page.goto(addressOf(path));
       const again = page.getByRole("button", { name: "Try again" }).first();
       await again.waitFor();
@@ -73,20 +110,21 @@ describeWithChromium("every page", (executablePath) => {
       isBroken = false;
       await page.evaluate("setInterval(() => document.querySelector('.error-note button')?.click(), 100)");
       await states[path]?.[0]?.shows(page).waitFor();
-      await page.context().close();
     }
   });
 
-  it.each(paths.filter((path) => path.includes(":id")))("%s is the 404 page for another account", async (path) => {
+  it("is the 404 page for another account", async () => {
     const page = await browser.page(made.viewers.newcomer);
-    await page.goto(addressOf(path));
-    await page.getByRole("heading", { level: 1, name: /^\w+ not found$/ }).waitFor();
-    await check(page, path);
-    expect(await page.getByRole("main").textContent()).not.toMatch(/busy\.example|book_reservation|writer/);
+    for (const path of paths.filter((each) => each.includes(":id"))) {
+      await page.goto(addressOf(path));
+      await page.getByRole("heading", { level: 1, name: /^\w+ not found$/ }).waitFor();
+      await check(page, path);
+      expect(await page.getByRole("main").textContent()).not.toMatch(/busy\.example|book_reservation|writer/);
+    }
   });
 
   it("is a 404 page for an unknown address", async () => {
-    const page = await browser.page(made.viewers.owner, { width: 320 });
+    const page = await browser.page(made.viewers.owner, narrow);
     await page.goto("/dashboard/nowhere/at/all");
     await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
     await check(page, "unknown");

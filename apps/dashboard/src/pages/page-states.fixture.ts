@@ -37,6 +37,8 @@ export interface PageState {
   path?: string;
   /** Leads from the loaded page to the state. */
   act?(page: Page): Promise<unknown>;
+  /** `act` places something by the window's width, so that each width needs it anew. */
+  isPlaced?: true;
   /** In sight once the state is there. */
   shows(page: Page): Locator;
 }
@@ -133,7 +135,13 @@ const tracePages = ({ trace, running }: Ids): Record<string, PageState[]> => ({
     { state: "at the limit", as: "limited", shows: (page) => page.getByText("New traces are refused") },
     { state: "filtered", as: "member", path: "/traces?status=failed&agent=writer", shows: table("Traces") },
     { state: "without a match", as: "owner", path: "/traces?q=none", shows: (page) => page.getByText("excludes most") },
-    { state: "account menu", as: "owner", act: click("Account menu"), shows: (page) => page.getByRole("menu") },
+    {
+      state: "account menu",
+      as: "owner",
+      act: click("Account menu"),
+      isPlaced: true,
+      shows: (page) => page.getByRole("menu"),
+    },
   ],
   "/traces/:id": [
     { as: "owner", path: `/traces/${trace}`, shows: (page) => page.getByText("amount does not add up").first() },
