@@ -94,7 +94,7 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await member.post("/keys", { name: "theirs", service: "trace" }).expect(201);
     const page = await browser.page(owner);
     await page.goto("/dashboard/team");
-    await page.getByRole("table", { name: "People" }).waitFor();
+    await page.getByRole("button", { name: "Invite" }).waitFor();
 
     await pressOn(page, "Invite");
     await page.getByRole("dialog").waitFor();
@@ -109,7 +109,7 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await invitations.waitFor({ state: "detached" });
 
     await page.goto("/dashboard/team");
-    await page.getByRole("table", { name: "People" }).waitFor();
+    await page.getByRole("combobox", { name: "Role of A member" }).waitFor();
     await tabTo(page, /Role of A member/);
     await page.keyboard.press("ArrowUp");
     await page.getByRole("row", { name: /Changed the role of/ }).waitFor();
@@ -131,6 +131,7 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     const page = await browser.page(owner);
     await page.goto("/dashboard/settings");
     await page.getByRole("table", { name: "Sessions" }).waitFor();
+    await page.getByRole("textbox", { name: "Name", exact: true }).waitFor();
     await tabTo(page, "Name");
     await page.keyboard.press("Control+A");
     await page.keyboard.type("Ada Lovelace");

@@ -95,6 +95,7 @@ describeWithChromium("sites in a browser", (executablePath) => {
     const theirs = await browser.page(member);
     await open(theirs, `sites/${second.id}/settings`, "Site settings");
     await theirs.getByRole("textbox", { name: "Tracking snippet" }).waitFor();
+    await theirs.getByRole("button", { name: "Account menu" }).waitFor();
     expect(await theirs.getByRole("button", { name: "Delete site" }).count()).toBe(0);
   });
 
