@@ -165,25 +165,4 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     await page.getByLabel("From", { exact: true }).fill("2001-01-01");
     await page.getByText("At most 366 days").waitFor();
   });
-
-  it.each(["light", "dark"] as const)(
-    "pass axe in %s, wide and narrow, and are no wider than the window",
-    async (theme) => {
-      const { siteId, viewer } = await makeBusySite();
-      for (const width of [1440, 320]) {
-        const page = await browser.page(viewer, { theme, width });
-        await open(page, `/dashboard/sites/${siteId}`);
-        await page.getByRole("table", { name: "Event names" }).waitFor();
-        expect([width, await browser.findings(page)]).toEqual([width, []]);
-        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-        await page.getByRole("button", { name: "All pages" }).click();
-        await page.getByRole("dialog").getByText("11 rows").waitFor();
-        expect([width, await browser.findings(page)]).toEqual([width, []]);
-        await page.goto(`/dashboard/sites/${siteId}/events`);
-        await page.getByRole("table", { name: "Event names" }).waitFor();
-        expect([width, await browser.findings(page)]).toEqual([width, []]);
-        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      }
-    },
-  );
 });

@@ -297,22 +297,4 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     await page.getByRole("heading", { level: 1, name: "Trace not found" }).waitFor();
     await page.getByText("30 days").waitFor();
   });
-
-  it.each([
-    ["light", 1440],
-    ["dark", 1440],
-    ["light", 320],
-    ["dark", 320],
-  ] as const)("has nothing for axe to find: %s, %i pixels", async (theme, width) => {
-    const { id, viewer } = await open(booking);
-    const page = await browser.page(viewer, { theme, width });
-    await page.goto(`/dashboard/traces/${id}`);
-    await details(page).getByText("amount does not add up").waitFor();
-    expect(await browser.findings(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    await page.getByRole("button", { name: "Next error" }).click();
-    await page.getByRole("tab", { name: "Input" }).click();
-    await details(page).getByText("12345678901234567890").waitFor();
-    expect(await browser.findings(page)).toEqual([]);
-  });
 });
