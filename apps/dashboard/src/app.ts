@@ -40,6 +40,7 @@ import { invitePersonRoute } from "./people/invite-person.route.js";
 import { listAuditRoute } from "./people/list-audit.route.js";
 import { listPeopleRoute } from "./people/list-people.route.js";
 import { removePersonRoute } from "./people/remove-person.route.js";
+import { admitViewer } from "./security/admission.js";
 import { refuseCrossSite } from "./security/cross-site.js";
 import { securityHeaders } from "./security/headers.js";
 import type { AccountMails } from "./session/account-mails.js";
@@ -185,7 +186,7 @@ export function createApp(deps: AppDeps): Express {
   mountRoutes(app, [stripeWebhookRoute(deps)], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
   app.use("/dashboard", refuseCrossSite(deps.config.url));
   mountRoutes(app, openRoutesOf(deps), { basePath, readBody });
-  mountRoutes(app, routesOf(deps), { basePath, readBody, guards: [requireSession(deps.sessions)] });
+  mountRoutes(app, routesOf(deps), { basePath, readBody, guards: [requireSession(deps.sessions), admitViewer(deps)] });
   app.use(pageRoutes(deps.pages));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));

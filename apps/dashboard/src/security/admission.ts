@@ -1,0 +1,40 @@
+import { createRefusals, createShares, createTokenBuckets } from "@waymark/http";
+import type { RequestHandler } from "express";
+import type { Registry } from "prom-client";
+import { viewerOf } from "../session/viewer.js";
+
+/** A page sends some ten at once, and one every few seconds later. */
+const perSecond = 50;
+const burstSeconds = 10;
+const maxSessions = 10_000;
+
+const limitsInHand = {
+  name: "requests_in_hand",
+  total: 512,
+  perAccount: 64,
+  reason: (most: number) => `At most ${most} requests may be in hand`,
+};
+
+interface AdmissionOptions {
+  registry: Registry;
+  /** Milliseconds from any point on. */
+  clock?(): number;
+}
+
+/** Limits the requests of a session per second, and those of an account and of all in hand. Runs behind `requireSession`. */
+export function admitViewer({ registry, clock = () => performance.now() }: AdmissionOptions): RequestHandler {
+  const refusals = createRefusals(registry);
+  const rates = createTokenBuckets({ perSecond, burstSeconds, maxKeys: maxSessions, clock });
+  const inHand = createShares(limitsInHand, refusals);
+  return (_request, response, next) => {
+    // The client left during the lookup of its session: a closed response would never give its count back.
+    if (response.closed) return;
+    const { sessionId, accountId } = viewerOf(response);
+    const early = rates.take(sessionId, 1);
+    if (early) throw refusals.rate(perSecond, early.retryAfterSeconds);
+    const refusal = inHand.take(accountId, 1);
+    if (refusal) throw refusal;
+    response.once("close", () => inHand.give(accountId, 1));
+    next();
+  };
+}
