@@ -1,3 +1,4 @@
+import { planOf } from "@waymark/plan";
 import { useState } from "preact/hooks";
 import type { CreatedKey } from "../../src/keys/keys.schema.js";
 import { api } from "../data/api.js";
@@ -5,21 +6,27 @@ import { useMe } from "../data/me.js";
 import { useAction } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
+import { TextField } from "../ui/field.js";
 import { Panel } from "../ui/panel.js";
 import { Banner, Skeleton } from "../ui/states.js";
+import { examplesOf } from "./examples.js";
 
 const placeholder = "wmk_trace_…";
+const defaultAgent = "first-agent";
 
 /** Three ways to send the first trace, with a key in them after one click. */
 export function FirstTrace() {
   const me = useMe();
   const [key, setKey] = useState<string>();
+  const [agent, setAgent] = useState(defaultAgent);
   const create = useAction(async () => {
     const created = await api.post<CreatedKey>("/keys", { name: "First trace", service: "trace" });
     setKey(created.key);
   });
   if (!me.data) return <Skeleton />;
-  const examples = examplesOf(me.data.traceApiUrl.replace(/\/$/, ""), key ?? placeholder);
+  const url = me.data.traceApiUrl.replace(/\/$/, "");
+  const examples = examplesOf({ url, key: key ?? placeholder, agent: agent.trim() || defaultAgent, now: new Date() });
+  const hasOneAgent = planOf(me.data.account.plan).agents === 1;
   return (
     <div class="first-trace">
       <p class="waiting-line">
@@ -27,6 +34,18 @@ export function FirstTrace() {
       </p>
       {create.error && <Banner tone="error">{create.error.message}</Banner>}
       <Panel>
+        <TextField
+          label="Agent"
+          value={agent}
+          onValue={setAgent}
+          autocomplete="off"
+          maxlength={255}
+          hint={
+            hasOneAgent
+              ? "The Free plan has one agent, and the first trace names it: use the name of your own agent."
+              : undefined
+          }
+        />
         <div class="first-key">
           {key === undefined ? (
             <>
@@ -50,31 +69,4 @@ export function FirstTrace() {
       ))}
     </div>
   );
-}
-
-function examplesOf(url: string, key: string) {
-  const [started_at, ended_at] = [2_000, 0].map((ms) => new Date(Date.now() - ms).toISOString());
-  const times = { started_at, ended_at };
-  const trace = { agent_id: "first-agent", name: "My first trace", status: "success", ...times };
-  const span = { name: "call the model", status: "ok", ...times, input: "Hello", output: "Hello! How can I help?" };
-  const curl = `AUTH="Authorization: Bearer ${key}"
-JSON="Content-Type: application/json"
-TRACE=$(curl -s -H "$AUTH" -H "$JSON" ${url}/api/v1/traces \\
-  -d '${JSON.stringify(trace)}' | cut -d '"' -f 4)
-curl -s -H "$AUTH" -H "$JSON" ${url}/api/v1/traces/$TRACE/spans \\
-  -d '${JSON.stringify(span)}'`;
-  const otel = `OTEL_EXPORTER_OTLP_ENDPOINT=${url}
-OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${key}`;
-  const script = `import { createWaymark } from "@waymark/client";
-
-const waymark = createWaymark({ key: "${key}", url: "${url}" });
-await waymark.trace({ agent_id: "first-agent", name: "My first trace" }, async () => {
-  // your agent's work
-});
-await waymark.shutdown();`;
-  return [
-    { title: "curl", text: curl },
-    { title: "OpenTelemetry", text: otel },
-    { title: "TypeScript", text: script },
-  ];
 }
