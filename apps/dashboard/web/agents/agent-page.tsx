@@ -109,7 +109,7 @@ function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentD
   const counted = isPart ? `Of the latest ${formatThings(groupedFailures, "failure")}` : "Failures";
   return (
     <Panel title="Errors" isFlush>
-      <Table name="Errors" columns={["Text, without digits", { text: counted, isNumber: true }]}>
+      <Table name="Errors" columns={["Error text, digits left out", { text: counted, isNumber: true }]}>
         <tbody>
           {errors.map(({ text, count, traceId }) => (
             <tr key={text}>

@@ -51,7 +51,7 @@ export function AlertsPage() {
       {first.isLoading && <Skeleton rows={6} />}
       {alerts?.length === 0 && (
         <Empty title={filter === "all" ? "No alerts yet" : `No ${filter} alerts`}>
-          <p>{filter === "all" ? "They stand here from the first failed trace on." : "Another state may have some."}</p>
+          <p>{filter === "all" ? "An alert appears with the first failed trace." : "Another state may have some."}</p>
         </Empty>
       )}
       {alerts && alerts.length > 0 && (

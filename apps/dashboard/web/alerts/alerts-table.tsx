@@ -128,7 +128,7 @@ function reasonOf(alert: ListedAlert): string {
     if (isInSummary) return "Goes out with a summary that is on its way";
     return `Above the limit of mails; a summary follows after ${formatUtc(heldUntil ?? dueAt)}`;
   }
-  if (attempts === 0) return "Goes out with the worker's next round";
+  if (attempts === 0) return "Goes out soon";
   return `${reason ?? "No reason known"} (${formatThings(attempts, "attempt")}); again at ${formatUtc(dueAt)}`;
 }
 

@@ -60,11 +60,11 @@ function StatisticsKeys({ isPro }: { isPro: boolean }) {
   const { button, dialog } = useKeyDialog("analytics");
   return (
     <>
-      <Panel title="Statistics API" actions={button}>
+      <Panel title="Analytics API" actions={button}>
         <p class="soft">
           {isPro
-            ? "Programs read the statistics of this account's sites with a key of this API."
-            : "The statistics API is part of Pro: until then it refuses every key."}
+            ? "Programs read the statistics of this account's sites with a key of the Analytics API."
+            : "The Analytics API is part of Pro; on Free it refuses every key."}
         </p>
       </Panel>
       <KeyPanel service="analytics" />

@@ -54,7 +54,7 @@ function hintOf({ plan, hasSubscription }: Billing): string {
   if (plan === "free") return "Stripe takes the payment. The plan changes as soon as it is through.";
   return hasSubscription
     ? "Paid through Stripe. A cancelled subscription runs to the end of its month."
-    : "Who runs this installation set the plan; nothing is paid through Stripe.";
+    : "The operator of this installation set the plan; Stripe takes no payment.";
 }
 
 /** Sets the plan at once, for people of `OPERATORS`. */
@@ -118,9 +118,7 @@ function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
           onClose={() => setOpen(false)}
           actions={<Button onClick={() => setOpen(false)}>Done</Button>}
         >
-          <p>
-            Ask who runs this installation for the change. They run this command, and the plan changes within a second.
-          </p>
+          <p>Ask the operator of this installation to run this command. The plan changes within a second.</p>
           <CopyField label="Command" value={`waymark account plan ${email} --plan ${other}`} lines={2} />
         </Dialog>
       )}

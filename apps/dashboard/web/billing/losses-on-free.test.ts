@@ -19,7 +19,7 @@ describe("lossesOnFree", () => {
       "Agents beyond 1.",
       "Retention: 30 days instead of 90. 0 traces are older and would be deleted.",
       "Mails about failed traces.",
-      "The statistics API.",
+      "The Analytics API.",
     ]);
   });
 
@@ -31,7 +31,7 @@ describe("lossesOnFree", () => {
       "Agents: 6 have traces now. They go on, and no new one can begin.",
       "Retention: 30 days instead of 90. More than 10 000 traces are older and would be deleted.",
       "Mails about failed traces.",
-      "The statistics API. 2 keys would be refused.",
+      "The Analytics API. 2 keys would be refused.",
     ]);
   });
 });

@@ -24,6 +24,6 @@ export function lossesOnFree({ onFree }: Pick<Billing, "onFree">, { traces, agen
     agentTexts,
     `Retention: ${free.retentionDays} days instead of ${pro.retentionDays}. ${old} ${isOne ? "is" : "are"} older and would be deleted.`,
     "Mails about failed traces.",
-    `The statistics API.${keys}`,
+    `The Analytics API.${keys}`,
   ];
 }

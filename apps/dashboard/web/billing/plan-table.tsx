@@ -8,7 +8,7 @@ const rows: readonly { name: string; text(plan: Plan): string }[] = [
   { name: "Agents", text: (plan) => (plan.agents === null ? "Unlimited" : formatCount(plan.agents)) },
   { name: "Traces are kept for", text: (plan) => `${plan.retentionDays} days` },
   { name: "Mails about failed traces", text: (plan) => (plan.alerts ? "Included" : "Not included") },
-  { name: "Statistics API", text: (plan) => (plan.statisticsApi ? "Included" : "Not included") },
+  { name: "Analytics API", text: (plan) => (plan.statisticsApi ? "Included" : "Not included") },
 ];
 
 /** The plans as the services hold them. */

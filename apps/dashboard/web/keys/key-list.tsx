@@ -70,7 +70,7 @@ function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) |
         <span class="mono soft">{key.hint}</span>
       </th>
       <td>{serviceNames[key.service]}</td>
-      <td>{key.createdBy?.name ?? <span class="soft">A command</span>}</td>
+      <td>{key.createdBy?.name ?? <span class="soft">Not a member</span>}</td>
       <td>
         <Ago iso={key.createdAt} />
       </td>

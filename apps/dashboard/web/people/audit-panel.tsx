@@ -37,15 +37,15 @@ export function AuditPanel() {
   const lines = uniqueLines([first, ...older]);
   const lastId = lines.at(-1)?.id;
   return (
-    <Panel title="What was done" isFlush>
-      <Table name="What was done" columns={["Action", "By", { text: "When", isNumber: true }]}>
+    <Panel title="Audit log" isFlush>
+      <Table name="Audit log" columns={["Action", "By", { text: "When", isNumber: true }]}>
         <tbody>
           {lines.map(({ id, action, subject, person, at }) => (
             <tr key={id}>
               <td class="is-stacked">
                 {sentences[action]} <strong>{subject}</strong>
               </td>
-              <td>{person ?? <span class="soft">A command</span>}</td>
+              <td>{person ?? <span class="soft">Not a member</span>}</td>
               <td class="number">
                 <Ago iso={at} />
               </td>

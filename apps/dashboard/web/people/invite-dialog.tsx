@@ -8,7 +8,7 @@ import { FormDialog } from "../ui/form.js";
 
 const roles = [
   { value: "member", label: "Member", hint: "Sees everything, and makes keys and sites." },
-  { value: "owner", label: "Owner", hint: "Also people, the plan, others' keys, and deletion." },
+  { value: "owner", label: "Owner", hint: "Also manages people, the plan and all keys, and deletes." },
 ] as const;
 
 export function InviteDialog({ onClose }: { onClose(): void }) {

@@ -62,7 +62,7 @@ function Panels({ me }: { me: Me }) {
         <PasswordForm hasPassword={me.person.hasPassword} email={me.person.email} />
       </Panel>
       <SessionsPanel />
-      <Panel title="Look">
+      <Panel title="Appearance">
         <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />
       </Panel>
     </>

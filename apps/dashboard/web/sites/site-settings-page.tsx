@@ -66,7 +66,7 @@ function DeletePanel({ site }: { site: ListedSite }) {
   const [isAsking, setAsking] = useState(false);
   return (
     <Panel title="Delete this site">
-      <p class="soft">Its events and statistics go with it, for good.</p>
+      <p class="soft">Its events and statistics are deleted with it. This cannot be undone.</p>
       <p class="site-delete">
         <Button look="danger" onClick={() => setAsking(true)}>
           Delete site
@@ -102,10 +102,7 @@ function DeleteDialog({ site, onClose }: { site: ListedSite; onClose(): void }) 
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <p>
-        All events and statistics of {site.domain} are removed, and nobody can bring them back. Type the domain to go
-        on.
-      </p>
+      <p>All events and statistics of {site.domain} are deleted. This cannot be undone. Type the domain to go on.</p>
       <TextField
         label="Domain"
         value={typed}

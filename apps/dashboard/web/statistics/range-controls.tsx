@@ -44,7 +44,7 @@ export function CompareControl({ address, onAddress }: Pick<RangeProps, "address
       value={address.compare}
       onChange={({ currentTarget }) => change(currentTarget.value)}
     >
-      <option value="previous">Compare: before</option>
+      <option value="previous">Compare: the days before</option>
       <option value="year">Compare: a year ago</option>
       <option value="off">Compare: off</option>
     </select>

@@ -84,7 +84,7 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
       <dl class="trace-facts">
         <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
         <Figure label="Duration" value={length === undefined ? "no end" : formatDuration(length)} />
-        <Figure label="Of the trace" value={share > 0 && share < 0.05 ? "<0.1 %" : `${share.toFixed(1)} %`} />
+        <Figure label="Share of the trace" value={share > 0 && share < 0.05 ? "<0.1 %" : `${share.toFixed(1)} %`} />
         <Figure label="Kind" value={kindNames[span.kind]} />
       </dl>
       {notes.length > 0 && <p class="note">Odd: {notes.join("; ")}.</p>}

@@ -52,7 +52,7 @@ function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void
   );
   return (
     <Dialog title="Delete this trace?" onClose={onClose} actions={actions}>
-      <p>Its spans go with it. Nothing brings them back.</p>
+      <p>Its spans are deleted with it. This cannot be undone.</p>
       <TextField label={`Type ${word} to delete it`} value={typed} onValue={setTyped} autocomplete="off" />
       {remove.error && (
         <p class="field-error" role="alert">
