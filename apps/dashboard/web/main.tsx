@@ -10,4 +10,5 @@ import { render } from "preact";
 import { App } from "./app.js";
 
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+// A task of its own, after the script's.
+if (root) setTimeout(() => render(<App />, root));

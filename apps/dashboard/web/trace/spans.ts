@@ -37,11 +37,15 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
   const kindAt = (row: number) => {
     const [hint = 0, name = 0] = [page.hint[row], page.name[row]];
     const key = hint * page.names.length + name;
-    const kind = kinds.get(key) ?? kindOf(page.hints[hint] ?? "", page.names[name] ?? "");
+    const known = kinds.get(key);
+    if (known) return known;
+    const kind = kindOf(page.hints[hint] ?? "", page.names[name] ?? "");
     kinds.set(key, kind);
     return kind;
   };
-  for (const [row, id] of page.id.entries()) {
+  let row = -1;
+  for (const id of page.id) {
+    row++;
     const parent = page.parent[row] ?? undefined;
     const start = (page.start[row] ?? 0) / 1_000;
     const duration = page.duration[row] ?? undefined;
@@ -71,9 +75,12 @@ function isSame(a: Span, b: Span): boolean {
 }
 
 /** The time from the trace's start to its end and all of its spans: spans outside make the axis longer. */
-export function extentOf(spans: Iterable<Span>, traceEnd: number | undefined): { from: number; to: number } {
+export function extentOf(
+  nodes: readonly { readonly span: Span }[],
+  traceEnd: number | undefined,
+): { from: number; to: number } {
   let [from, to] = [0, traceEnd ?? 0];
-  for (const span of spans) {
+  for (const { span } of nodes) {
     from = Math.min(from, span.start);
     to = Math.max(to, span.end ?? span.start);
   }

@@ -1,8 +1,9 @@
 import type { OutlinePage, OutlineTrace } from "@waymark/traces";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, api } from "../data/api.js";
 import { invalidate, useQuery } from "../data/query.js";
 import { addPage, type Span } from "./spans.js";
+import { buildTree, type Tree } from "./tree.js";
 
 const pollMs = 2_000;
 /** Unfinished spans to ask for again, the latest first. */
@@ -12,8 +13,8 @@ const overlap = 50;
 
 export interface Outline {
   trace: OutlineTrace | undefined;
-  /** A new map after each change. */
-  spans: ReadonlyMap<string, Span>;
+  /** A new tree after each change. */
+  tree: Tree;
   /** The server's time of the last answer. */
   at: string;
   /** Whether further pages are on their way. */
@@ -26,7 +27,9 @@ interface Loaded {
   id: string;
   trace: OutlineTrace;
   at: string;
+  /** In order of receipt. */
   spans: ReadonlyMap<string, Span>;
+  tree: Tree;
   isPartial: boolean;
 }
 
@@ -34,9 +37,8 @@ interface Loaded {
 export function useOutline(id: string): Outline {
   const path = `/traces/${id}/outline`;
   const { data, error, refetch } = useQuery<OutlinePage>(path, { staleMs: Number.POSITIVE_INFINITY });
-  const first = useMemo(() => data && firstOf(id, data), [id, data]);
-  const [more, setMore] = useState<Loaded>();
-  const current = more?.id === id && more.spans.size >= (first?.spans.size ?? 0) ? more : first;
+  const [shown, show] = useState<Loaded>();
+  const current = shown?.id === id ? shown : undefined;
   const latest = useRef(current);
   latest.current = current;
 
@@ -44,32 +46,44 @@ export function useOutline(id: string): Outline {
     if (!data) return;
     const { signal, abort } = abortable();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let loaded = latest.current ?? { ...{ id, trace: data.trace, at: data.at }, ...nothing };
+    const add = async (pages: readonly OutlinePage[]) => {
+      // Tasks of their own, so that a key waits for one of them only.
+      await nextTask();
+      const merged = merge(loaded, pages);
+      await nextTask();
+      const tree = merged.spans === loaded.spans ? loaded.tree : buildTree(merged.spans.values());
+      await nextTask();
+      if (signal.aborted) return;
+      loaded = { ...merged, tree };
+      show(loaded);
+    };
     const load = async (next: string | null) => {
       let pages: OutlinePage[] = [];
-      for (let after = next; after !== null && latest.current; ) {
+      for (let after = next; after !== null && !signal.aborted; ) {
         const page = await api.get<OutlinePage>(`${path}?after=${after}`, signal);
         pages.push(page);
         after = page.next;
-        if (after !== null && isFew(pages, latest.current)) continue;
-        // Reading the answer and building the tree are two tasks, so that a key waits for one of them only.
-        await new Promise((resolve) => setTimeout(resolve));
-        if (signal.aborted) return;
-        setMore(merge(latest.current, pages, after !== null));
+        if (after !== null && isFew(pages, loaded)) continue;
+        await add(pages);
         pages = [];
       }
-      if (latest.current?.trace.status === "running") timer = setTimeout(() => void poll(), pollMs);
+      if (!signal.aborted && loaded.trace.status === "running") timer = setTimeout(() => void poll(), pollMs);
     };
     const poll = async () => {
-      if (document.hidden || !latest.current) {
+      if (document.hidden) {
         timer = setTimeout(() => void poll(), pollMs);
         return;
       }
-      const page = await api.get<OutlinePage>(path + deltaOf(latest.current.spans), signal).catch(() => undefined);
-      if (signal.aborted) return;
-      if (page && latest.current) setMore(merge(latest.current, [page], page.next !== null));
+      const page = await api.get<OutlinePage>(path + deltaOf(loaded.spans), signal).catch(() => undefined);
+      if (page) await add([page]);
       await load(page?.next ?? null).catch(() => undefined);
     };
-    void load(data.next).catch(() => undefined);
+    const begin = async () => {
+      await add([data]);
+      await load(data.next);
+    };
+    void begin().catch(() => undefined);
     return () => {
       abort();
       clearTimeout(timer);
@@ -80,24 +94,20 @@ export function useOutline(id: string): Outline {
   return {
     trace: current?.trace,
     at: current?.at ?? "",
-    spans: current?.spans ?? nothing,
+    tree: current?.tree ?? nothing.tree,
     isPartial: current?.isPartial ?? false,
     error: data ? undefined : error,
     refetch,
   };
 }
 
-const nothing: ReadonlyMap<string, Span> = new Map();
+const nothing = { spans: new Map<string, Span>(), tree: buildTree([]), isPartial: true };
+
+const nextTask = () => new Promise((resolve) => setTimeout(resolve));
 
 function abortable() {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
-}
-
-function firstOf(id: string, page: OutlinePage): Loaded {
-  const spans = new Map<string, Span>();
-  addPage(spans, page);
-  return { id, trace: page.trace, at: page.at, spans, isPartial: page.next !== null };
 }
 
 /** Each building of the tree at least doubles it: many pages cost no more than twice the last one. */
@@ -106,13 +116,14 @@ function isFew(pages: readonly OutlinePage[], { spans }: Loaded): boolean {
 }
 
 /** The map stays the same where the pages change nothing. */
-function merge(loaded: Loaded, pages: readonly OutlinePage[], isPartial: boolean): Loaded {
+function merge(loaded: Loaded, pages: readonly OutlinePage[]): Loaded {
   const spans = new Map(loaded.spans);
-  let [{ trace, at }, isChanged]: [Pick<Loaded, "trace" | "at">, boolean] = [loaded, false];
+  let [{ trace, at, isPartial }, isChanged]: [Pick<Loaded, "trace" | "at" | "isPartial">, boolean] = [loaded, false];
   for (const page of pages) {
     if (addPage(spans, page)) isChanged = true;
     trace = { ...trace, ...page.trace };
     at = page.at;
+    isPartial = page.next !== null;
   }
   return { ...loaded, trace, at, spans: isChanged ? spans : loaded.spans, isPartial };
 }

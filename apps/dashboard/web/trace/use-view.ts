@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { readAddress, writeAddress } from "./address.js";
 import { extentOf } from "./spans.js";
 import { createScale, idleStretches, type Scale, type Stretch, stretchOf } from "./timeline.js";
-import { buildTree, type Node, openRows, type Tree } from "./tree.js";
+import { type Node, openRows, type Tree } from "./tree.js";
 import type { Outline } from "./use-outline.js";
 
 /** Below this many pixels the selected span is too small in a large trace: the lanes show its parent's time. */
@@ -42,7 +42,7 @@ export interface View {
 }
 
 /** Everything that a trace's parts share: the tree, the selection, the range of time. */
-export function useView({ trace, spans, at }: Outline, lanePixels: number): View {
+export function useView({ trace, tree, at }: Outline, lanePixels: number): View {
   const [start] = useState(readAddress);
   const [selectedId, setSelectedId] = useState(start.span);
   const [find, setFindText] = useState(start.find);
@@ -51,11 +51,10 @@ export function useView({ trace, spans, at }: Outline, lanePixels: number): View
   const [hasSheet, setSheet] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
 
-  const tree = useMemo(() => buildTree(spans.values()), [spans]);
   const extent = useMemo(() => {
     const end = trace?.ended_at ?? (trace?.status === "running" ? at : undefined);
-    return extentOf(spans.values(), end && trace ? Date.parse(end) - Date.parse(trace.started_at) : undefined);
-  }, [spans, trace?.ended_at, trace?.status === "running" && at]);
+    return extentOf(tree.nodes, end && trace ? Date.parse(end) - Date.parse(trace.started_at) : undefined);
+  }, [tree, trace?.ended_at, trace?.status === "running" && at]);
   const idle = useMemo(() => idleStretches(tree, extent), [tree, extent]);
   const fold = skipsIdle ? idle : none;
   const whole = useMemo(() => createScale(extent, fold), [extent, fold]);
