@@ -5,6 +5,7 @@ export { exportEvents } from "./import/export-events.query.js";
 export { ImportSuspendedError, importEvents } from "./import/import-events.js";
 export { readProperties } from "./import/import-line.schema.js";
 export { type ImportProgress, noProgress } from "./import/import-options.js";
+export { importRollups } from "./import/import-rollups.js";
 export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-capacity.js";
 export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";

@@ -9,7 +9,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   visitors: [],
   recording: ["attribution", "visitors"],
   maintenance: ["recording"],
-  formats: [],
+  formats: ["attribution"],
   import: ["attribution", "visitors", "recording", "maintenance", "formats"],
   live: ["attribution", "visitors", "recording"],
 };

@@ -67,6 +67,7 @@ export const tableGrants = {
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
+  imported_day: { worker: "SELECT, DELETE" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },

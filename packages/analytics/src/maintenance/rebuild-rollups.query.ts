@@ -288,12 +288,13 @@ const listDaysSql = `
   ), rolled AS (
     SELECT day FROM daily_stat WHERE site_id = $1 AND dimension = 'total' UNION SELECT day FROM daily_event WHERE site_id = $1
   )
-  SELECT day::text, COALESCE(events, 0)::int AS events
+  SELECT day::text, CASE WHEN source IS NULL THEN COALESCE(events, 0) ELSE 0 END::int AS events
   FROM recorded FULL JOIN rolled USING (day)
+  LEFT JOIN (SELECT day, source FROM imported_day WHERE site_id = $1) AS imported USING (day)
   WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day <= $3)
   ORDER BY day`;
 
-/** A site's days with their numbers of events, oldest first; 0 where only rollups are left. */
+/** A site's days with their numbers of events, oldest first; 0 where only rollups are left, or where they are of another tool. */
 export async function listDays(
   client: pg.ClientBase,
   { siteId, from, to }: { siteId: string; from: string | null; to: string | null },

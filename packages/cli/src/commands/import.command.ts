@@ -22,6 +22,7 @@ import {
 import { CommandError } from "../context/command-error.js";
 import { untilInterrupted } from "../context/until-interrupted.js";
 import { openImportInput } from "../imports/import-input.js";
+import { importPlausible } from "../imports/import-plausible.js";
 import { openRejectionReport } from "../imports/rejections.js";
 import { formatCount } from "../output/number-text.js";
 import { showProgress } from "../output/progress.js";
@@ -30,7 +31,7 @@ interface ImportCommandOptions {
   site: string;
   file: string;
   format?: FormatName;
-  from?: FormatName;
+  from?: "plausible" | (typeof exportNames)[number];
   dropBots?: true;
   rejects?: string;
 }
@@ -68,8 +69,12 @@ The log_format of nginx-json:
     '"status":"$status","http_referer":"$http_referer","http_user_agent":"$http_user_agent"}';
 
 Exports of other tools, with --from:
+  plausible    the zip archive of its CSV export: figures by day, not events
   umami        website_event.csv of its data export; its sessions are the visitors
   goatcounter  the CSV export, of version 1 or 2; its sessions are the visitors
+
+Plausible's days enter the statistics as they are; a day with figures stays as it is. Counts are of days. No events stand
+behind them, so 'waymark rollup rebuild' leaves these days alone. They are days of the time zone that Plausible was set to.
 
 A file may be compressed by gzip. Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
 on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
@@ -81,6 +86,7 @@ Examples:
   $ waymark import --site example.com --file caddy.log --format caddy-json
   $ waymark import --site example.com --file waymark.log --format nginx-json
   $ cat E2EXAMPLE.*.gz | waymark import --site example.com --file - --format cloudfront
+  $ waymark import --site example.com --file example_com_20260517.zip --from plausible
   $ waymark import --site example.com --file website_event.csv --from umami
   $ waymark import --site example.com --file goatcounter-export.csv.gz --from goatcounter --drop-bots
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
@@ -93,7 +99,11 @@ export function addImportCommand(program: Command, act: Act): void {
     .requiredOption("--site <site>", "their site, by id or domain")
     .requiredOption("--file <file>", "the file, or - for standard input")
     .addOption(new Option("--format <format>", "the form of the lines, instead of a guess").choices(formatNames))
-    .addOption(new Option("--from <tool>", "read the export of another tool").choices(exportNames).conflicts("format"))
+    .addOption(
+      new Option("--from <tool>", "read the export of another tool")
+        .choices(["plausible", ...exportNames])
+        .conflicts("format"),
+    )
     .option("--drop-bots", "leave out lines with a bot's user_agent")
     .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines")
     .addHelpText("after", help)
@@ -110,6 +120,9 @@ async function importFile(
   options: ImportCommandOptions,
 ): Promise<Outcome> {
   const site = await resolveSite(pool, options.site);
+  if (options.from === "plausible") {
+    return importPlausible(context, { pool, site, file: options.file, rejects: options.rejects });
+  }
   const input = await openImportInput(options.file, context.stdin);
   const { countryOf } = await openCountries(context.env["COUNTRY_DATABASE"]);
   const rejections = await openRejectionReport(options.rejects);

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, type Stats } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -19,15 +19,21 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
  */
 export async function openImportInput(file: string, stdin: Readable): Promise<ImportInput> {
   if (file === "-") return unpack({ bytes: stdin, totalBytes: undefined });
+  const found = await findFile(file);
+  return unpack({
+    bytes: createReadStream(file, { highWaterMark: 256 * 1024 }),
+    totalBytes: found.isFile() ? found.size : undefined,
+  });
+}
+
+/** @throws CommandError when there is no such file, it is a folder, or it may not be read */
+export async function findFile(file: string): Promise<Stats> {
   try {
     const found = await stat(file);
     if (found.isDirectory())
       throw new CommandError(`'${file}' is a folder; --file wants a file, or - for standard input.`);
     await access(file, constants.R_OK);
-    return await unpack({
-      bytes: createReadStream(file, { highWaterMark: 256 * 1024 }),
-      totalBytes: found.isFile() ? found.size : undefined,
-    });
+    return found;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") throw new CommandError(`There is no file '${file}'.`);
