@@ -44,7 +44,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
 
   beforeAll(async () => {
     server = createServer((request, response) => dashboard.app(request, response)).listen(0, "127.0.0.1");
-    const args = ["--no-sandbox", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];
     browser = await chromium.launch({ executablePath, args });
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
