@@ -3,9 +3,12 @@ import { describeWithChromium } from "@waymark/testing";
 import type { Locator, Page } from "playwright-core";
 import { useBrowser } from "./browser.fixture.js";
 import { makeViewers } from "./pages/page-states.fixture.js";
+import { createRecordNetwork } from "./sites/sites.fixture.js";
 
 const operator = "operator@example.com";
 const maxTabs = 90;
+const { records, network } = createRecordNetwork();
+const spend = async () => ({ isAllowed: true, remaining: 1, resetSeconds: 1 });
 
 /** The outlines of the focused element; a row's link draws it around the row. */
 const outlineText = `[null, "::after"].map((part) => {
@@ -35,7 +38,8 @@ async function keeps(control: Locator): Promise<void> {
 }
 
 describeWithChromium("by keyboard alone", (executablePath) => {
-  const browser = useBrowser(executablePath, { env: { OPERATORS: operator } });
+  const deps = { proofs: { limiter: { spend }, network } };
+  const browser = useBrowser(executablePath, { env: { OPERATORS: operator }, deps });
   const { dashboard } = browser;
   let made: Awaited<ReturnType<typeof makeViewers>>;
   beforeAll(async () => {
@@ -95,6 +99,30 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await page.keyboard.press("Enter");
     await keeps(page.getByRole("heading", { level: 1, name: "Sites" }));
     await page.getByText("No sites yet").waitFor();
+  });
+
+  it("a domain is proven, on the site's page and in the dialog of a new site", async () => {
+    const page = await open("owner", `/sites/${made.ids.unprovenSite}/settings`);
+    await reach(page, page.getByRole("textbox", { name: "Proof" }));
+    await press(page, "button", "Copy");
+    const check = page.getByRole("button", { name: "Check the proof" });
+    await press(page, "button", "Check the proof");
+    await page.getByText(/There is no TXT record/).waitFor();
+    await keeps(check);
+    records.set("_waymark.taken.example", String(await page.evaluate("navigator.clipboard.readText()")));
+    await page.keyboard.press("Enter");
+    await keeps(page.getByRole("heading", { level: 1, name: "Site settings" }));
+    await check.waitFor({ state: "detached" });
+
+    const other = await open("newcomer", "/sites");
+    await press(other, "button", "Add site");
+    await other.keyboard.type("taken.example");
+    await other.keyboard.press("Enter");
+    const dialog = other.getByRole("dialog");
+    records.set("_waymark.taken.example", await dialog.getByRole("textbox", { name: "Proof" }).inputValue());
+    await press(other, "button", "Check the proof");
+    await keeps(dialog.getByRole("button", { name: "Done" }));
+    await dialog.getByText("Waiting for the first visit").waitFor();
   });
 
   it("the traces are searched, filtered and opened", async () => {

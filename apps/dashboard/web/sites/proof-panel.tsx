@@ -19,6 +19,7 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
     const found = await check.run();
     setAnswer(found);
     if (found) announce(found.isProven ? "The domain is proven" : "No proof was found");
+    if (found?.isProven) keepFocus();
   };
   return (
     <>
@@ -51,4 +52,11 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
       )}
     </>
   );
+}
+
+/** A proof takes its button away: the focus goes to the dialog's "Done", or to the page's heading. */
+function keepFocus(): void {
+  const next =
+    document.querySelector<HTMLElement>("dialog[open] .dialog-actions button") ?? document.querySelector("h1");
+  next?.focus();
 }
