@@ -1,6 +1,6 @@
 import { createReadStream, type Stats } from "node:fs";
-import { access, constants, stat } from "node:fs/promises";
-import { pipeline, Readable } from "node:stream";
+import { access, constants, open, stat } from "node:fs/promises";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandError } from "../context/command-error.js";
 
@@ -18,12 +18,13 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
  * @throws CommandError when there is no such file, it is a folder, or it may not be read
  */
 export async function openImportInput(file: string, stdin: Readable): Promise<ImportInput> {
-  if (file === "-") return unpack({ bytes: stdin, totalBytes: undefined });
+  if (file === "-") return { bytes: unpack(stdin), totalBytes: undefined };
   const found = await findFile(file);
-  return unpack({
-    bytes: createReadStream(file, { highWaterMark: 256 * 1024 }),
-    totalBytes: found.isFile() ? found.size : undefined,
-  });
+  const isCounted = found.isFile() && !isGzip(await readStart(file));
+  return {
+    bytes: unpack(createReadStream(file, { highWaterMark: 256 * 1024 })),
+    totalBytes: isCounted ? found.size : undefined,
+  };
 }
 
 /** @throws CommandError when there is no such file, it is a folder, or it may not be read */
@@ -42,38 +43,44 @@ export async function findFile(file: string): Promise<Stats> {
   }
 }
 
-/** The content of gzip, a part at a time; anything else as it is. */
-async function unpack({ bytes, totalBytes }: ImportInput): Promise<ImportInput> {
-  const source = bytes[Symbol.asyncIterator]();
-  const first: Buffer[] = [];
-  let isEnd = false;
-  while (!isEnd && Buffer.concat(first).length < gzipMagic.length) {
-    const { done, value } = await source.next();
-    if (done) isEnd = true;
-    else first.push(value);
+async function readStart(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(gzipMagic.length), 0, gzipMagic.length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
-  async function* all(): AsyncGenerator<Buffer> {
-    try {
-      yield* first;
-      while (!isEnd) {
-        const { done, value } = await source.next();
-        if (done) return;
-        yield value;
-      }
-    } finally {
-      // Not awaited: a silent input may never end.
-      source.return?.()?.catch(() => undefined);
-    }
-  }
-  if (!Buffer.concat(first).subarray(0, gzipMagic.length).equals(gzipMagic)) return { bytes: all(), totalBytes };
-  const content = createGunzip();
-  pipeline(Readable.from(all()), content, () => undefined);
-  return { bytes: checkGzip(content), totalBytes: undefined };
 }
 
-async function* checkGzip(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function isGzip(start: Buffer): boolean {
+  return start.subarray(0, gzipMagic.length).equals(gzipMagic);
+}
+
+/** The content of gzip, a part at a time; anything else as it is. */
+async function* unpack(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  const rest = { [Symbol.asyncIterator]: () => source };
+  let start = Buffer.alloc(0);
   try {
-    yield* content;
+    while (start.length < gzipMagic.length) {
+      const { done, value } = await source.next();
+      if (done) break;
+      start = Buffer.concat([start, value]);
+    }
+    if (!isGzip(start)) {
+      if (start.length > 0) yield start;
+      yield* rest;
+      return;
+    }
+    yield* pipeline(
+      async function* () {
+        yield start;
+        yield* rest;
+      },
+      createGunzip(),
+      () => undefined,
+    ) as AsyncIterable<Buffer>;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (!code?.startsWith("Z_")) throw error;
