@@ -86,6 +86,7 @@ export const tableGrants = {
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
+  visit: { collector: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;

@@ -10,7 +10,7 @@ describe("the lists", () => {
     expect(otherValue).toBe("(other)");
   });
 
-  it("count every page view, the entry pages excepted", () => {
-    expect(listNames.filter((name) => !viewLists.includes(lists[name]))).toEqual(["entryPages"]);
+  it("count every page view, those of a visit's pages excepted", () => {
+    expect(listNames.filter((name) => !viewLists.includes(lists[name]))).toEqual(["entryPages", "exitPages"]);
   });
 });

@@ -35,6 +35,7 @@ const readFiguresSql = `
       FROM daily_stat
       WHERE site_id = $1 AND dimension = list.dimension AND day BETWEEN $2 AND $3
       GROUP BY value
+      HAVING sum(visitors) <> 0 OR sum(pageviews) <> 0
       ORDER BY value = '${otherValue}' DESC, sum(visitors) DESC,
         CASE WHEN shows_pageviews THEN sum(pageviews) END DESC, value
       LIMIT CASE WHEN NOT list.is_whole THEN $7::bigint + 1 END

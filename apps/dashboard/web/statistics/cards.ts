@@ -16,6 +16,8 @@ export const cards: readonly { name: string; lists: readonly [CardList, ...CardL
     lists: [
       { list: "topPages", label: "Pages", isMono: true },
       { list: "entryPages", label: "Entry pages", isMono: true },
+      { list: "exitPages", label: "Exit pages", isMono: true },
+      { list: "hosts", label: "Hosts", isMono: true },
     ],
   },
   {

@@ -30,6 +30,7 @@ describe("a line that is understood", () => {
       software: null,
       type: "pageview",
       path: "/",
+      host: null,
       query: null,
       referrer: null,
       country: null,

@@ -3,6 +3,7 @@ import { isUuid } from "@waymark/database";
 import { parseTimestamp, textProblem } from "@waymark/fields";
 import { type ListColumn, listColumns } from "@waymark/lists";
 import { type Channel, channels } from "../attribution/channels.js";
+import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { UserAgent } from "../attribution/user-agent.js";
 import { eventBounds, type PropertyValue } from "../recording/site-event.js";
 
@@ -14,6 +15,8 @@ export interface ImportLine {
   readonly path: string | null;
   /** Without `?`; null for none. */
   readonly query: string | null;
+  /** Of an absolute `url`, in lower case and without the port. */
+  readonly host: string | null;
   readonly referrer: string | null;
   readonly country: string | null;
   /** The importer's pseudonym. */
@@ -173,11 +176,11 @@ export function readImportLine(value: unknown): ImportLineResult {
   } as const;
   if (fields.problem !== undefined) return refuse(fields.problem);
   // An exported path may contain a `#`.
-  const location = understood.derived && path !== null ? { path, query: null } : readLocation(path, url);
+  const location = understood.derived && path !== null ? { path, query: null, host: null } : readLocation(path, url);
   if ("problem" in location) return refuse(location.problem);
   if (location.path === null && !isEvent) return refuse("path: Required, or else url");
   if (understood.id !== null && !isNear(understood.id, at)) return refuse("id: Must be one of the time that ts gives");
-  return { ok: true, line: { ...understood, path: location.path, query: location.query } };
+  return { ok: true, line: { ...understood, ...location } };
 }
 
 function refuse(problem: string): ImportLineResult {
@@ -194,11 +197,15 @@ function isNear(id: string, at: string): boolean {
 function readLocation(
   path: string | null,
   url: string | null,
-): Pick<ImportLine, "path" | "query"> | { problem: string } {
+): Pick<ImportLine, "path" | "query" | "host"> | { problem: string } {
   const written = path === null ? null : splitPath(path);
   const visited = url === null ? null : readUrl(url);
   if (visited && "problem" in visited) return visited;
-  const location = { path: written?.path ?? visited?.path ?? null, query: visited?.query ?? written?.query ?? null };
+  const location = {
+    path: written?.path ?? visited?.path ?? null,
+    query: visited?.query ?? written?.query ?? null,
+    host: visited?.host ?? null,
+  };
   if (location.path !== null && Buffer.byteLength(location.path) > eventBounds.pathBytes) {
     const problem = `Must be at most ${eventBounds.pathBytes} bytes of UTF-8 without the query`;
     return { problem: `${written ? "path" : "url"}: ${problem}` };
@@ -214,14 +221,16 @@ function splitPath(text: string): { path: string; query: string | null } {
   return { path: location.slice(0, mark) || "/", query: location.slice(mark + 1) || null };
 }
 
-function readUrl(text: string): { path: string; query: string | null } | { problem: string } {
+function readUrl(text: string): (Pick<ImportLine, "query" | "host"> & { path: string }) | { problem: string } {
   // A URL without a host belongs to the site.
-  const base = "http://site.invalid";
+  const noHost = "site.invalid";
+  const base = `http://${noHost}`;
   const problem = "url: Must be an http or https URL";
   if (!URL.canParse(text, base)) return { problem };
   const url = new URL(text, base);
   if (url.protocol !== "http:" && url.protocol !== "https:") return { problem };
-  return { path: url.pathname, query: url.search.slice(1) || null };
+  const host = url.hostname === noHost ? null : cutToBytes(url.hostname, eventBounds.hostBytes);
+  return { path: url.pathname, query: url.search.slice(1) || null, host };
 }
 
 export type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };

@@ -16,6 +16,7 @@ import {
 import { maxEventBytesPerDay, rolledValue } from "../recording/day-bounds.js";
 import { overflowEvents } from "../recording/event-overflow.js";
 import { lockSites } from "../recording/record-events.query.js";
+import { noFigures, type StatChange } from "../recording/stat-table.js";
 import { writeRollups } from "../recording/write-rollups.query.js";
 import { joinRecords } from "./csv-records.js";
 import { addToSums, createSums, dropSums, listSumDays, markDay, readSums } from "./imported-rollups.query.js";
@@ -153,10 +154,10 @@ async function* counted(
 /** @returns false for a day with figures */
 async function recordDay(client: pg.ClientBase, siteId: string, day: string): Promise<boolean> {
   const { stats, events } = await readSums(client, day);
-  const byDimension = new Map<string, Map<string, { visitors: number; pageviews: number }>>();
+  const byDimension = new Map<string, Map<string, StatChange>>();
   for (const { dimension, value, visitors, pageviews } of stats) {
     const values = byDimension.get(dimension) ?? new Map();
-    byDimension.set(dimension, values.set(value, { visitors, pageviews }));
+    byDimension.set(dimension, values.set(value, { ...noFigures, visitors, pageviews }));
   }
   const occurrences = new Map<string, Map<string, Map<string, number>>>();
   for (const { name, property, value, count } of events) {
@@ -165,7 +166,15 @@ async function recordDay(client: pg.ClientBase, siteId: string, day: string): Pr
     occurrences.set(name, properties.set(property, values.set(value, count)));
   }
   const isNew = { capacityBytes: maxEventBytesPerDay, has: () => false, hasProperty: () => false };
-  const change = { siteId, day, stats: byDimension, visitors: new Map(), events: overflowEvents(occurrences, isNew) };
+  const change = {
+    siteId,
+    day,
+    stats: byDimension,
+    unnamedStats: new Map(),
+    visitors: new Map(),
+    visits: [],
+    events: overflowEvents(occurrences, isNew),
+  };
   return inTransaction(client, async () => {
     await lockSites(client, [siteId]);
     if (!(await markDay(client, { siteId, day, source: "plausible" }))) return false;

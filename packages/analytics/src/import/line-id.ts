@@ -39,5 +39,8 @@ function contentOf(line: ImportLine): string {
   const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xffff);
   const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
   const content = [at, type, path, query, referrer, country, who, name, sortedProps];
-  return JSON.stringify(derived ? [...content, Object.values(derived)] : content);
+  if (!derived) return JSON.stringify(content);
+  // Ids from before events had a host stay the same.
+  const { host: _host, ...given } = derived;
+  return JSON.stringify([...content, Object.values(given)]);
 }

@@ -80,6 +80,7 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
       type: isView ? "pageview" : "event",
       visitor: hashVisitor(salt, site.id, ip, userAgent),
       path: cutToBytes(isHashPath ? `${url.pathname}${url.hash}` : url.pathname, eventBounds.pathBytes),
+      host: cutToBytes(url.hostname, eventBounds.hostBytes),
       country,
       name: isView ? null : name,
       props: isView ? null : props,

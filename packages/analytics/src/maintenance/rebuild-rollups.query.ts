@@ -1,7 +1,10 @@
-import { lists, otherValue, viewLists } from "@waymark/lists";
+import { otherValue } from "@waymark/lists";
 import type pg from "pg";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import type { SiteDay } from "../recording/record-events.query.js";
+import { statFigures } from "../recording/stat-table.js";
+import { countStatsSql, knownDimensions } from "./count-stats.query.js";
+import { createMendVisitsSql, mendVisitsSql } from "./mend-visits.query.js";
 
 /** Ids start with milliseconds since 1970. */
 const idRange = `
@@ -16,48 +19,6 @@ const createDaySql = (isWholeSite: boolean) => `
   CREATE TEMP TABLE day_event ON COMMIT DROP AS
   SELECT * FROM event
   WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
-
-/** `'total', 'page', 'source', …`. Rows of other dimensions belong to a newer version, so a rebuild leaves them alone. */
-const knownDimensions = ["total", ...Object.values(lists).map(({ dimension }) => dimension)]
-  .map((dimension) => `'${dimension}'`)
-  .join(", ");
-
-/** `('page', path), ('source', source), …`. */
-const listValues = viewLists.map(({ dimension, column }) => `('${dimension}', ${column})`).join(", ");
-
-/**
- * A row per page view of the day and list. Where the stored list has `(other)`, values without a stored row stay `(other)`.
- * Reads the day's events, and `daily_stat` by ranges of its primary key.
- */
-const createViewsSql = `
-  CREATE TEMP TABLE day_view ON COMMIT DROP AS
-  WITH view AS (
-    SELECT * FROM day_event WHERE type = 'pageview'
-  ), counted AS (
-    SELECT view.id, view.at, view.visitor, dimension, each.value
-    FROM view CROSS JOIN LATERAL (VALUES
-      ('total', ''), ${listValues}
-    ) AS each (dimension, value)
-    WHERE each.value IS NOT NULL
-    UNION ALL
-    SELECT id, at, visitor, 'entry', path
-    FROM (SELECT DISTINCT ON (visitor) id, at, visitor, path FROM view WHERE visitor IS NOT NULL ORDER BY visitor, at, id) AS entry
-  ), listed AS (
-    SELECT dimension, value, bool_or(value = '${otherValue}') OVER (PARTITION BY dimension) AS is_full
-    FROM daily_stat WHERE site_id = $1 AND day = $2
-  )
-  SELECT id, at, visitor, dimension,
-    CASE WHEN NOT EXISTS (SELECT FROM listed WHERE listed.dimension = counted.dimension AND is_full) THEN value
-         WHEN EXISTS (SELECT FROM listed WHERE listed.dimension = counted.dimension AND listed.value = counted.value) THEN value
-         ELSE '${otherValue}' END AS value
-  FROM counted`;
-
-/** The rows that `daily_stat` should have for the day. */
-const createStatsSql = `
-  CREATE TEMP TABLE expected_stat ON COMMIT DROP AS
-  SELECT dimension, value, count(DISTINCT visitor)::int AS visitors,
-    CASE WHEN dimension = 'entry' THEN 0 ELSE count(*)::int END AS pageviews
-  FROM day_view GROUP BY dimension, value`;
 
 /**
  * The rows that `daily_event` should have for the day. Where the day has `(other)`, events without a stored row stay `(other)`.
@@ -91,13 +52,23 @@ const createEventsSql = `
 
 /** A figure of the rollups that differs from a recount. */
 export interface Difference extends SiteDay {
-  /** `page /pricing`, or of custom events `event signup plan pro`. */
+  /** `page /pricing`, of its visits `visits page /pricing`, of custom events `event signup plan pro`, or `rows of visits`. */
   readonly what: string;
-  /** Visitors and page views, or occurrences; null without a row. */
+  /** Visitors and page views, figures of visits, occurrences, or different rows; null without a row. */
   readonly stored: readonly number[] | null;
   /** The same by the events. */
   readonly counted: readonly number[] | null;
 }
+
+const figureNames = statFigures.join(", ");
+const storedFigures = statFigures.map((figure) => `COALESCE(stored.${figure}, 0) AS stored_${figure}`).join(", ");
+const countedFigures = statFigures.map((figure) => `COALESCE(expected.${figure}, 0) AS ${figure}`).join(", ");
+const visitFigures = (prefix: string) =>
+  statFigures
+    .slice(2)
+    .map((figure) => prefix + figure)
+    .join(", ");
+const isZero = (table: string) => statFigures.map((figure) => `${table}${figure} = 0`).join(" AND ");
 
 /**
  * Different rows of `daily_stat` in known dimensions, by ranges of its primary key. A row of zeros equals none: an entry page
@@ -106,14 +77,13 @@ export interface Difference extends SiteDay {
 const createMendStatsSql = `
   CREATE TEMP TABLE mend_stat AS
   SELECT dimension, value, stored.value IS NOT NULL AS is_stored, expected.value IS NOT NULL AS is_counted,
-    COALESCE(stored.visitors, 0) AS stored_visitors, COALESCE(stored.pageviews, 0) AS stored_pageviews,
-    COALESCE(expected.visitors, 0) AS visitors, COALESCE(expected.pageviews, 0) AS pageviews
+    ${storedFigures}, ${countedFigures}
   FROM (
     SELECT * FROM daily_stat
-    WHERE site_id = $1 AND day = $2 AND (visitors, pageviews) <> (0, 0) AND dimension IN (${knownDimensions})
+    WHERE site_id = $1 AND day = $2 AND NOT (${isZero("")}) AND dimension IN (${knownDimensions})
   ) AS stored
   FULL JOIN expected_stat AS expected USING (dimension, value)
-  WHERE (stored.visitors, stored.pageviews) IS DISTINCT FROM (expected.visitors, expected.pageviews)`;
+  WHERE (${statFigures.map((figure) => `stored.${figure}`)}) IS DISTINCT FROM (${statFigures.map((figure) => `expected.${figure}`)})`;
 
 /** Different rows of `daily_event`, by a range of its primary key. */
 const createMendEventsSql = `
@@ -154,28 +124,35 @@ const createMendVisitorsSql = `
   WHERE (stored.seen, stored.entry_at, stored.entry_id, stored.entry_path)
     IS DISTINCT FROM (expected.seen, expected.entry_at, expected.entry_id, expected.entry_path)`;
 
+const difference = (what: string, stored: string, counted: string) => `
+  SELECT ${what} AS what, CASE WHEN is_stored THEN ARRAY[${stored}]::float[] END AS stored,
+    CASE WHEN is_counted THEN ARRAY[${counted}]::float[] END AS counted`;
+
 const listDifferencesSql = `
-  SELECT concat_ws(' ', dimension, value) AS what,
-    CASE WHEN is_stored THEN ARRAY[stored_visitors, stored_pageviews] END AS stored,
-    CASE WHEN is_counted THEN ARRAY[visitors, pageviews] END AS counted
-  FROM mend_stat
+  ${difference("concat_ws(' ', dimension, value)", "stored_visitors, stored_pageviews", "visitors, pageviews")}
+  FROM mend_stat WHERE (stored_visitors, stored_pageviews) <> (visitors, pageviews)
   UNION ALL
-  SELECT concat_ws(' ', 'event', name, property, value),
-    CASE WHEN is_stored THEN ARRAY[stored_count] END, CASE WHEN is_counted THEN ARRAY[count] END
+  ${difference("concat_ws(' ', 'visits', dimension, value)", visitFigures("stored_"), visitFigures(""))}
+  FROM mend_stat WHERE (${visitFigures("stored_")}) <> (${visitFigures("")})
+  UNION ALL
+  ${difference("concat_ws(' ', 'event', name, property, value)", "stored_count", "count")}
   FROM mend_event
+  UNION ALL
+  SELECT 'rows of visits', ARRAY[count(stored_first_us)]::float[], ARRAY[count(first_us)]::float[]
+  FROM mend_visit HAVING count(*) > 0
   ORDER BY what`;
 
-/** The day's page views, by `daily_stat_pkey`. They only grow, by one with each new view. */
+/** The day's page views and custom events, by `daily_stat_pkey`. They only grow, by one with each new event. */
 const readTotalSql = `
-  SELECT COALESCE(sum(pageviews), 0)::int AS views FROM daily_stat
+  SELECT COALESCE(sum(pageviews + events), 0)::int AS total FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
 
 /** A day's count over a snapshot. Temporary tables hold the changes. */
 export interface DayCount {
   readonly events: number;
   readonly differences: Difference[];
-  /** Page views in the rollup, in the snapshot. */
-  readonly views: number;
+  /** Page views and custom events in the rollup, in the snapshot. */
+  readonly total: number;
 }
 
 /**
@@ -190,33 +167,34 @@ export async function countDay(
 ): Promise<DayCount> {
   const run = (sql: string) => client.query(sql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day)));
   await client.query(
-    "DROP TABLE IF EXISTS pg_temp.day_event, pg_temp.day_view, pg_temp.expected_stat, pg_temp.expected_event",
+    "DROP TABLE IF EXISTS pg_temp.day_event, pg_temp.day_view, pg_temp.day_visit, pg_temp.expected_stat, pg_temp.expected_event",
   );
   await dropMends(client);
   const { rowCount } = await run(createDaySql(isWholeSite));
-  await run(createViewsSql);
-  await run(createStatsSql);
-  await run(createEventsSql);
+  for (const sql of [...countStatsSql, createEventsSql]) await run(sql);
   await run(createMendStatsSql);
   await run(createMendEventsSql);
+  await run(createMendVisitsSql);
   const { rows } = await client.query<Omit<Difference, keyof SiteDay>>(listDifferencesSql);
   if (replace && rows.length > 0) await run(createMendVisitorsSql);
-  const total = await client.query<{ views: number }>(readTotalSql, [siteId, day]);
+  const read = await client.query<{ total: number }>(readTotalSql, [siteId, day]);
   const differences = rows.map((row) => ({ siteId, day, ...row }));
-  return { events: rowCount ?? 0, differences, views: total.rows[0]?.views ?? 0 };
+  return { events: rowCount ?? 0, differences, total: read.rows[0]?.total ?? 0 };
 }
 
 export async function dropMends(client: pg.ClientBase): Promise<void> {
-  await client.query("DROP TABLE IF EXISTS pg_temp.mend_stat, pg_temp.mend_event, pg_temp.mend_visitor");
+  await client.query(
+    "DROP TABLE IF EXISTS pg_temp.mend_stat, pg_temp.mend_event, pg_temp.mend_visitor, pg_temp.mend_visit",
+  );
 }
 
 /**
  * Whether an event recorded since the count forbids adding its differences. New events and differences add to rows in any order.
- * But a new page view counts by its visitor's row, so a mended row forbids it, and a list with a new row must not have become
- * full. By primary keys.
+ * But a new event counts by the rows of its visitor and visits, so a mended row forbids it, and a list with a new row must not
+ * have become full. By primary keys.
  */
 const isOutdatedSql = `
-  SELECT (EXISTS (SELECT FROM mend_visitor) AND $3 <> (${readTotalSql}))
+  SELECT ((EXISTS (SELECT FROM mend_visitor) OR EXISTS (SELECT FROM mend_visit)) AND $3 <> (${readTotalSql}))
     OR EXISTS (SELECT FROM mend_stat AS mended WHERE NOT is_stored AND EXISTS (
       SELECT FROM daily_stat WHERE (site_id, dimension, day, value) = ($1, mended.dimension, $2, '${otherValue}')))
     OR EXISTS (SELECT FROM mend_event WHERE NOT is_stored) AND EXISTS (
@@ -224,19 +202,19 @@ const isOutdatedSql = `
 
 /** Call it with the site locked. */
 export async function isOutdated(client: pg.ClientBase, { siteId, day }: SiteDay, count: DayCount): Promise<boolean> {
-  const { rows } = await client.query<{ is_outdated: boolean }>(isOutdatedSql, [siteId, day, count.views]);
+  const { rows } = await client.query<{ is_outdated: boolean }>(isOutdatedSql, [siteId, day, count.total]);
   return rows[0]?.is_outdated === true;
 }
 
 /** Adds the differences by primary keys, removes empty rows, and counts the lists by ranges of the same keys. */
 const mendSql = [
-  `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-   SELECT $1, dimension, $2, value, visitors - stored_visitors, pageviews - stored_pageviews FROM mend_stat
+  `INSERT INTO daily_stat (site_id, dimension, day, value, ${figureNames})
+   SELECT $1, dimension, $2, value, ${statFigures.map((figure) => `${figure} - stored_${figure}`).join(", ")} FROM mend_stat
    ON CONFLICT (site_id, dimension, day, value) DO UPDATE
-   SET visitors = daily_stat.visitors + EXCLUDED.visitors, pageviews = daily_stat.pageviews + EXCLUDED.pageviews`,
+   SET ${statFigures.map((figure) => `${figure} = daily_stat.${figure} + EXCLUDED.${figure}`).join(", ")}`,
   `DELETE FROM daily_stat USING mend_stat AS mended
    WHERE (daily_stat.site_id, daily_stat.dimension, daily_stat.day, daily_stat.value) = ($1, mended.dimension, $2, mended.value)
-     AND (daily_stat.visitors, daily_stat.pageviews) = (0, 0)`,
+     AND ${isZero("daily_stat.")}`,
   `INSERT INTO daily_event (site_id, day, name, property, value, count)
    SELECT $1, $2, name, property, value, count - stored_count FROM mend_event
    ON CONFLICT (site_id, day, name, property, value) DO UPDATE SET count = daily_event.count + EXCLUDED.count`,
@@ -247,6 +225,7 @@ const mendSql = [
    WHERE (daily_visitor.site_id, daily_visitor.day, daily_visitor.visitor) = ($1, $2, mended.visitor)`,
   `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
    SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
+  ...mendVisitsSql,
   `DELETE FROM daily_size WHERE site_id = $1 AND day = $2 AND dimension IN (${knownDimensions}, 'event', 'event_bytes')`,
   // A list with `(other)` stays full, so no value in `(other)` gets its own row later.
   `INSERT INTO daily_size (site_id, day, dimension, "values")

@@ -1,6 +1,7 @@
-import { lists, otherValue } from "@waymark/lists";
+import { lists, otherValue, type StatisticsList, viewLists, visitDimensionOf } from "@waymark/lists";
 import { maxValuesPerDay } from "./day-bounds.js";
 import type { SiteEvent } from "./site-event.js";
+import type { Visit, VisitorVisits } from "./visit.js";
 
 /** Gives the value under which a value counts: itself, or `(other)` where the day's list is full. */
 export type CountedAs = (dimension: string, value: string) => string;
@@ -16,20 +17,52 @@ export interface NearlyFullList {
 
 /**
  * The lists that a batch may overfill. Most batches have none, so they need no look-up.
+ * @param visits what the events make of visits: their figures move between values, also those of earlier batches
  * @param sizes the day's number of values per dimension
  */
 export function findNearlyFullLists(
   events: readonly SiteEvent[],
+  visits: readonly VisitorVisits[],
   sizes: ReadonlyMap<string, number>,
 ): NearlyFullList[] {
-  const views = events.filter(({ type }) => type === "pageview");
-  return Object.values(lists).flatMap(({ dimension, column }) => {
+  return valueReaders.flatMap(({ dimension, ofEvent, ofVisit }) => {
     const capacity = Math.max(0, maxValuesPerDay - (sizes.get(dimension) ?? 0));
-    // A batch has no more new values than page views.
-    if (views.length <= capacity) return [];
-    const wanted = new Set(views.map((event) => event[column]).filter((value) => value !== null));
+    // A batch has no more new values than events.
+    if (events.length <= capacity) return [];
+    const wanted = new Set<string>();
+    const add = (value: string | null | undefined) => {
+      if (value !== null && value !== undefined) wanted.add(value);
+    };
+    if (ofEvent) for (const event of events) if (event.type === "pageview") add(ofEvent(event));
+    if (ofVisit) for (const { known, after } of visits) for (const visit of [...known, ...after]) add(ofVisit(visit));
     return wanted.size <= capacity ? [] : [{ dimension, wanted, capacity }];
   });
+}
+
+/** Reads the values under which events and visits count in a dimension. */
+interface ValueReader {
+  readonly dimension: string;
+  readonly ofEvent?: (event: SiteEvent) => string | null;
+  readonly ofVisit?: (visit: Visit) => string | null | undefined;
+}
+
+const valueReaders: readonly ValueReader[] = [
+  ...viewLists.map(
+    ({ dimension, column, isPerView }): ValueReader => ({
+      dimension,
+      ofEvent: (event) => event[column],
+      ...(!isPerView && { ofVisit: ({ origin }: Visit) => origin[column] }),
+    }),
+  ),
+  ...Object.values(lists).flatMap((list) => readersOfVisits(list)),
+];
+
+function readersOfVisits(list: StatisticsList): ValueReader[] {
+  if (!list.visitPage) return [];
+  const path = list.visitPage === "entry" ? "entryPath" : "exitPath";
+  const ofVisits = { dimension: visitDimensionOf(list), ofVisit: (visit: Visit) => visit[path] };
+  // The other dimension has the first page of each visitor's day.
+  return list.visitDimension ? [ofVisits, { dimension: list.dimension, ofEvent: ({ path }) => path }] : [ofVisits];
 }
 
 /**

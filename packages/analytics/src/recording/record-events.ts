@@ -14,6 +14,8 @@ import {
 } from "./record-events.query.js";
 import { type DayChange, rollUp } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
+import { mergeVisits } from "./visit.js";
+import { readVisits } from "./visits.query.js";
 import { writeRollups } from "./write-rollups.query.js";
 
 interface Day extends SiteDay {
@@ -43,15 +45,23 @@ export async function recordLockedEvents(client: pg.ClientBase, events: readonly
   const recorded = await insertEvents(client, withoutRepetitions(events));
   if (recorded.length === 0) return 0;
   const days = groupByDay(recorded);
-  const visitors = await readVisitors(client, visitorsOf(days));
+  const visitors = await readVisitors(
+    client,
+    visitorsOf(days, ({ type }) => type === "pageview"),
+  );
+  const visits = await readVisits(
+    client,
+    visitorsOf(days, () => true),
+  );
   const sizes = await readSizes(client, days);
   const changes: DayChange[] = [];
   for (const day of days) {
     const key = keyOf(day);
     const daySizes = sizes.get(key) ?? new Map<string, number>();
-    const lists = findNearlyFullLists(day.events, daySizes);
+    const merged = mergeVisits(day.events, visits.get(key) ?? new Map());
+    const lists = findNearlyFullLists(day.events, merged, daySizes);
     const countedAs = lists.length === 0 ? undefined : createListOverflow(lists, await readLists(client, day, lists));
-    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), countedAs);
+    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), merged, countedAs);
     changes.push(await boundEvents(client, change, daySizes));
   }
   await writeRollups(client, changes);
@@ -80,11 +90,11 @@ function groupByDay(events: readonly SiteEvent[]): Day[] {
   return [...days.values()];
 }
 
-function visitorsOf(days: readonly Day[]) {
+function visitorsOf(days: readonly Day[], isWanted: (event: SiteEvent) => boolean) {
   const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
   for (const { siteId, day, events } of days) {
     const visitors = new Set<string>();
-    for (const { type, visitor } of events) if (type === "pageview" && visitor !== null) visitors.add(visitor);
+    for (const event of events) if (event.visitor !== null && isWanted(event)) visitors.add(event.visitor);
     for (const visitor of visitors) {
       wanted.siteIds.push(siteId);
       wanted.days.push(day);

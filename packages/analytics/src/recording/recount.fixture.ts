@@ -7,9 +7,13 @@ export interface Rollups {
   events: Record<string, number>;
 }
 
+/** Dimensions that count visits or hours only. */
+const ofVisits = "('visit_entry', 'exit', 'hour')";
+
 export async function readRollups(pool: pg.Pool, siteId: string): Promise<Rollups> {
   const stats = await pool.query(
-    "SELECT day::text AS day, dimension, value, visitors, pageviews FROM daily_stat WHERE site_id = $1 AND (visitors, pageviews) <> (0, 0)",
+    "SELECT day::text AS day, dimension, value, visitors, pageviews FROM daily_stat " +
+      `WHERE site_id = $1 AND (visitors, pageviews) <> (0, 0) AND dimension NOT IN ${ofVisits}`,
     [siteId],
   );
   const events = await pool.query(

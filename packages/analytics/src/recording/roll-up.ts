@@ -1,8 +1,10 @@
 import { viewLists } from "@waymark/lists";
-import { hash64 } from "../visitors/hash64.js";
+import { countVisits, hourOf, type VisitChange } from "./count-visits.js";
 import { rolledValue } from "./day-bounds.js";
 import type { CountedAs } from "./list-overflow.js";
 import type { SiteEvent } from "./site-event.js";
+import { type OpenStat, type StatChange, StatTable } from "./stat-table.js";
+import { microsOf, type VisitorVisits } from "./visit.js";
 
 /** A visitor of a day before a batch. */
 export interface KnownVisitor {
@@ -20,12 +22,6 @@ interface Entry {
   readonly path: string;
 }
 
-/** A batch's additions to a row of `daily_stat`. */
-interface StatChange {
-  visitors: number;
-  pageviews: number;
-}
-
 /** A batch's changes in a row of `daily_visitor`. */
 interface VisitorChange {
   readonly isNew: boolean;
@@ -41,8 +37,11 @@ export interface DayChange {
   readonly day: string;
   /** By dimension, then by value. */
   readonly stats: ReadonlyMap<string, ReadonlyMap<string, StatChange>>;
+  /** By the hash of dimension and value, where the batch does not name them. */
+  readonly unnamedStats: ReadonlyMap<string, StatChange>;
   /** By visitor. */
   readonly visitors: ReadonlyMap<string, VisitorChange>;
+  readonly visits: readonly VisitChange[];
   /** Occurrences by custom event's name, property (empty for the event itself) and value. */
   readonly events: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
 }
@@ -52,47 +51,50 @@ export interface DayChange {
  * value.
  * @param events of that site and day, none recorded before
  * @param known the day's visitors among them
+ * @param visits what `mergeVisits` made of the events
  */
 export function rollUp(
   { siteId, day }: { siteId: string; day: string },
   events: readonly SiteEvent[],
   known: ReadonlyMap<string, KnownVisitor>,
+  visits: readonly VisitorVisits[],
   countedAs: CountedAs = (_dimension, value) => value,
 ): DayChange {
   const stats = new StatTable(countedAs);
   const visitors = new Map<string, OpenVisitor>();
   const occurrences = new Map<string, Map<string, Map<string, number>>>();
+  const total = stats.at("total", "");
   for (const event of events) {
+    const hour = stats.at("hour", hourOf(microsOf(event.at)));
     if (event.type === "event") {
       countOccurrence(occurrences, event);
+      total.events++;
+      hour.events++;
       continue;
     }
-    const visitor = event.visitor === null ? undefined : visitOf(visitors, known, event, stats);
-    const total = stats.row("total", "");
+    const visitor = event.visitor === null ? undefined : visitorOf(visitors, known, event, stats);
     total.pageviews++;
     if (visitor?.isFresh) {
       visitor.isFresh = false;
       if (visitor.isNew) total.visitors++;
     }
+    countValue(hour, visitor);
     for (const { dimension, column } of viewLists) {
       const value = event[column];
       if (value !== null) countValue(stats.row(dimension, value), visitor);
     }
   }
   for (const [key, visitor] of visitors) countEntry(stats, known.get(key)?.entry, visitor);
-  return { siteId, day, stats: stats.tables, visitors, events: occurrences };
-}
-
-/**
- * 64 bits of SHA-256 over dimension and value, like the database function `seen_hash`. Two values of one visitor's day collide
- * once in 10^15 days with a hundred values each.
- */
-function seenHash(dimension: string, value: string): string {
-  return hash64(`${dimension}\n${value}`);
-}
-
-interface OpenStat extends StatChange {
-  readonly hash: string;
+  const changes = countVisits(stats, visits);
+  return {
+    siteId,
+    day,
+    stats: stats.tables,
+    unnamedStats: stats.unnamed,
+    visitors,
+    visits: changes,
+    events: occurrences,
+  };
 }
 
 interface OpenVisitor {
@@ -105,22 +107,6 @@ interface OpenVisitor {
   isEntryNew: boolean;
 }
 
-class StatTable {
-  readonly tables = new Map<string, Map<string, OpenStat>>();
-
-  constructor(readonly countedAs: CountedAs) {}
-
-  row(dimension: string, value: string): OpenStat {
-    return this.at(dimension, this.countedAs(dimension, value));
-  }
-
-  /** The row of a value that may be `(other)` already. */
-  at(dimension: string, value: string): OpenStat {
-    const table = obtain(this.tables, dimension, () => new Map<string, OpenStat>());
-    return obtain(table, value, () => ({ visitors: 0, pageviews: 0, hash: seenHash(dimension, value) }));
-  }
-}
-
 function countValue(row: OpenStat, visitor: OpenVisitor | undefined): void {
   row.pageviews++;
   if (!visitor || visitor.seen.has(row.hash)) return;
@@ -130,7 +116,7 @@ function countValue(row: OpenStat, visitor: OpenVisitor | undefined): void {
 }
 
 /** The visitor of a page view, with its entry updated. */
-function visitOf(
+function visitorOf(
   visitors: Map<string, OpenVisitor>,
   known: ReadonlyMap<string, KnownVisitor>,
   event: SiteEvent,

@@ -19,6 +19,8 @@ export interface SiteEvent extends Readonly<Record<ListColumn, string | null>> {
   /** Without query and fragment; page views always have one. */
   readonly path: string | null;
   readonly referrer: string | null;
+  /** Of its URL, in lower case and without the port. */
+  readonly host: string | null;
   readonly channel: Channel;
   /** ISO 3166-1 alpha-2 in upper case. */
   readonly country: string | null;
@@ -32,6 +34,7 @@ export interface SiteEvent extends Readonly<Record<ListColumn, string | null>> {
 /** Bytes of UTF-8. Paths, sources and property values are parts of primary keys; a B-tree entry takes at most 2,704 bytes. */
 export const eventBounds = {
   pathBytes: 2_000,
+  hostBytes: 255,
   nameBytes: 200,
   propertyNameBytes: 200,
   propertyValueBytes: 2_000,

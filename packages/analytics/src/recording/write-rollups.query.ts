@@ -2,22 +2,37 @@ import type pg from "pg";
 import { eventRowBytes } from "./day-bounds.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
+import { type StatChange, statFigures } from "./stat-table.js";
+import { removeVisits, storeVisits, type VisitorDay } from "./visits.query.js";
+
+/** The columns of `daily_stat` that count; durations may pass 2^31. */
+const figureArrays = (first: number) =>
+  statFigures.map((figure, index) => `$${first + index}::${figure === "visit_us" ? "bigint" : "int"}[]`).join(", ");
+const figureNames = statFigures.join(", ");
+const addFigures = (from: string) =>
+  statFigures.map((figure) => `${figure} = daily_stat.${figure} + ${from}.${figure}`).join(", ");
 
 /**
- * Adds to page views and visitors by `daily_stat_pkey`, and to the sizes of the days' lists by `daily_size_pkey`. The sites are
+ * Adds to the figures by `daily_stat_pkey`, and to the sizes of the days' lists by `daily_size_pkey`. The sites are
  * locked, so no two writers change a row at once.
  */
 const writeStatsSql = `
   WITH changed AS (
-    INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::date[], $4::text[], $5::int[], $6::int[])
-    ON CONFLICT (site_id, dimension, day, value) DO UPDATE
-    SET visitors = daily_stat.visitors + EXCLUDED.visitors, pageviews = daily_stat.pageviews + EXCLUDED.pageviews
+    INSERT INTO daily_stat (site_id, dimension, day, value, ${figureNames})
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::date[], $4::text[], ${figureArrays(5)})
+    ON CONFLICT (site_id, dimension, day, value) DO UPDATE SET ${addFigures("EXCLUDED")}
     RETURNING site_id, dimension, day, xmax = 0 AS is_new
   )
   INSERT INTO daily_size (site_id, day, dimension, "values")
   SELECT site_id, day, dimension, count(*) FROM changed WHERE is_new GROUP BY site_id, day, dimension
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
+
+/** Adds to the rows of pages and hosts that a visit names by hash, by `daily_stat_seen_idx`. They exist as long as it does. */
+const writeUnnamedStatsSql = `
+  UPDATE daily_stat SET ${addFigures("given")}
+  FROM unnest($1::uuid[], $2::date[], $3::bigint[], ${figureArrays(4)}) AS given (site_id, day, hash, ${figureNames})
+  WHERE daily_stat.site_id = given.site_id AND daily_stat.day = given.day
+    AND seen_hash(dimension, value) = given.hash AND dimension IN ('page', 'host')`;
 
 /** Stores visitors' counted values, by `daily_visitor_pkey`. Lists come as texts of arrays: `unnest` would flatten them. */
 const writeVisitorsSql = `
@@ -47,20 +62,52 @@ const writeEventCountsSql = `
 /** Adds changes to the rollups. The caller has locked the sites and commits. */
 export async function writeRollups(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
   await writeStats(client, changes);
+  await writeUnnamedStats(client, changes);
   await writeVisitors(client, changes);
+  await writeVisits(client, changes);
   await writeEventCounts(client, changes);
 }
 
 async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  const rows = new Columns(6);
+  const rows = new Columns(4 + statFigures.length);
   for (const { siteId, day, stats } of changes) {
     for (const [dimension, values] of stats) {
-      for (const [value, { visitors, pageviews }] of values) {
-        if (visitors !== 0 || pageviews !== 0) rows.add(siteId, dimension, day, value, visitors, pageviews);
+      for (const [value, change] of values) {
+        if (isChanged(change)) rows.add(siteId, dimension, day, value, ...figuresOf(change));
       }
     }
   }
   if (rows.count > 0) await client.query({ name: "write-stats", text: writeStatsSql, values: rows.toArrays() });
+}
+
+async function writeUnnamedStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+  const rows = new Columns(3 + statFigures.length);
+  for (const { siteId, day, unnamedStats } of changes) {
+    for (const [hash, change] of unnamedStats) if (isChanged(change)) rows.add(siteId, day, hash, ...figuresOf(change));
+  }
+  if (rows.count === 0) return;
+  await client.query({ name: "write-unnamed-stats", text: writeUnnamedStatsSql, values: rows.toArrays() });
+}
+
+function figuresOf(change: StatChange): number[] {
+  return statFigures.map((figure) => change[figure]);
+}
+
+function isChanged(change: StatChange): boolean {
+  return statFigures.some((figure) => change[figure] !== 0);
+}
+
+async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+  const removed: (VisitorDay & { firstUs: number })[] = [];
+  const written: Parameters<typeof storeVisits>[1][number][] = [];
+  for (const { siteId, day, visits } of changes) {
+    for (const { visitor, ...change } of visits) {
+      for (const firstUs of change.removed) removed.push({ siteId, day, visitor, firstUs });
+      for (const visit of change.written) written.push({ siteId, day, visitor, ...visit });
+    }
+  }
+  await removeVisits(client, removed);
+  await storeVisits(client, written);
 }
 
 async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
