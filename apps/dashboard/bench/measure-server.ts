@@ -7,8 +7,10 @@ const readings = 300;
 const viewers = 20;
 const viewerRounds = 5;
 
-function ask({ origin, cookie }: Stage, path: string): Promise<Response> {
-  return fetch(`${origin}/dashboard/api${path}`, { headers: { cookie, "accept-encoding": "gzip" } });
+async function ask({ origin, cookie }: Stage, path: string): Promise<Response> {
+  const response = await fetch(`${origin}/dashboard/api${path}`, { headers: { cookie, "accept-encoding": "gzip" } });
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+  return response;
 }
 
 /** Reads all pages of the outline, as a browser asks for them; returns their bytes on the wire. */

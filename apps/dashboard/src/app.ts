@@ -193,8 +193,11 @@ export function createApp(deps: AppDeps): Express {
   return app;
 }
 
+/** A team may look at its statistics at the same time. */
+const maxWaitingPerAccount = 40;
+
 /** Figures use half of the connections, so that slow ones never keep other pages waiting. */
 function openReads({ pool, registry }: AppDeps) {
   const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
-  return createReadShares({ refusals: createRefusals(registry), maxReading });
+  return createReadShares({ refusals: createRefusals(registry), maxReading, maxWaitingPerAccount });
 }

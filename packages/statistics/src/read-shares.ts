@@ -6,8 +6,15 @@ export interface ReadShares {
   read: WorkShares["run"];
 }
 
-/** Creates the shares of one pool. @param maxReading concurrent reads over all accounts */
-export function createReadShares({ refusals, maxReading }: { refusals: Refusals; maxReading: number }): ReadShares {
+interface ReadShareOptions {
+  refusals: Refusals;
+  /** Concurrent reads over all accounts. */
+  maxReading: number;
+  maxWaitingPerAccount?: number;
+}
+
+/** Creates the shares of one pool. */
+export function createReadShares({ refusals, maxReading, maxWaitingPerAccount = 8 }: ReadShareOptions): ReadShares {
   const limits = {
     tasks: "reads",
     owner: "account",
@@ -15,7 +22,7 @@ export function createReadShares({ refusals, maxReading }: { refusals: Refusals;
     // Two, so a slow statement does not delay a quick one.
     maxRunningPerOwner: 2,
     maxWaiting: 200,
-    maxWaitingPerOwner: 8,
+    maxWaitingPerOwner: maxWaitingPerAccount,
     // A read takes milliseconds. After this long, the statements before it run into their timeout.
     maxWaitMs: 3_000,
   };

@@ -31,29 +31,29 @@ function useAdmission() {
 }
 
 describe("requests of a session", () => {
-  it("are 50 a second with bursts of 500; another session has its own", () => {
+  it("are 100 a second with bursts of 2,000; another session has its own", () => {
     const { ask, pass } = useAdmission();
     const askAndEnd = (sessionId: string) => {
       const { outcome, close } = ask("a", sessionId);
       close();
       return outcome;
     };
-    expect(new Set(Array.from({ length: 500 }, () => askAndEnd("one")))).toEqual(new Set(["admitted"]));
+    expect(new Set(Array.from({ length: 2_000 }, () => askAndEnd("one")))).toEqual(new Set(["admitted"]));
     expect(askAndEnd("one")).toEqual([429]);
     expect(askAndEnd("other")).toBe("admitted");
     pass(1_000);
-    expect(new Set(Array.from({ length: 50 }, () => askAndEnd("one")))).toEqual(new Set(["admitted"]));
+    expect(new Set(Array.from({ length: 100 }, () => askAndEnd("one")))).toEqual(new Set(["admitted"]));
     expect(askAndEnd("one")).toEqual([429]);
   });
 
-  it("in hand are 64 of an account and 512 of all", () => {
+  it("in hand are 256 of an account and 1,024 of all", () => {
     const { ask } = useAdmission();
-    const hold = (account: string) => Array.from({ length: 64 }, () => ask(account, account));
+    const hold = (account: string) => Array.from({ length: 256 }, () => ask(account, account));
     const [first] = hold("0");
-    expect(ask("0", "0").outcome).toEqual([429, "At most 64 requests may be in hand of one account"]);
+    expect(ask("0", "0").outcome).toEqual([429, "At most 256 requests may be in hand of one account"]);
     expect(ask("0", "another").outcome).toMatchObject([429, expect.anything()]);
-    for (let account = 1; account < 8; account++) hold(`${account}`);
-    expect(ask("8", "8").outcome).toEqual([503, "At most 512 requests may be in hand of all accounts together"]);
+    for (let account = 1; account < 4; account++) hold(`${account}`);
+    expect(ask("8", "8").outcome).toEqual([503, "At most 1024 requests may be in hand of all accounts together"]);
     first?.close();
     expect(ask("9", "9", true).outcome).toBe("skipped");
     expect(ask("8", "8").outcome).toBe("admitted");
@@ -63,13 +63,13 @@ describe("requests of a session", () => {
 describe("the dashboard", () => {
   const dashboard = useDashboard();
 
-  it("refuses an account's 65th request in hand at once", async () => {
+  it("refuses an account's 257th request in hand at once", async () => {
     const viewer = await dashboard.signIn(await dashboard.makeAccount());
     const blocker = await dashboard.pool.connect();
     try {
       await blocker.query("BEGIN");
       await blocker.query("LOCK TABLE daily_stat IN ACCESS EXCLUSIVE MODE");
-      const asked = Array.from({ length: 65 }, () => viewer.get("/sites").then(({ status }) => status));
+      const asked = Array.from({ length: 257 }, () => viewer.get("/sites").then(({ status }) => status));
       expect(await Promise.race(asked)).toBe(429);
       await blocker.query("ROLLBACK");
       await Promise.all(asked);

@@ -4,14 +4,14 @@ import type { Registry } from "prom-client";
 import { viewerOf } from "../session/viewer.js";
 
 /** A page sends some ten at once, and one every few seconds later. */
-const perSecond = 50;
-const burstSeconds = 10;
+const perSecond = 100;
+const burstSeconds = 20;
 const maxSessions = 10_000;
 
 const limitsInHand = {
   name: "requests_in_hand",
-  total: 512,
-  perAccount: 64,
+  total: 1_024,
+  perAccount: 256,
   reason: (most: number) => `At most ${most} requests may be in hand`,
 };
 
