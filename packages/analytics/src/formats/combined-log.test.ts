@@ -26,6 +26,7 @@ describe("readCombinedLine", () => {
     ["no bytes", `192.0.2.7 - - ${time} "GET /a HTTP/1.1" 304 - "-" "A"`, fields()],
     ["a user with a space", `192.0.2.7 - a user ${time} "GET /a HTTP/1.1" 204 1 "-" "A"`, fields()],
     ["an IPv6 address", `2001:db8::1 - - ${time} "GET /a HTTP/2.0" 200 1 "-" "A"`, fields({ ip: "2001:db8::1" })],
+    ["an IPv4 address in IPv6 form", `::ffff:192.0.2.7 - - ${time} "GET /a HTTP/2.0" 200 1 "-" "A"`, fields()],
     ["no address", `- - - ${time} "GET /a HTTP/2.0" 200 1 "-" "A"`, fields({ ip: null })],
     [
       "another zone",

@@ -30,12 +30,17 @@ export function readRequest(request: LogRequest): Reading {
   if ((status < 200 || status > 299) && status !== 304) return { leftOut: "status" };
   if (isAsset(target)) return { leftOut: "asset" };
   if (!/^(\/|https?:\/\/)/i.test(target)) return { problem: "The request must name a path that starts with a slash" };
-  return { fields: { ts, ip, referrer, user_agent: userAgent, ...locationOf(request) } };
+  return { fields: { ts, ip: ip && plainAddress(ip), referrer, user_agent: userAgent, ...locationOf(request) } };
 }
 
 /** A `-` stands for nothing in most logs. */
 export function presentText(text: string | undefined): string | null {
   return text === undefined || text === "-" || text === "" ? null : text;
+}
+
+/** An IPv4 address in IPv6 form as the collector sees it: the same visitor. */
+function plainAddress(ip: string): string {
+  return ip.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 function isAsset(target: string): boolean {

@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
+import { writeZip } from "../imports/zip.fixture.js";
 
 const database = useDatabase();
 const { run, json } = createCommandLine({ DATABASE_URL: database.url });
@@ -255,6 +256,19 @@ describe("import of another tool's export", () => {
     });
     expect(JSON.parse((await run(args, umami)).stdout)).toEqual({ imported: 0, rejected: 1, duplicates: 4 });
     expect(await json("rollup", "rebuild", "--site", site, "--check")).toMatchObject({ differences: 0 });
+  });
+
+  it("finds the events of Umami in the zip archive with them", async () => {
+    const site = await newSite("example.com");
+    const [file, other] = [join(folder, "umami.zip"), join(folder, "other.zip")];
+    await writeFile(file, writeZip({ "event_data.csv": "", "export/website_event.csv": umami }));
+    await writeFile(other, writeZip({ "event_data.csv": "" }));
+    const args = ["import", "--site", site, "--from", "umami", "--file"];
+    expect(await json(...args, file)).toEqual({ imported: 4, rejected: 1, duplicates: 0 });
+    expect(await run([...args, other])).toMatchObject({
+      code: 1,
+      stderr: `'${other}' has no file website_event.csv.\n`,
+    });
   });
 
   it("takes the compressed events of GoatCounter, and drops its bots on demand", async () => {

@@ -70,7 +70,7 @@ The log_format of nginx-json:
 
 Exports of other tools, with --from:
   plausible    the zip archive of its CSV export: figures by day, not events
-  umami        website_event.csv of its data export; its sessions are the visitors
+  umami        website_event.csv of its data export, or the zip with it; its sessions are the visitors
   goatcounter  the CSV export, of version 1 or 2; its sessions are the visitors
 
 Plausible's days enter the statistics as they are; a day with figures stays as it is. Counts are of days. No events stand
@@ -123,7 +123,8 @@ async function importFile(
   if (options.from === "plausible") {
     return importPlausible(context, { pool, site, file: options.file, rejects: options.rejects });
   }
-  const input = await openImportInput(options.file, context.stdin);
+  const zipped = options.from === "umami" ? "website_event.csv" : undefined;
+  const input = await openImportInput(options.file, context.stdin, zipped);
   const { countryOf } = await openCountries(context.env["COUNTRY_DATABASE"]);
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");

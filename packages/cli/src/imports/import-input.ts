@@ -3,24 +3,33 @@ import { access, constants, open, stat } from "node:fs/promises";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandError } from "../context/command-error.js";
+import { readZip } from "./zip-file.js";
 
 export interface ImportInput {
   /** Of gzip its content. */
   bytes: AsyncIterable<Buffer>;
-  /** Undefined for standard input, pipes and gzip. */
+  /** Undefined for standard input, pipes, gzip and zip. */
   totalBytes: number | undefined;
 }
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
+const zipMagic = Buffer.from("PK");
 
 /**
  * Opens a file, or standard input for `-`.
+ * @param zipped the name of the file to read of a zip archive
  * @throws CommandError when there is no such file, it is a folder, or it may not be read
  */
-export async function openImportInput(file: string, stdin: Readable): Promise<ImportInput> {
+export async function openImportInput(file: string, stdin: Readable, zipped?: string): Promise<ImportInput> {
   if (file === "-") return { bytes: unpack(stdin), totalBytes: undefined };
   const found = await findFile(file);
-  const isCounted = found.isFile() && !isGzip(await readStart(file));
+  const start = found.isFile() ? await readStart(file) : Buffer.alloc(0);
+  if (zipped !== undefined && start.equals(zipMagic)) {
+    const entry = (await readZip(file)).find(({ name }) => name === zipped || name.endsWith(`/${zipped}`));
+    if (!entry) throw new CommandError(`'${file}' has no file ${zipped}.`);
+    return { bytes: entry.open(), totalBytes: undefined };
+  }
+  const isCounted = found.isFile() && !isGzip(start);
   return {
     bytes: unpack(createReadStream(file, { highWaterMark: 256 * 1024 })),
     totalBytes: isCounted ? found.size : undefined,

@@ -197,6 +197,13 @@ describe("import --from plausible", () => {
     }
   });
 
+  it("ends with 1 when every record was rejected", async () => {
+    const lines = Object.fromEntries(Object.keys(archive).map((name) => [name, "date\n2026-05-01\n"]));
+    const { code, stdout, stderr } = await importOf(await newSite(), await write(lines));
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 1, imported: 0 });
+    expect(stderr).toMatch(/\nEvery record was rejected, so nothing was imported\.\n$/);
+  });
+
   it("goes with its site", async () => {
     const site = await newSite();
     await importOf(site, await write());

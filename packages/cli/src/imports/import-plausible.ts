@@ -55,7 +55,9 @@ export async function importPlausible(
     `${formatCount(counts.rejected)} records rejected`,
     `${formatCount(counts.duplicates)} days with figures already`,
   ].join(", ");
-  if (isComplete) return { value: counts, text: `Done: ${text}.` };
+  const isAllRejected = counts.rejected > 0 && counts.imported + counts.duplicates === 0;
+  if (isComplete && isAllRejected) context.stderr.write("Every record was rejected, so nothing was imported.\n");
+  if (isComplete) return { value: counts, text: `Done: ${text}.`, exitCode: isAllRejected ? 1 : 0 };
   context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
   return { value: counts, text: `Until then: ${text}.`, exitCode: interruptedExitCode };
 }
