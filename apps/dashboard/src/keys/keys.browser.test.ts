@@ -39,7 +39,8 @@ describeWithChromium("API keys in a browser", (executablePath) => {
     const line = await dialog.getByRole("textbox", { name: "Try it in a terminal" }).inputValue();
     const command = line.replace(shownUrl, traceApi);
     const { stdout } = await promisify(execFile)("bash", ["-c", `${command} --silent`]);
-    expect(JSON.parse(stdout)).toEqual({ trace_id: expect.any(String) });
+    expect(JSON.parse(stdout)).toMatchObject({ traces: [] });
+    expect((await dashboard.pool.query("SELECT FROM agent")).rowCount).toBe(0);
 
     await dialog.getByRole("button", { name: "Done" }).click();
     await dialog.getByRole("alert").filter({ hasText: "Copied?" }).waitFor();

@@ -124,13 +124,8 @@ function NewKey({ of: created, onClose }: { of: CreatedKey; onClose(): void }) {
   );
 }
 
+/** A read: a trace would count, and take the place of the Free plan's one agent. */
 function tryLine({ service, key }: CreatedKey, { traceApiUrl, analyticsApiUrl }: Me): string {
-  const base = (url: string) => url.replace(/\/+$/, "");
-  if (service === "analytics") {
-    return `curl ${base(analyticsApiUrl)}/api/v1/sites \\\n  -H "Authorization: Bearer ${key}"`;
-  }
-  const now = new Date().toISOString();
-  const trace = { agent_id: "my-agent", name: "First trace", status: "success", started_at: now, ended_at: now };
-  const head = `curl ${base(traceApiUrl)}/api/v1/traces -H "Authorization: Bearer ${key}"`;
-  return `${head} \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(trace)}'`;
+  const [url, path] = service === "trace" ? [traceApiUrl, "traces?limit=1"] : [analyticsApiUrl, "sites"];
+  return `curl "${url.replace(/\/+$/, "")}/api/v1/${path}" \\\n  -H "Authorization: Bearer ${key}"`;
 }
