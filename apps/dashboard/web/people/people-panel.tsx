@@ -24,7 +24,7 @@ export function PeoplePanel({ people, isOwner, isLastOwner }: PeoplePanelProps) 
     <>
       {change.error && <Banner tone="error">{change.error.message}</Banner>}
       <Panel isFlush>
-        <Table name="People" columns={["Name", "Role", "Last here", actionsColumn]}>
+        <Table name="People" columns={["Name", "Role", "Last active", actionsColumn]}>
           <tbody>
             {people.map((person) => (
               <tr key={person.id}>

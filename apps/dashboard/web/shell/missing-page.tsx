@@ -4,9 +4,9 @@ import { Page } from "../ui/page.js";
 export function MissingPage({ title = "Page not found", reason }: { title?: string; reason?: string }) {
   return (
     <Page title={title}>
-      <p>{reason ?? "Nothing has this address."}</p>
+      <p>{reason ?? "No page has this address."}</p>
       <p>
-        <a href="/dashboard/">To the first page</a>
+        <a href="/dashboard/">Back to the start</a>
       </p>
     </Page>
   );

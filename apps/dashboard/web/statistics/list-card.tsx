@@ -112,7 +112,7 @@ function AllDialog({ list, plural, stats, address, onClose }: DialogProps) {
         <>
           <p class="note" role="status">
             {formatThings(found.length, "row")}
-            {rows.length >= 1000 ? ", the first 1,000 at most" : ""}
+            {rows.length >= 1000 ? ": a list shows at most 1,000" : ""}
           </p>
           <div class="all-rows">
             <ListTable list={list} rows={found} visitors={data.uniqueVisitors} />

@@ -62,7 +62,7 @@ export function OtherNote({ rows }: { rows: readonly Row[] }) {
   if (!rows.some(({ isOther }) => isOther)) return null;
   return (
     <p class="note other-note">
-      A day keeps a bounded number of values per list; <em>(other)</em> counts the rest, and is unranked.
+      A day keeps 10,000 values per list; <em>(other)</em> counts the rest.
     </p>
   );
 }

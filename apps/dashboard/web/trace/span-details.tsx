@@ -74,16 +74,16 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
   const { span, mark } = node;
   const length = span.end === undefined ? undefined : span.end - span.start;
   const share = (((span.end ?? extent.to) - span.start) / (extent.to - extent.from)) * 100;
-  const notes = [
-    mark,
-    span.isReversed && "it ends before it starts",
-    span.end === undefined && (isRunning ? "still running" : "no end was sent"),
-  ].filter(Boolean);
+  const isUnended = span.end === undefined && !isRunning;
+  const notes = [mark, span.isReversed && "it ends before it starts", isUnended && "no end was sent"].filter(Boolean);
   return (
     <>
       <dl class="trace-facts">
         <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
-        <Figure label="Duration" value={length === undefined ? "no end" : formatDuration(length)} />
+        <Figure
+          label="Duration"
+          value={length === undefined ? (isRunning ? "running" : "no end") : formatDuration(length)}
+        />
         <Figure label="Share of the trace" value={share > 0 && share < 0.05 ? "<0.1 %" : `${share.toFixed(1)} %`} />
         <Figure label="Kind" value={kindNames[span.kind]} />
       </dl>
