@@ -44,7 +44,7 @@ describe("the statistics service", () => {
         ...["Error", "Events", "Site", "Stats", "ValidationError"],
       ]);
       expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
-        ...["id", "range", "from", "to", "limit", "lists", "interval", "compare"],
+        ...["id", "range", "from", "to", "limit", "lists", "metrics", "interval", "compare"],
       ]);
       const { content, headers } = responses["200"];
       expect(content["text/csv"].example).toBe('"path","visitors","pageviews"\r\n"/",213,260\r\n');

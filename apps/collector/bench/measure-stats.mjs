@@ -4,6 +4,11 @@ import { startApp } from "./start-app.mjs";
 
 const requests = 500;
 
+const contract = ["stats?range=30d", "events?range=30d"];
+const withVisits = [
+  "stats?range=30d&interval=day&compare=previous&metrics=visits,bounceRate,visitDuration,viewsPerVisit,events",
+];
+
 /** The figures of `stats?range=30d` and `events?range=30d`, as one would count them without rollups. */
 const rawSql = [
   `SELECT count(*), (SELECT sum(n) FROM (SELECT count(DISTINCT visitor) AS n FROM event
@@ -30,9 +35,14 @@ export async function measureStats({ root, databaseUrl, pool, sites, say }) {
       ["small", sites.small],
       ["large", sites.large],
     ]) {
-      await timeAnswers(app.port, site, sites.keys, 20);
-      const times = await timeAnswers(app.port, site, sites.keys, requests);
-      rows.push({ what: `${size} site, by rollups`, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) });
+      for (const [what, paths] of [
+        ["by rollups", contract],
+        ["with visits' figures", withVisits],
+      ]) {
+        await timeAnswers(app.port, { site, paths }, sites.keys, 20);
+        const times = await timeAnswers(app.port, { site, paths }, sites.keys, requests);
+        rows.push({ what: `${size} site, ${what}`, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) });
+      }
     }
     for (const [size, site, repeats] of [
       ["small", sites.small, 20],
@@ -47,23 +57,23 @@ export async function measureStats({ root, databaseUrl, pool, sites, say }) {
         p99Ms: repeats > 1 ? percentile(times, 0.99) : null,
       });
     }
-    const [small, large, , largeRaw] = rows;
+    const [small, , large, , , largeRaw] = rows;
     return { rows, largeToSmall: large.p50Ms / small.p50Ms, rawToRollup: largeRaw.p50Ms / large.p50Ms };
   } finally {
     await app.stop();
   }
 }
 
-/** Both answers of a site, one after the other, as one time. */
-async function timeAnswers(port, site, keys, count) {
+/** Answers of a site, one after the other, as one time. */
+async function timeAnswers(port, { site, paths }, keys, count) {
   const times = [];
   for (let i = 0; i < count; i++) {
     const headers = { Authorization: `Bearer ${keys[i % keys.length]}` };
     const before = performance.now();
-    for (const what of ["stats", "events"]) {
-      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/sites/${site.id}/${what}?range=30d`, { headers });
+    for (const path of paths) {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/sites/${site.id}/${path}`, { headers });
       const text = await answer.text();
-      if (answer.status !== 200) throw new Error(`${what} was answered ${answer.status}: ${text}`);
+      if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${text}`);
     }
     times.push(performance.now() - before);
   }

@@ -65,7 +65,7 @@ export const tableGrants = {
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
-  event_horizon: { worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
+  event_horizon: { analytics_api: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   imported_day: { worker: "SELECT, DELETE" },
   // Postgres removes the person of a removed membership with the rights of the remover.

@@ -82,7 +82,7 @@ describe("lists of pages", () => {
          generate_series(1000, 1999) AS n`,
       [siteId],
     );
-    const query = { siteId, range, limit: 1_000, withSeries: false, withPrevious: false };
+    const query = { siteId, range, limit: 1_000, withPrevious: false, metrics: [] };
     for (const lists of [[], ["entryPages", "utmSources", "utmMediums", "utmCampaigns"]] as const) {
       const answer = await readStatistics(pool, { ...query, lists });
       expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(maxBytes);

@@ -1,9 +1,11 @@
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { type Counts, hasEvents, type Point } from "./days.query.js";
-export { limitParameter, listsParameter } from "./list-parameters.js";
+export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
+export { type Metric, metricNames } from "./metrics.js";
 export {
   checkRange,
+  countAskedDays,
   defaultRange,
   type Range,
   rangeAnswer,
@@ -16,5 +18,6 @@ export { type Comparison, comparisons, createOverviewReader, type Overview } fro
 export { createReadShares, type ReadShares } from "./read-shares.js";
 export { readList, readStatistics, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
+export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { csvType, writeCsv } from "./write-csv.js";

@@ -1,6 +1,7 @@
 import { asParameter } from "@waymark/fields";
 import { type ListName, listNames, lists } from "@waymark/lists";
 import { z } from "zod";
+import { metricNames } from "./metrics.js";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);
 const furtherNames = listNames.filter((name) => !lists[name].isInContract);
@@ -17,6 +18,24 @@ export const listsParameter = asParameter(
     .default([])
     .describe(
       `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
+    ),
+);
+
+const metricsMessage = `Must be names of metrics, separated by commas: ${metricNames.join(", ")}`;
+
+/** `?metrics=` as names in the answer's order, each once. */
+export const metricsParameter = asParameter(
+  { type: "array", items: { enum: [...metricNames] }, minItems: 1, examples: [["visits", "bounceRate"]] },
+  z
+    .string(metricsMessage)
+    .refine(
+      (text) => text.split(",").every((name) => (metricNames as readonly string[]).includes(name)),
+      metricsMessage,
+    )
+    .transform((text) => metricNames.filter((name) => text.split(",").includes(name)))
+    .default([])
+    .describe(
+      "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds",
     ),
 );
 

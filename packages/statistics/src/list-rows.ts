@@ -1,25 +1,33 @@
-import type { StatisticsList } from "@waymark/lists";
+import { type StatisticsList, visitDimensionOf } from "@waymark/lists";
+import { type Metric, toMetrics } from "./metrics.js";
 import type { FigureRow } from "./statistics.query.js";
 
-/** A row of a list: its value under the list's key, `visitors` and, when the list shows them, `pageviews`. */
+/** A row of a list: its value under the list's key, `visitors`, `pageviews` when the list shows them, and metrics. */
 export type ListRow = Record<string, string | number>;
 
 /** A list in a JSON answer: its rows, or for a list with few fixed values an object by value. */
 export type ListAnswer = ListRow[] | Record<string, ListRow>;
 
 /** The members of a list's rows in order; a CSV has them as columns. */
-export function columnsOf({ key, showsPageviews }: StatisticsList): string[] {
-  return [key, "visitors", ...(showsPageviews ? ["pageviews"] : [])];
+export function columnsOf({ key, showsPageviews }: StatisticsList, metrics: readonly Metric[]): string[] {
+  return [key, "visitors", ...(showsPageviews ? ["pageviews"] : []), ...metrics];
 }
 
-export function toListRows({ dimension, key, showsPageviews }: StatisticsList, rows: readonly FigureRow[]): ListRow[] {
+export function toListRows(list: StatisticsList, rows: readonly FigureRow[], metrics: readonly Metric[]): ListRow[] {
+  const { key, showsPageviews } = list;
+  const dimension = metrics.length > 0 ? visitDimensionOf(list) : list.dimension;
   return rows
     .filter((row) => row.dimension === dimension)
-    .map(({ value, visitors, pageviews }) => ({ [key]: value, visitors, ...(showsPageviews && { pageviews }) }));
+    .map((row) => ({
+      [key]: row.value,
+      visitors: row.visitors,
+      ...(showsPageviews && { pageviews: row.pageviews }),
+      ...toMetrics(metrics, row),
+    }));
 }
 
-export function toListAnswer(list: StatisticsList, rows: readonly FigureRow[]): ListAnswer {
-  const listRows = toListRows(list, rows);
+export function toListAnswer(list: StatisticsList, rows: readonly FigureRow[], metrics: readonly Metric[]): ListAnswer {
+  const listRows = toListRows(list, rows, metrics);
   if (!list.isWhole) return listRows;
   return Object.fromEntries(listRows.map(({ [list.key]: value, ...figures }) => [value, figures]));
 }

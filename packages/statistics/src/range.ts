@@ -92,6 +92,11 @@ export function listDays(days: Days): string[] {
   return Array.from({ length: countDays(days) }, (_, index) => addDays(days.first, index));
 }
 
+/** The number of days of a checked query. */
+export function countAskedDays({ range = defaultRange, from, to }: RangeQuery): number {
+  return from !== undefined && to !== undefined ? countDays({ first: from, last: to }) : rangeDays[range];
+}
+
 function countDays({ first, last }: Days): number {
   return (Date.parse(last) - Date.parse(first)) / dayMs + 1;
 }

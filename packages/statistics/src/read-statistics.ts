@@ -1,8 +1,10 @@
 import { type ListName, listNames, lists } from "@waymark/lists";
 import type pg from "pg";
 import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-rows.js";
-import { type AskedRange, type Days, listDays, previousDays, type ResolvedRange } from "./range.js";
-import { type FigureRow, readFigures } from "./statistics.query.js";
+import { type Metric, toMetrics } from "./metrics.js";
+import { type AskedRange, type Days, previousDays, type ResolvedRange } from "./range.js";
+import { type Interval, type SeriesPoint, toSeries } from "./series.js";
+import { type FigureRow, noSums, readFigures, readVisitsDay, type Sums, sumUp } from "./statistics.query.js";
 
 interface StatisticsQuery {
   siteId: string;
@@ -11,70 +13,83 @@ interface StatisticsQuery {
   lists: readonly ListName[];
   /** Rows of each list, 1 to 1,000; `(other)` comes beside them. */
   limit: number;
-  withSeries: boolean;
+  /** Of the series; none without it. */
+  interval?: Interval | undefined;
   withPrevious: boolean;
+  metrics: readonly Metric[];
 }
 
-interface Totals {
-  pageviews: number;
-  uniqueVisitors: number;
-}
+type Totals = { pageviews: number; uniqueVisitors: number } & Partial<Record<Metric, number>>;
 
 /** A site's statistics as the API answers them. */
 export type Statistics = AskedRange &
   Totals &
   Partial<Record<ListName, ListAnswer>> & {
-    series?: { day: string; visitors: number; pageviews: number }[];
+    series?: SeriesPoint[];
     previous?: { from: string; to: string } & Totals;
+    /** The asked days with countable visits and hours, where not all have them; null for none. */
+    coverage?: { from: string | null; to: string | null };
   };
 
 /** Reads a site's totals and lists. Visitors of several days are the sum of the daily visitors. */
 export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Promise<Statistics> {
+  const { interval, metrics } = query;
   const { asked, ...days } = query.range;
   const previous = query.withPrevious ? previousDays(days) : undefined;
   const names = listNames.filter((name) => lists[name].isInContract || query.lists.includes(name));
+  const [withVisits, withHours] = [metrics.length > 0, interval === "hour"];
   const rows = await readFigures(pool, {
     siteId: query.siteId,
     ...days,
     totalsFrom: (previous ?? days).first,
     lists: names.map((name) => lists[name]),
     limit: query.limit,
+    withVisits,
+    withHours,
   });
+  const coverage = withVisits || withHours ? coverageOf(days, await readVisitsDay(pool)) : undefined;
   return {
     ...asked,
-    ...sumTotals(days, rows),
-    ...Object.fromEntries(names.map((name) => [name, toListAnswer(lists[name], rows)])),
-    ...(query.withSeries && { series: toSeries(days, rows) }),
-    ...(previous && { previous: { from: previous.first, to: previous.last, ...sumTotals(previous, rows) } }),
+    ...sumTotals(days, rows, metrics),
+    ...Object.fromEntries(names.map((name) => [name, toListAnswer(lists[name], rows, metrics)])),
+    ...(interval && { series: toSeries(interval, days, rows, metrics) }),
+    ...(previous && { previous: { from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) } }),
+    ...(coverage && { coverage }),
   };
 }
 
 /** Reads one list of a site. */
 export async function readList(
   pool: pg.Pool,
-  query: { siteId: string; range: Days; list: ListName; limit: number },
+  query: { siteId: string; range: Days; list: ListName; limit: number; metrics?: readonly Metric[] },
 ): Promise<ListRow[]> {
-  const { siteId, limit } = query;
+  const { siteId, limit, metrics = [] } = query;
   const { first, last } = query.range;
   const list = lists[query.list];
-  const rows = await readFigures(pool, { siteId, first, last, totalsFrom: first, lists: [list], limit });
-  return toListRows(list, rows);
-}
-
-function sumTotals({ first, last }: Days, rows: readonly FigureRow[]): Totals {
-  const totals = { pageviews: 0, uniqueVisitors: 0 };
-  for (const { dimension, value, visitors, pageviews } of rows) {
-    if (dimension !== "total" || value < first || value > last) continue;
-    totals.pageviews += pageviews;
-    totals.uniqueVisitors += visitors;
-  }
-  return totals;
-}
-
-function toSeries(days: Days, rows: readonly FigureRow[]) {
-  const totals = new Map(rows.filter(({ dimension }) => dimension === "total").map((row) => [row.value, row]));
-  return listDays(days).map((day) => {
-    const { visitors = 0, pageviews = 0 } = totals.get(day) ?? {};
-    return { day, visitors, pageviews };
+  const withVisits = metrics.length > 0;
+  const rows = await readFigures(pool, {
+    siteId,
+    first,
+    last,
+    totalsFrom: first,
+    lists: [list],
+    limit,
+    withVisits,
+    withHours: false,
   });
+  return toListRows(list, rows, metrics);
+}
+
+function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: readonly Metric[]): Totals {
+  const sums: Sums = noSums();
+  for (const row of rows) {
+    if (row.dimension === "total" && row.value >= first && row.value <= last) sumUp(sums, row);
+  }
+  return { pageviews: sums.pageviews, uniqueVisitors: sums.visitors, ...toMetrics(metrics, sums) };
+}
+
+/** @param visitsDay the first day with countable visits; null for all */
+function coverageOf({ first, last }: Days, visitsDay: string | null): Statistics["coverage"] {
+  if (visitsDay === null || visitsDay <= first) return undefined;
+  return visitsDay > last ? { from: null, to: null } : { from: visitsDay, to: last };
 }

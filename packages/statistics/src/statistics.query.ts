@@ -1,5 +1,6 @@
-import { otherValue, type StatisticsList } from "@waymark/lists";
+import { otherValue, type StatisticsList, visitDimensionOf } from "@waymark/lists";
 import type pg from "pg";
+import { type VisitSums, visitColumns } from "./metrics.js";
 import type { Days } from "./range.js";
 
 interface FiguresQuery extends Days {
@@ -9,17 +10,38 @@ interface FiguresQuery extends Days {
   lists: readonly StatisticsList[];
   /** Rows of each list at most, `(other)` and whole lists excepted. */
   limit: number;
+  withHours: boolean;
+  /** Also the figures of visits, which entry pages have in a dimension of their own. */
+  withVisits: boolean;
 }
 
 /** Bytes of JSON that all lists together take at most, in equal shares: pages may have paths of 2,000 bytes. */
 const maxListBytes = 1_048_576;
 
-/** A value of a dimension with its figures over all the days, or a day (as `value`) of the dimension `total`. */
-export interface FigureRow {
-  dimension: string;
-  value: string;
+/** Sums of columns of `daily_stat`. */
+export interface Sums extends VisitSums {
   visitors: number;
   pageviews: number;
+}
+
+export function noSums(): Sums {
+  return { visitors: 0, pageviews: 0, visits: 0, bounces: 0, visit_us: 0, visit_views: 0, events: 0 };
+}
+
+const sumNames = Object.keys(noSums()) as (keyof Sums)[];
+
+/** Adds a row to sums. Without visits a row has no figures of them. */
+export function sumUp(sums: Sums | undefined, row: FigureRow): void {
+  if (sums) for (const name of sumNames) sums[name] += row[name] ?? 0;
+}
+
+/**
+ * A value of a dimension with its figures over all the days, a day (as `value`) of the dimension `total`, or an hour
+ * (`2026-03-15T04`) of the dimension `hour`.
+ */
+export interface FigureRow extends Sums {
+  dimension: string;
+  value: string;
 }
 
 /**
@@ -27,21 +49,21 @@ export interface FigureRow {
  * list. The lateral join keeps each top in a heap; ranking all lists at once would sort every value. `(other)` is unranked,
  * beside the limit and last. A list ends before its limit at its share of bytes: 80 and the value's JSON for each row.
  */
-const readFiguresSql = `
+const readFiguresSql = ({ withVisits, withHours }: { withVisits: boolean; withHours: boolean }) => `
   WITH top AS (
     SELECT list.*, stat.*
     FROM unnest($4::text[], $5::boolean[], $6::boolean[]) AS list (dimension, shows_pageviews, is_whole) CROSS JOIN LATERAL (
-      SELECT value, sum(visitors) AS visitors, sum(pageviews) AS pageviews
+      SELECT value, sum(visitors) AS visitors, sum(pageviews) AS pageviews${withVisits ? visitSums : ""}
       FROM daily_stat
       WHERE site_id = $1 AND dimension = list.dimension AND day BETWEEN $2 AND $3
       GROUP BY value
-      HAVING sum(visitors) <> 0 OR sum(pageviews) <> 0
+      HAVING sum(visitors) <> 0 OR sum(pageviews) <> 0${withVisits ? " OR sum(visits) <> 0" : ""}
       ORDER BY value = '${otherValue}' DESC, sum(visitors) DESC,
         CASE WHEN shows_pageviews THEN sum(pageviews) END DESC, value
       LIMIT CASE WHEN NOT list.is_whole THEN $7::bigint + 1 END
     ) AS stat
   ), ranked AS (
-    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + 80) OVER rank AS bytes
+    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + ${withVisits ? 240 : 80}) OVER rank AS bytes
     FROM top
     WINDOW rank AS (
       PARTITION BY dimension
@@ -49,26 +71,43 @@ const readFiguresSql = `
       ROWS UNBOUNDED PRECEDING
     )
   )
-  SELECT dimension, value, visitors, pageviews, position FROM ranked
+  SELECT dimension, value, visitors, pageviews${withVisits ? visitNames : ""}, position FROM ranked
   WHERE position <= $7 AND bytes <= $8 OR is_whole OR value = '${otherValue}'
   UNION ALL
-  SELECT dimension, day::text, visitors, pageviews, 0 FROM daily_stat
+  SELECT dimension, day::text, visitors, pageviews${withVisits ? visitNames : ""}, 0 FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $9 AND $3
+  ${withHours ? `UNION ALL ${hoursSql(withVisits)}` : ""}
   ORDER BY dimension, position, value`;
 
+const visitNames = `, ${visitColumns.join(", ")}`;
+const visitSums = visitColumns.map((column) => `, sum(${column})::float8 AS ${column}`).join("");
+
+const hoursSql = (withVisits: boolean) => `
+  SELECT dimension, day || 'T' || value, visitors, pageviews${withVisits ? visitNames : ""}, 0 FROM daily_stat
+  WHERE site_id = $1 AND dimension = 'hour' AND day BETWEEN $2 AND $3`;
+
 export async function readFigures(pool: pg.Pool, query: FiguresQuery): Promise<FigureRow[]> {
-  const { siteId, first, last, lists, limit, totalsFrom } = query;
+  const { siteId, first, last, lists, limit, totalsFrom, withVisits, withHours } = query;
   const values = [
     siteId,
     first,
     last,
-    lists.map(({ dimension }) => dimension),
+    lists.map((list) => (withVisits ? visitDimensionOf(list) : list.dimension)),
     lists.map(({ showsPageviews }) => showsPageviews),
     lists.map(({ isWhole }) => isWhole === true),
     limit,
     Math.floor(maxListBytes / lists.length),
     totalsFrom,
   ];
-  const { rows } = await pool.query<FigureRow>({ name: "read-figures", text: readFiguresSql, values });
+  const name = `read-figures${withVisits ? "-visits" : ""}${withHours ? "-hours" : ""}`;
+  const { rows } = await pool.query<FigureRow>({ name, text: readFiguresSql({ withVisits, withHours }), values });
   return rows;
+}
+
+/** The first day with countable visits and hours, from the only row; null for all. */
+const readVisitsDaySql = "SELECT visits_day::text AS day FROM event_horizon";
+
+export async function readVisitsDay(pool: pg.Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ day: string | null }>({ name: "read-visits-day", text: readVisitsDaySql });
+  return rows[0]?.day ?? null;
 }

@@ -227,6 +227,10 @@ describe("the extensions of the statistics", () => {
 
   describe("400", () => {
     const wrongName = { lists: `Must be names of lists, separated by commas: ${listNames.join(", ")}` };
+    const wrongMetric = {
+      metrics:
+        "Must be names of metrics, separated by commas: visits, bounceRate, visitDuration, viewsPerVisit, events",
+    };
     it.each([
       ["lists=", wrongName],
       ["lists=cats", wrongName],
@@ -235,8 +239,14 @@ describe("the extensions of the statistics", () => {
       ["lists=Browsers", wrongName],
       ["lists=toString", wrongName],
       ["lists=browsers&lists=devices", wrongName],
-      ["interval=hour", { interval: "Must be one of: day" }],
-      ["interval=", { interval: "Must be one of: day" }],
+      ["interval=", { interval: "Must be one of: hour, day, week, month" }],
+      ["interval=year", { interval: "Must be one of: hour, day, week, month" }],
+      ["interval=hour&range=30d", { interval: "Must be day, week or month for more than 14 days" }],
+      ["interval=hour&from=2026-03-01&to=2026-03-15", { interval: "Must be day, week or month for more than 14 days" }],
+      ["metrics=", wrongMetric],
+      ["metrics=visits,", wrongMetric],
+      ["metrics=Visits", wrongMetric],
+      ["metrics=visits&metrics=events", wrongMetric],
       ["compare=year&interval=day", { compare: "Must be one of: previous" }],
       ["compare=previous&compare=previous", { compare: "Must be one of: previous" }],
     ])("for %s, before ownership", async (query, fields) => {

@@ -29,7 +29,7 @@ const example = {
 
 const description = `A visitor counts once per UTC day, without cookies; over several days visitors are the sum of the daily visitors. Lists are in order of visitors.
 
-Extensions: \`from\` and \`to\`, \`lists\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly the members of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is this list as CSV (RFC 4180). A value begins with an apostrophe if a spreadsheet would read it as a formula.
+Extensions: \`from\` and \`to\`, \`lists\`, \`metrics\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly the members of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is this list as CSV (RFC 4180). A value begins with an apostrophe if a spreadsheet would read it as a formula.
 
 ${otherNote}`;
 
@@ -60,18 +60,16 @@ export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): D
       const { query, request, response } = input;
       response.vary("Accept");
       const csvList = prefersCsv(request) ? requireOneList(query) : undefined;
-      const { limit, lists, interval, compare } = query;
+      const { limit, lists, interval, compare, metrics } = query;
       const range = resolveRange(query, now());
       const read = <Result>(work: (siteId: string) => Promise<Result>) =>
         readOwnSite(deps, input, (siteId) => readInTime(range.asked, work(siteId)));
       if (csvList) {
-        const rows = await read((siteId) => readList(pool, { siteId, range, list: csvList, limit }));
-        return { status: 200, contentType: csvType, body: writeCsv(csvList, rows) };
+        const rows = await read((siteId) => readList(pool, { siteId, range, list: csvList, limit, metrics }));
+        return { status: 200, contentType: csvType, body: writeCsv(csvList, rows, metrics) };
       }
-      const [withSeries, withPrevious] = [interval === "day", compare === "previous"];
-      const body = await read((siteId) =>
-        readStatistics(pool, { siteId, range, lists, limit, withSeries, withPrevious }),
-      );
+      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics };
+      const body = await read((siteId) => readStatistics(pool, { siteId, ...asked }));
       return { status: 200, body };
     },
   });

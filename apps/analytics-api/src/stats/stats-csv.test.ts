@@ -30,6 +30,14 @@ describe("GET /api/v1/sites/:id/stats as CSV", () => {
       ["utmSources", "utm_source", '"source","visitors","pageviews"', '"x",2,5'],
       ["utmMediums", "utm_medium", '"medium","visitors","pageviews"', '"x",2,5'],
       ["utmCampaigns", "utm_campaign", '"campaign","visitors","pageviews"', '"x",2,5'],
+      ["exitPages", "exit", '"path","visitors"', '"x",2'],
+      ["hosts", "host", '"host","visitors","pageviews"', '"x",2,5'],
+      [
+        "browsers&metrics=visits,events",
+        "browser",
+        '"browser","visitors","pageviews","visits","events"',
+        '"x",2,5,0,0',
+      ],
     ])("of %s: a header row and the list's rows, each ended by CRLF", async (list, dimension, header, row) => {
       const { get } = await makeSite([[dimension, today, "x", 2, 5]]);
       const answer = await get(`lists=${list}`).expect(200);

@@ -1,6 +1,17 @@
 import { named } from "@waymark/http";
 import { type ListName, listNames, lists } from "@waymark/lists";
-import { checkRange, limitParameter, listsParameter, rangeAnswer, rangeParameters } from "@waymark/statistics";
+import {
+  checkRange,
+  countAskedDays,
+  intervals,
+  limitParameter,
+  listsParameter,
+  maxDaysByHour,
+  metricNames,
+  metricsParameter,
+  rangeAnswer,
+  rangeParameters,
+} from "@waymark/statistics";
 import { z } from "zod";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);
@@ -11,12 +22,27 @@ export const statsQuery = z
     ...rangeParameters,
     limit: limitParameter,
     lists: listsParameter,
-    interval: z.enum(["day"]).optional().describe("Extension: adds `series`, the figures of every day"),
+    metrics: metricsParameter,
+    interval: z
+      .enum(intervals)
+      .optional()
+      .describe(
+        `Extension: adds \`series\`, the figures of every hour (of at most ${maxDaysByHour} days), day, week from Monday, or month`,
+      ),
     compare: z.enum(["previous"]).optional().describe("Extension: adds `previous`, the totals of the days before"),
   })
-  .superRefine(checkRange);
+  .superRefine(checkRange)
+  .superRefine((query, context) => {
+    if (query.interval !== "hour" || countAskedDays(query) <= maxDaysByHour) return;
+    const message = `Must be day, week or month for more than ${maxDaysByHour} days`;
+    context.addIssue({ code: "custom", path: ["interval"], message });
+  });
 
 const count = z.number();
+
+const metrics = Object.fromEntries(
+  metricNames.map((name) => [name, count.optional().describe("Extension: present when `metrics` names it")]),
+);
 
 /** The answer of `GET /sites/:id/stats`: the contract's members, then the extensions. */
 export const statsAnswer = named(
@@ -25,6 +51,7 @@ export const statsAnswer = named(
     ...rangeAnswer,
     pageviews: count,
     uniqueVisitors: count,
+    ...metrics,
     ...Object.fromEntries(contractNames.map((name) => [name, describeList(name)])),
     ...Object.fromEntries(
       furtherNames.map((name) => [
@@ -33,18 +60,29 @@ export const statsAnswer = named(
       ]),
     ),
     series: z
-      .array(z.object({ day: z.string(), visitors: count, pageviews: count }))
+      .array(
+        z.object({
+          ...Object.fromEntries(intervals.map((interval) => [interval, z.string().optional()])),
+          visitors: count,
+          pageviews: count,
+          ...metrics,
+        }),
+      )
       .optional()
-      .describe("Extension: with `interval=day`, every day of the range in order"),
+      .describe("Extension: with `interval`, every hour, day, week or month of the range in order, under its name"),
     previous: z
-      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count })
+      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count, ...metrics })
       .optional()
       .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
+    coverage: z
+      .object({ from: z.string().nullable(), to: z.string().nullable() })
+      .optional()
+      .describe("Extension: the days with figures of visits and hours, where not all asked days have them"),
   }),
 );
 
 function describeList(name: ListName): z.ZodType {
   const { key, showsPageviews, isWhole } = lists[name];
-  const figures = { visitors: count, ...(showsPageviews && { pageviews: count }) };
+  const figures = { visitors: count, ...(showsPageviews && { pageviews: count }), ...metrics };
   return isWhole ? z.record(z.string(), z.object(figures)) : z.array(z.object({ [key]: z.string(), ...figures }));
 }

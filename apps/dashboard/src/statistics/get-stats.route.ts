@@ -47,7 +47,7 @@ export function getStatsRoute(deps: StatisticsDeps) {
       async function readAll(site: SiteStats["site"]): Promise<SiteStats> {
         const siteId = site.id;
         const range = { asked, ...days };
-        const asInApi = { siteId, range, lists, limit, withSeries: false, withPrevious: false };
+        const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [] };
         const statistics = await readStatistics(deps.pool, asInApi);
         const overview = await readOverview({ siteId, range: days, comparison, now });
         const found = await hasEvents(deps.pool, siteId);

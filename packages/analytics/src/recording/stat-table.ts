@@ -5,7 +5,7 @@ import type { CountedAs } from "./list-overflow.js";
 /** The figures of a row of `daily_stat`, and its columns. */
 export const statFigures = ["visitors", "pageviews", "visits", "bounces", "visit_us", "visit_views", "events"] as const;
 
-export type StatFigure = (typeof statFigures)[number];
+type StatFigure = (typeof statFigures)[number];
 
 /** A batch's additions to a row of `daily_stat`. */
 export type StatChange = Record<StatFigure, number>;

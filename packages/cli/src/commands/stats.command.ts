@@ -1,5 +1,13 @@
 import { type ListName, listNames, lists } from "@waymark/lists";
-import { defaultRange, type Range, ranges, readStatistics, resolveRange } from "@waymark/statistics";
+import {
+  defaultRange,
+  type Metric,
+  metricNames,
+  type Range,
+  ranges,
+  readStatistics,
+  resolveRange,
+} from "@waymark/statistics";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveSite } from "../arguments/resolve-owner.js";
@@ -12,18 +20,22 @@ const furtherNames = listNames.filter((name) => !lists[name].isInContract);
 const help = `
 Ranges are whole UTC days: 7d is today and the six days before it. A visitor counts once per day.
 "Before" are as many days before the range.
---json prints the answer of GET /api/v1/sites/ID/stats with interval=day, compare=previous and the same lists and limit.
+--json prints the answer of GET /api/v1/sites/ID/stats with interval=day, compare=previous and the same lists, metrics and limit.
 
 Lists beside the top pages, referrers, countries and channels: ${furtherNames.join(", ")}.
 
+Metrics are figures of visits: ${metricNames.join(", ")}. The tables leave them to --json.
+
 Examples:
   $ waymark stats --site example.com --range 30d
+  $ waymark stats --site example.com --metrics visits,bounceRate
   $ waymark stats --site example.com --lists browsers,entryPages --limit 5 --json`;
 
 interface StatsOptions {
   site: string;
   range: Range;
   lists: ListName[];
+  metrics: Metric[];
   limit: number;
 }
 
@@ -37,14 +49,20 @@ export function addStatsCommand(program: Command, act: Act): void {
     .addOption(
       new Option("--lists <names>", "further lists, separated by commas").default([], "none").argParser(readLists),
     )
+    .addOption(
+      new Option("--metrics <names>", "figures of visits, separated by commas")
+        .default([], "none")
+        .argParser(readMetrics),
+    )
     .addOption(new Option("--limit <n>", "rows of each list, 1 to 1000").default(10).argParser(wholeNumber(1, 1_000)))
     .addHelpText("after", help)
     .action(
-      act(async (context, { site: text, range, lists: further, limit }: StatsOptions) => {
+      act(async (context, { site: text, range, lists: further, limit, metrics }: StatsOptions) => {
         const { site, value } = await onDatabase(context, async ({ pool }) => {
           const found = await resolveSite(pool, text);
           const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
-          return { site: found, value: await readStatistics(pool, { ...query, withSeries: true, withPrevious: true }) };
+          const asked = { ...query, metrics, interval: "day", withPrevious: true } as const;
+          return { site: found, value: await readStatistics(pool, asked) };
         });
         return { value, text: drawStatistics(site, value, styleOf(context.stdout, context.env)) };
       }),
@@ -52,8 +70,16 @@ export function addStatsCommand(program: Command, act: Act): void {
 }
 
 function readLists(text: string): ListName[] {
+  return readNames(text, listNames);
+}
+
+function readMetrics(text: string): Metric[] {
+  return readNames(text, metricNames);
+}
+
+function readNames<Name extends string>(text: string, allowed: readonly Name[]): Name[] {
   const names = text.split(",");
-  const known = listNames.filter((name) => names.includes(name));
+  const known = allowed.filter((name) => names.includes(name));
   if (known.length === new Set(names).size) return known;
-  throw new InvalidArgumentError(`Allowed names, separated by commas, are ${listNames.join(", ")}.`);
+  throw new InvalidArgumentError(`Allowed names, separated by commas, are ${allowed.join(", ")}.`);
 }

@@ -69,9 +69,27 @@ describe("waymark stats", () => {
     expect(Math.max(...stdout.split("\n").map((line) => stringWidth(line)))).toBeLessThanOrEqual(80);
   });
 
+  it("shows metrics of visits", async () => {
+    const site = await makeSite();
+    await database.pool.query(
+      `UPDATE daily_stat SET visits = 40, bounces = 10, visit_us = 40 * 65e6, visit_views = 100, events = 3
+       WHERE site_id = $1 AND dimension = 'total' AND day = '2026-03-15'`,
+      [site],
+    );
+    const { stdout } = await run(["stats", "--site", site, "--metrics", "bounceRate,visitDuration,visits"]);
+    expect(stdout).toMatch(/^Visits +40 {2}\(0 before\)$/m);
+    expect(stdout).toMatch(/^Bounce rate +25\.0% {2}\(0\.0% before\)$/m);
+    expect(stdout).toMatch(/^Visit duration +1m 05s {2}\(0m 00s before\)$/m);
+    expect(await json("stats", "--site", site, "--metrics", "viewsPerVisit,events")).toMatchObject({
+      viewsPerVisit: 2.5,
+      events: 3,
+    });
+  });
+
   it.each([
     [["--range", "90d"], 2, "Allowed choices are today, 7d, 30d."],
     [["--lists", "browsers,cats"], 2, "Allowed names, separated by commas, are topPages,"],
+    [["--metrics", "visits,cats"], 2, "Allowed names, separated by commas, are visits,"],
     [["--limit", "1001"], 2, "It must be a whole number from 1 to 1000."],
     [["--site", randomUUID()], 1, "There is no site"],
   ])("refuses %j with a sentence", async (args, code, sentence) => {

@@ -1,5 +1,5 @@
 import { listNames, lists, otherValue } from "@waymark/lists";
-import type { ListAnswer, Statistics } from "@waymark/statistics";
+import { type ListAnswer, type Metric, metricNames, type Statistics } from "@waymark/statistics";
 import stringWidth from "string-width";
 import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
 
@@ -24,7 +24,7 @@ const blocks = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 export function drawStatistics(site: { domain: string }, statistics: Statistics, style: TerminalStyle): string {
   const { series = [], range } = statistics;
   const width = style.isTerminal ? style.width : 80;
-  const days = series.map(({ day, ...figures }) => ({ label: day, ...figures }));
+  const days = series.map(({ day = "", visitors, pageviews }) => ({ label: day, visitors, pageviews }));
   const tables = [
     { title: "DAY", lines: days },
     ...listNames.flatMap((name) => {
@@ -43,14 +43,34 @@ export function drawStatistics(site: { domain: string }, statistics: Statistics,
   return [style.bold(cutTo(title, width)), totals.join("\n"), ...drawn].join("\n\n");
 }
 
-function drawTotals({ uniqueVisitors, pageviews, previous }: Statistics): string[] {
-  const total = (label: string, now: number, before: number | undefined) =>
-    `${label.padEnd(10)}${count(now).padStart(12)}${before === undefined ? "" : `  ${changeOf(now, before)}`}`;
+function drawTotals(statistics: Statistics): string[] {
+  const { uniqueVisitors, pageviews, previous } = statistics;
+  const metrics = metricNames.filter((name) => statistics[name] !== undefined);
+  const width = metrics.length > 0 ? 15 : 10;
+  const total = (label: string, now: string, change: string) => `${label.padEnd(width)}${now.padStart(12)}${change}`;
+  const counted = (label: string, now: number, before: number | undefined) =>
+    total(label, count(now), before === undefined ? "" : `  ${changeOf(now, before)}`);
   return [
-    total("Visitors", uniqueVisitors, previous?.uniqueVisitors),
-    total("Page views", pageviews, previous?.pageviews),
+    counted("Visitors", uniqueVisitors, previous?.uniqueVisitors),
+    counted("Page views", pageviews, previous?.pageviews),
+    ...metrics.map((name) => {
+      const { label, show } = metricTexts[name];
+      const before = previous?.[name];
+      return total(label, show(statistics[name] ?? 0), before === undefined ? "" : `  (${show(before)} before)`);
+    }),
   ];
 }
+
+const metricTexts: Readonly<Record<Metric, { label: string; show(value: number): string }>> = {
+  visits: { label: "Visits", show: count },
+  bounceRate: { label: "Bounce rate", show: (rate) => `${(rate * 100).toFixed(1)}%` },
+  visitDuration: {
+    label: "Visit duration",
+    show: (seconds) => `${Math.floor(Math.round(seconds) / 60)}m ${String(Math.round(seconds) % 60).padStart(2, "0")}s`,
+  },
+  viewsPerVisit: { label: "Views per visit", show: (views) => views.toFixed(2) },
+  events: { label: "Custom events", show: count },
+};
 
 /** `+12% (660 before)`: the change against as many days before. */
 function changeOf(now: number, before: number): string {

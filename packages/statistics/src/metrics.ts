@@ -1,0 +1,29 @@
+/** Figures of visits on request, in the order of an answer. */
+export const metricNames = ["visits", "bounceRate", "visitDuration", "viewsPerVisit", "events"] as const;
+
+export type Metric = (typeof metricNames)[number];
+
+/** The columns of `daily_stat` that metrics are made of. */
+export const visitColumns = ["visits", "bounces", "visit_us", "visit_views", "events"] as const;
+
+/** Sums of those columns. */
+export type VisitSums = Record<(typeof visitColumns)[number], number>;
+
+const readers: Readonly<Record<Metric, (sums: VisitSums) => number>> = {
+  visits: ({ visits }) => visits,
+  bounceRate: ({ visits, bounces }) => share(bounces, visits),
+  visitDuration: ({ visits, visit_us }) => share(visit_us / 1_000_000, visits),
+  viewsPerVisit: ({ visits, visit_views }) => share(visit_views, visits),
+  events: ({ events }) => events,
+};
+
+function share(sum: number, visits: number): number {
+  return visits === 0 ? 0 : sum / visits;
+}
+
+/** Members of an answer. */
+export function toMetrics(names: readonly Metric[], sums: VisitSums): Partial<Record<Metric, number>> {
+  return Object.fromEntries(
+    metricNames.filter((name) => names.includes(name)).map((name) => [name, readers[name](sums)]),
+  );
+}
