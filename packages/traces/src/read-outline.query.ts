@@ -25,7 +25,6 @@ export interface OutlinePage {
   id: string[];
   /** The parent's row on this page, or its id as sent; null at the top. */
   parent: (number | string | null)[];
-  /** Texts that spans share. */
   names: string[];
   name: number[];
   /** `gen_ai.operation.name|openinference.span.kind|traceloop.span.kind|ai.operationId`. */
