@@ -3,12 +3,21 @@ import type { Classification } from "../attribution/source-classifier.js";
 import type { CsvRecord } from "./csv.js";
 import { browserName, countryCode, deviceName, systemName } from "./export-names.js";
 
-/** A day's figures of one value of a list; of the whole site in the dimension `total`. */
-export interface DayStat {
-  readonly dimension: string;
-  readonly value: string;
+/** Plausible's figures of a value. */
+interface DayCounts {
   readonly visitors: number;
   readonly pageviews: number;
+  readonly visits: number;
+  readonly bounces: number;
+  readonly visitSeconds: number;
+  readonly visitViews: number;
+  readonly events: number;
+}
+
+/** A day's figures of one value of a list; of the whole site in the dimension `total`. */
+export interface DayStat extends DayCounts {
+  readonly dimension: string;
+  readonly value: string;
 }
 
 /** A day's occurrences of a custom event; `property` is empty for the event itself. */
@@ -37,18 +46,20 @@ const pathBytes = 2_000;
 const textBytes = 255;
 const nameBytes = 200;
 
-/** By the start of a file's name. Exit pages and hosts have no list by day. */
+/** By the start of a file's name. */
 const tables: Readonly<Record<string, PlausibleTable>> = {
   imported_visitors: stats(["visitors", "pageviews"], () => [["total", ""]]),
   imported_sources: stats(["source", "visitors"], (field, classify) => {
     const { source, channel, utm_source, utm_medium, utm_campaign } = classifySource(field, classify);
     return Object.entries({ source, channel, utm_source, utm_medium, utm_campaign });
   }),
+  // Its visits come without bounces and duration.
   imported_pages: stats(["page", "visitors", "pageviews"], (field) => [["page", cut(field("page"), pathBytes)]]),
-  imported_entry_pages: stats(
-    ["entry_page", "visitors"],
-    (field) => [["entry", cut(field("entry_page"), pathBytes)]],
-    () => "0",
+  imported_entry_pages: stats(["entry_page", "visitors"], (field) => entryValues(field("entry_page")), "entrances"),
+  imported_exit_pages: stats(
+    ["exit_page", "visitors"],
+    (field) => [["exit", cut(field("exit_page"), pathBytes)]],
+    "exits",
   ),
   imported_locations: stats(["country", "visitors"], (field) => [["country", countryCode(field("country")) ?? null]]),
   imported_devices: stats(["device", "visitors"], (field) => [["device", deviceName(field("device"))]]),
@@ -76,23 +87,57 @@ export function readDay(text: string | undefined): string | undefined {
 
 type Value = readonly [dimension: string, value: string | null];
 
+const noCounts: DayCounts = {
+  visitors: 0,
+  pageviews: 0,
+  visits: 0,
+  bounces: 0,
+  visitSeconds: 0,
+  visitViews: 0,
+  events: 0,
+};
+
+/** The dimensions of visits' first and last pages count no page views. */
+const withoutPageviews = new Set(["entry", "visit_entry", "exit"]);
+
+/** Visitors count by their first page of the day, visits by theirs. */
+function entryValues(page: string | undefined): Value[] {
+  const path = cut(page, pathBytes);
+  return [
+    ["entry", path],
+    ["visit_entry", path],
+  ];
+}
+
 function stats(
   columns: readonly string[],
   valuesOf: (field: CsvRecord, classify: Classify) => readonly Value[],
-  pageviewsOf: CsvRecord = () => undefined,
+  visitsColumn = "visits",
 ): PlausibleTable {
   return {
     required: ["date", ...columns],
     read(field, classify) {
-      const visitors = readCount(field("visitors"));
-      const pageviews = readCount(pageviewsOf("pageviews") ?? field("pageviews") ?? "0");
-      if (visitors === undefined || pageviews === undefined) {
-        return { problem: "visitors and pageviews: Must be whole numbers below a billion" };
-      }
+      const counts = readCounts(field, visitsColumn);
+      if (!counts) return { problem: "Counts must be whole numbers below a billion" };
       const values = valuesOf(field, classify).filter((each): each is [string, string] => each[1] !== null);
-      return { stats: values.map(([dimension, value]) => ({ dimension, value, visitors, pageviews })), events: [] };
+      const found = values.map(([dimension, value]): DayStat => {
+        const own = dimension === "entry" ? { ...noCounts, visitors: counts.visitors } : counts;
+        return { ...own, ...(withoutPageviews.has(dimension) && { pageviews: 0 }), dimension, value };
+      });
+      return { stats: found, events: [] };
     },
   };
+}
+
+/** Visits count only with all their figures: means over some visits without a duration would be wrong. */
+function readCounts(field: CsvRecord, visitsColumn: string): DayCounts | undefined {
+  const own = [field("visitors"), field("pageviews") ?? "0"].map(readCount);
+  const written = [visitsColumn, "bounces", "visit_duration", "pageviews"].map(field);
+  const ofVisits = written.every((text) => text !== undefined) ? written.map(readCount) : [0, 0, 0, 0];
+  const [visitors, pageviews, visits, bounces, visitSeconds, visitViews] = [...own, ...ofVisits];
+  if (visitors === undefined || pageviews === undefined || visits === undefined) return undefined;
+  if (bounces === undefined || visitSeconds === undefined || visitViews === undefined) return undefined;
+  return { visitors, pageviews, visits, bounces, visitSeconds, visitViews, events: 0 };
 }
 
 function readEvents(field: CsvRecord): Omit<DayFigures, "day"> | { problem: string } {
@@ -102,7 +147,10 @@ function readEvents(field: CsvRecord): Omit<DayFigures, "day"> | { problem: stri
   if (count === undefined) return { problem: "events: Must be a whole number below a billion" };
   const properties = { "": "", url: field("link_url"), path: field("path") };
   const present = Object.entries(properties).filter((each): each is [string, string] => each[1] !== undefined);
-  return { stats: [], events: present.map(([property, value]) => ({ name, property, value, count })) };
+  return {
+    stats: [{ ...noCounts, dimension: "total", value: "", events: count }],
+    events: present.map(([property, value]) => ({ name, property, value, count })),
+  };
 }
 
 /** By referrer and tags as of an event; where both say nothing, by Plausible's name of the source. */

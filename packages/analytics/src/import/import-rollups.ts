@@ -16,7 +16,7 @@ import {
 import { maxEventBytesPerDay, rolledValue } from "../recording/day-bounds.js";
 import { overflowEvents } from "../recording/event-overflow.js";
 import { lockSites } from "../recording/record-events.query.js";
-import { noFigures, type StatChange } from "../recording/stat-table.js";
+import type { StatChange } from "../recording/stat-table.js";
 import { writeRollups } from "../recording/write-rollups.query.js";
 import { joinRecords } from "./csv-records.js";
 import { addToSums, createSums, dropSums, listSumDays, markDay, readSums } from "./imported-rollups.query.js";
@@ -155,9 +155,9 @@ async function* counted(
 async function recordDay(client: pg.ClientBase, siteId: string, day: string): Promise<boolean> {
   const { stats, events } = await readSums(client, day);
   const byDimension = new Map<string, Map<string, StatChange>>();
-  for (const { dimension, value, visitors, pageviews } of stats) {
-    const values = byDimension.get(dimension) ?? new Map();
-    byDimension.set(dimension, values.set(value, { ...noFigures, visitors, pageviews }));
+  for (const { dimension, value, ...figures } of stats) {
+    const values = byDimension.get(dimension) ?? new Map<string, StatChange>();
+    byDimension.set(dimension, values.set(value, figures));
   }
   const occurrences = new Map<string, Map<string, Map<string, number>>>();
   for (const { name, property, value, count } of events) {

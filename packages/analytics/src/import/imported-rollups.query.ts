@@ -2,11 +2,27 @@ import { otherValue } from "@waymark/lists";
 import type pg from "pg";
 import type { DayOccurrence, DayStat } from "../formats/plausible-export.js";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
+import { type StatChange, statFigures } from "../recording/stat-table.js";
+
+const second = 1_000_000;
+
+/** The columns of sums as `daily_stat` has them. */
+const read: Readonly<Record<keyof StatChange, (stat: DayStat) => number>> = {
+  visitors: ({ visitors }) => visitors,
+  pageviews: ({ pageviews }) => pageviews,
+  visits: ({ visits }) => visits,
+  bounces: ({ bounces }) => bounces,
+  visit_us: ({ visitSeconds }) => visitSeconds * second,
+  visit_views: ({ visitViews }) => visitViews,
+  events: ({ events }) => events,
+};
+const figures = statFigures.join(", ");
+const sums = statFigures.map((figure) => `sum(${figure}) AS ${figure}`).join(", ");
 
 /** The import's sums, on its own connection, so memory does not grow with the export. Its files need no order. */
 const createTablesSql = `
   CREATE TEMP TABLE imported_stat (
-    day date, dimension text COLLATE "C", value text COLLATE "C", visitors bigint, pageviews bigint,
+    day date, dimension text COLLATE "C", value text COLLATE "C", ${statFigures.map((figure) => `${figure} bigint`).join(", ")},
     PRIMARY KEY (day, dimension, value));
   CREATE TEMP TABLE imported_event (
     day date, name text COLLATE "C", property text COLLATE "C", value text COLLATE "C", count bigint,
@@ -25,12 +41,13 @@ export async function dropSums(client: pg.ClientBase): Promise<void> {
 
 /** Adds rows, several of one value too, by the temporary tables' primary keys. */
 const addStatsSql = `
-  INSERT INTO imported_stat (day, dimension, value, visitors, pageviews)
-  SELECT day, dimension, value, sum(visitors), sum(pageviews)
-  FROM unnest($1::date[], $2::text[], $3::text[], $4::int[], $5::int[]) AS each (day, dimension, value, visitors, pageviews)
+  INSERT INTO imported_stat (day, dimension, value, ${figures})
+  SELECT day, dimension, value, ${sums}
+  FROM unnest($1::date[], $2::text[], $3::text[], ${statFigures.map((_figure, index) => `$${index + 4}::bigint[]`).join(", ")})
+    AS each (day, dimension, value, ${figures})
   GROUP BY day, dimension, value
   ON CONFLICT (day, dimension, value) DO UPDATE
-  SET visitors = imported_stat.visitors + EXCLUDED.visitors, pageviews = imported_stat.pageviews + EXCLUDED.pageviews`;
+  SET ${statFigures.map((figure) => `${figure} = imported_stat.${figure} + EXCLUDED.${figure}`).join(", ")}`;
 
 const addEventsSql = `
   INSERT INTO imported_event (day, name, property, value, count)
@@ -50,8 +67,7 @@ export async function addToSums(client: pg.ClientBase, { stats, events }: SumRow
       stats.map(({ day }) => day),
       stats.map(({ dimension }) => dimension),
       stats.map(({ value }) => value),
-      stats.map(({ visitors }) => visitors),
-      stats.map(({ pageviews }) => pageviews),
+      ...statFigures.map((figure) => stats.map(read[figure])),
     ];
     await client.query(addStatsSql, values);
   }
@@ -75,15 +91,24 @@ export async function listSumDays(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ day }) => day);
 }
 
+/** More than a row of `daily_stat` holds of it is kept at the most that it holds; numbers beyond 2^53 are no figures. */
+const bounded = (figure: keyof StatChange) =>
+  figure === "visit_us" ? `LEAST(sum(${figure}), 9007199254740991)::float8` : `LEAST(sum(${figure}), 2147483647)::int`;
+
 /** A day's sums within the bounds of a list: the greatest values, and the rest as `(other)`. A range of a primary key. */
 const readStatsSql = `
   SELECT dimension, CASE WHEN place <= ${maxValuesPerDay} THEN value ELSE '${otherValue}' END AS value,
-    LEAST(sum(visitors), 2147483647)::int AS visitors, LEAST(sum(pageviews), 2147483647)::int AS pageviews
+    ${statFigures.map((figure) => `${bounded(figure)} AS ${figure}`).join(", ")}
   FROM (
     SELECT *, row_number() OVER (PARTITION BY dimension ORDER BY visitors + pageviews DESC, value) AS place
     FROM imported_stat WHERE day = $1
   ) AS placed
   GROUP BY 1, 2`;
+
+export interface SumRow extends StatChange {
+  readonly dimension: string;
+  readonly value: string;
+}
 
 /** A day's greatest occurrences, events before their properties, no more than a day may hold. */
 const readEventsSql = `
@@ -93,8 +118,8 @@ const readEventsSql = `
 export async function readSums(
   client: pg.ClientBase,
   day: string,
-): Promise<{ stats: DayStat[]; events: DayOccurrence[] }> {
-  const stats = await client.query<DayStat>(readStatsSql, [day]);
+): Promise<{ stats: SumRow[]; events: DayOccurrence[] }> {
+  const stats = await client.query<SumRow>(readStatsSql, [day]);
   const events = await client.query<DayOccurrence>(readEventsSql, [day]);
   return { stats: stats.rows, events: events.rows };
 }

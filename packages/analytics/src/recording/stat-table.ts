@@ -64,7 +64,7 @@ export class StatTable {
   }
 }
 
-export const noFigures: Readonly<StatChange> = {
+const noFigures: Readonly<StatChange> = {
   visitors: 0,
   pageviews: 0,
   visits: 0,

@@ -108,6 +108,8 @@ describe("import --from plausible", () => {
       "2026-05-01 page /": [3, 4],
       '2026-05-01 page /a,"b"': [2, 3],
       "2026-05-01 entry /": [3, 0],
+      "2026-05-01 visit_entry /": [3, 0],
+      "2026-05-01 exit /": [3, 0],
       "2026-05-01 source Google": [1, 3],
       "2026-05-01 source Hacker News": [1, 1],
       "2026-05-01 source weekly": [1, 1],
@@ -134,6 +136,29 @@ describe("import --from plausible", () => {
     expect(await figuresOf(site)).toEqual(figures);
     expect(JSON.parse((await importOf(site, file)).stdout)).toEqual({ imported: 0, rejected: 0, duplicates: 2 });
     expect(await figuresOf(site)).toEqual(figures);
+  });
+
+  it("records visits where the export has all their figures, and the number of custom events", async () => {
+    const site = await newSite();
+    await importOf(site, await write({ imported_devices: "date,device,visitors,visits\n2026-05-01,Mobile,1,2\n" }));
+    const { rows } = await database.pool.query(
+      `SELECT concat_ws(' ', dimension, value) AS key, ARRAY[visits, bounces, visit_us / 1000000, visit_views, events] AS figures
+       FROM daily_stat WHERE site_id = $1 AND day = '2026-05-01'`,
+      [site],
+    );
+    const none = ["0", "0", "0", "0", "0"];
+    expect(Object.fromEntries(rows.map(({ key, figures }) => [key, figures]))).toMatchObject({
+      "total ": ["4", "1", "300", "7", "6"],
+      "source Google": ["1", "0", "19", "3", "0"],
+      "channel Direct": ["1", "1", "0", "2", "0"],
+      "country DE": ["3", "1", "3132", "5", "0"],
+      "browser Chrome": ["4", "2", "0", "7", "0"],
+      "visit_entry /": ["4", "1", "300", "7", "0"],
+      "exit /": ["4", "1", "300", "7", "0"],
+      "entry /": none,
+      "page /": none,
+      "device mobile": none,
+    });
   });
 
   it("leaves a day with figures alone, adds later events to an imported one, and no rebuild mends it", async () => {
