@@ -41,12 +41,12 @@ const failedExitCode = 1;
 
 const help = `
 Formats, guessed from the first lines without --format:
-  ndjson     a JSON object a line, as 'waymark export' writes it
-  combined   access logs of nginx and Apache with referrer and browser
-  common     access logs without them; visitors are told apart by address alone
-  caddy-json access logs of Caddy in JSON
-  nginx-json access logs of nginx by the log_format below
-  cloudfront standard logs of CloudFront
+  ndjson       a JSON object a line, as 'waymark export' writes it
+  combined     access logs of nginx and Apache with referrer and browser
+  common       access logs without them; visitors are told apart by address alone
+  caddy-json   access logs of Caddy in JSON
+  nginx-json   access logs of nginx by the log_format below
+  cloudfront   standard logs of CloudFront
 
 Fields of a line of ndjson:
   ts               the time, ISO 8601 with Z or an offset; required
@@ -56,7 +56,7 @@ Fields of a line of ndjson:
   country          a code of two letters, such as DE; the default is the country of ip
   visitor          your own name for the visitor; the default is a hash of the next two
   ip, user_agent   hashed to tell visitors apart, never stored
-  browser, os, device   names to count; the default is of user_agent
+  browser, os      names to count, also device; the default is of user_agent
   name, props      an event's name, and an object of properties
 Lines from 'waymark export' also have an id, a channel and other results, and import takes them unchanged.
 
@@ -76,8 +76,8 @@ Exports of other tools, with --from:
 Plausible's days enter the statistics as they are; a day with figures stays as it is. Counts are of days. No events stand
 behind them, so 'waymark rollup rebuild' leaves these days alone. They are days of the time zone that Plausible was set to.
 
-A file may be compressed by gzip. Importing a file twice counts it once. Identical lines in one file are separate events. After a stop, the same command goes
-on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
+A file may be compressed by gzip. Importing one twice counts it once. Identical lines in one file are separate events. After a
+stop, the same command goes on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
 Examples:
   $ waymark import --site example.com --file visits.ndjson --drop-bots
