@@ -1,6 +1,6 @@
 import { lists, viewLists, visitDimensionOf, visitLists } from "@waymark/lists";
 import type { OpenStat, StatTable } from "./stat-table.js";
-import type { Visit, VisitorVisits } from "./visit.js";
+import type { OpenVisit, Visit, VisitorVisits } from "./visit.js";
 
 const listsPerView = viewLists.filter(({ isPerView }) => isPerView);
 const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), visitDimensionOf(lists.exitPages)];
@@ -19,33 +19,40 @@ export interface VisitChange {
   readonly written: readonly Visit[];
 }
 
+const none: readonly number[] = [];
+
 /**
  * Moves the figures of visits from what they were to what they are. The table has the rows of the batch's page views.
  * @returns the changes of rows
  */
 export function countVisits(stats: StatTable, visitors: readonly VisitorVisits[]): VisitChange[] {
   return visitors.map(({ visitor, known, before, after }) => {
-    const written = after.map((visit) => withHashes(stats, visit));
+    for (const visit of after) addViewed(stats, visit);
     for (const visit of before) addFigures(stats, visit, -1);
-    for (const visit of written) addFigures(stats, visit, 1);
-    const present = [...known.filter((visit) => !before.includes(visit)), ...written];
+    for (const visit of after) addFigures(stats, visit, 1);
+    const present = known.length === 0 ? after : [...known.filter((visit) => !before.includes(visit)), ...after];
     countVisitors(stats, entryDimension, pathsOf(known, "entryPath"), pathsOf(present, "entryPath"));
     countVisitors(stats, exitDimension, pathsOf(known, "exitPath"), pathsOf(present, "exitPath"));
-    const kept = new Set(written.map(({ firstUs }) => firstUs));
-    return { visitor, removed: before.map(({ firstUs }) => firstUs).filter((us) => !kept.has(us)), written };
+    const isGone = (us: number) => after.every(({ firstUs }) => firstUs !== us);
+    const removed = before.length === 0 ? none : before.map(({ firstUs }) => firstUs).filter(isGone);
+    return { visitor, removed, written: after };
   });
 }
 
-/** The visit with the hashes of all its values. */
-function withHashes(stats: StatTable, visit: Visit): Visit {
-  const viewed = new Set(visit.viewed);
-  for (const event of visit.added) {
+/** Adds the hashes of the values of new page views. */
+function addViewed(stats: StatTable, visit: OpenVisit): void {
+  const { viewed, added } = visit;
+  const known = viewed.length + added.length > 16 ? new Set(viewed) : undefined;
+  for (const event of added) {
     for (const { dimension, column } of listsPerView) {
       const value = event[column];
-      if (value !== null) viewed.add(stats.row(dimension, value).hash);
+      if (value === null) continue;
+      const { hash } = stats.row(dimension, value);
+      if (known ? known.has(hash) : viewed.includes(hash)) continue;
+      known?.add(hash);
+      viewed.push(hash);
     }
   }
-  return { ...visit, viewed: [...viewed], added: [] };
 }
 
 /** Adds a visit's figures to all its rows, or takes them away. Custom events of the day and its hours are counted one by one. */
@@ -71,13 +78,25 @@ function add(row: OpenStat, visit: Visit, sign: 1 | -1, events: number): void {
   row.events += events;
 }
 
-function pathsOf(visits: readonly Visit[], path: "entryPath" | "exitPath"): string[] {
-  return visits.flatMap((visit) => visit[path] ?? []);
+function pathsOf(visits: readonly Visit[], path: "entryPath" | "exitPath"): readonly string[] {
+  const paths: string[] = [];
+  for (const visit of visits) {
+    const value = visit[path];
+    if (value !== null) paths.push(value);
+  }
+  return paths;
 }
 
 /** Counts a visitor once for each value. */
 function countVisitors(stats: StatTable, dimension: string, before: readonly string[], after: readonly string[]): void {
-  if (before.length === 1 && after.length === 1 && before[0] === after[0]) return;
+  const [former] = before;
+  const [present] = after;
+  if (before.length <= 1 && after.length <= 1) {
+    if (former === present) return;
+    if (former !== undefined) stats.row(dimension, former).visitors--;
+    if (present !== undefined) stats.row(dimension, present).visitors++;
+    return;
+  }
   const rowsOf = (paths: readonly string[]) => new Set(paths.map((path) => stats.row(dimension, path)));
   for (const row of rowsOf(before)) row.visitors--;
   for (const row of rowsOf(after)) row.visitors++;

@@ -9,35 +9,37 @@ export const originColumns: readonly ListColumn[] = visitLists.map(({ column }) 
 
 type Origin = Readonly<Partial<Record<ListColumn, string | null>>>;
 
-/** An event's place in the order of a day: by time, then by id. */
-interface Moment {
-  /** Microseconds since the beginning of the UTC day. */
-  readonly us: number;
-  readonly id: string;
-}
-
 /**
  * A visitor's run of page views and custom events on one site and UTC day, with less than 30 minutes between one and the next.
- * The result of joining two does not depend on their order.
+ * Moments are microseconds since the beginning of the day; events at one moment are in the order of their ids.
  */
 export interface Visit {
   readonly firstUs: number;
   readonly lastUs: number;
   /** The first page view, or the first event where there is none. */
-  readonly entry: Moment;
+  readonly entryUs: number;
+  readonly entryId: string;
   /** Null without page views. */
   readonly entryPath: string | null;
   /** The last page view. */
-  readonly exit: Moment | null;
+  readonly exitUs: number | null;
+  readonly exitId: string | null;
   readonly exitPath: string | null;
   readonly views: number;
   readonly events: number;
   /** The values of `originColumns` as at the entry. */
   readonly origin: Origin;
-  /** Hashes of the values that it counts for in lists by view, without those of `added`. */
+  /** Hashes of the values that it counts for in lists by view. */
   readonly viewed: readonly string[];
-  /** Page views that are not yet in `viewed`. */
-  readonly added: readonly SiteEvent[];
+}
+
+type Changing<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
+/** A new visit, or one that grows. Once `views` of the batch are counted, `viewed` has their hashes too. */
+export interface OpenVisit extends Changing<Visit> {
+  viewed: string[];
+  /** The batch's page views. */
+  readonly added: SiteEvent[];
 }
 
 /** What a batch makes of a visitor's visits of a day. */
@@ -48,57 +50,81 @@ export interface VisitorVisits {
   /** Those of them that the batch changes or joins. */
   readonly before: readonly Visit[];
   /** New and changed visits. */
-  readonly after: readonly Visit[];
+  readonly after: readonly OpenVisit[];
 }
 
 /**
- * Adds new events to the known visits of a day.
+ * Adds new events to the known visits of a day. The result does not depend on their order.
  * @param known by visitor
  */
 export function mergeVisits(
   events: readonly SiteEvent[],
   known: ReadonlyMap<string, readonly Visit[]>,
 ): VisitorVisits[] {
-  const fresh = new Map<string, Visit[]>();
+  const fresh = new Map<string, SiteEvent[]>();
   for (const event of events) {
     if (event.visitor === null) continue;
-    const visits = fresh.get(event.visitor);
-    if (visits) visits.push(visitOf(event));
-    else fresh.set(event.visitor, [visitOf(event)]);
+    const own = fresh.get(event.visitor);
+    if (own) own.push(event);
+    else fresh.set(event.visitor, [event]);
   }
-  return Array.from(fresh, ([visitor, added]) => mergeVisitor(visitor, known.get(visitor) ?? [], added));
+  return Array.from(fresh, ([visitor, own]) => mergeVisitor(visitor, known.get(visitor) ?? noVisits, own));
 }
 
-function mergeVisitor(visitor: string, known: readonly Visit[], fresh: readonly Visit[]): VisitorVisits {
-  const ordered = [...known, ...fresh].sort((a, b) => a.firstUs - b.firstUs);
-  const merged: Visit[] = [];
-  let last: Visit | undefined;
-  for (const visit of ordered) {
-    if (last && visit.firstUs - last.lastUs < visitGapUs) {
-      last = join(last, visit);
-      merged[merged.length - 1] = last;
+const noVisits: readonly Visit[] = [];
+
+function mergeVisitor(visitor: string, known: readonly Visit[], fresh: SiteEvent[]): VisitorVisits {
+  const visits = known.length > 1 ? [...known].sort((a, b) => a.firstUs - b.firstUs) : known;
+  if (fresh.length > 1) fresh.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const before: Visit[] = [];
+  const after: OpenVisit[] = [];
+  let last: Visit | OpenVisit | undefined;
+  const reopen = (visit: Visit | OpenVisit): OpenVisit => {
+    if ("added" in visit) return visit;
+    before.push(visit);
+    const open = { ...visit, viewed: [...visit.viewed], added: [] };
+    after.push(open);
+    return open;
+  };
+  let next = 0;
+  const addVisits = (untilUs: number) => {
+    for (let visit = visits[next]; visit && visit.firstUs <= untilUs; visit = visits[++next]) {
+      if (last && visit.firstUs - last.lastUs < visitGapUs) {
+        const open = reopen(last);
+        before.push(visit);
+        addVisit(open, visit);
+        last = open;
+      } else last = visit;
+    }
+  };
+  for (const event of fresh) {
+    const us = microsOf(event.at);
+    addVisits(us);
+    if (last && us - last.lastUs < visitGapUs) {
+      const open = reopen(last);
+      addEvent(open, event, us);
+      last = open;
     } else {
-      last = visit;
-      merged.push(visit);
+      const open = openVisit(event, us);
+      after.push(open);
+      last = open;
     }
   }
-  // An unchanged visit is still the same object.
-  const unchanged = new Set(merged);
-  const before = known.filter((visit) => !unchanged.has(visit));
-  const stored = new Set(known);
-  return { visitor, known, before, after: merged.filter((visit) => !stored.has(visit)) };
+  addVisits(Number.POSITIVE_INFINITY);
+  return { visitor, known, before, after };
 }
 
-function visitOf(event: SiteEvent): Visit {
-  const moment = { us: microsOf(event.at), id: event.id };
+function openVisit(event: SiteEvent, us: number): OpenVisit {
   const isView = event.type === "pageview";
   const path = isView ? event.path : null;
   return {
-    firstUs: moment.us,
-    lastUs: moment.us,
-    entry: moment,
+    firstUs: us,
+    lastUs: us,
+    entryUs: us,
+    entryId: event.id,
     entryPath: path,
-    exit: isView ? moment : null,
+    exitUs: isView ? us : null,
+    exitId: isView ? event.id : null,
     exitPath: path,
     views: isView ? 1 : 0,
     events: isView ? 0 : 1,
@@ -108,37 +134,60 @@ function visitOf(event: SiteEvent): Visit {
   };
 }
 
-function join(a: Visit, b: Visit): Visit {
-  // A page view is an entry before any custom event.
-  const isAFirst = a.views > 0 === b.views > 0 ? isBefore(a.entry, b.entry) : a.views > 0;
-  const { entry, entryPath, origin } = isAFirst ? a : b;
-  const { exit, exitPath } = b.exit === null || (a.exit !== null && isBefore(b.exit, a.exit)) ? a : b;
-  return {
-    firstUs: Math.min(a.firstUs, b.firstUs),
-    lastUs: Math.max(a.lastUs, b.lastUs),
-    entry,
-    entryPath,
-    exit,
-    exitPath,
-    views: a.views + b.views,
-    events: a.events + b.events,
-    origin,
-    viewed: joinLists(a.viewed, b.viewed),
-    added: joinLists(a.added, b.added),
-  };
+function addEvent(visit: OpenVisit, event: SiteEvent, us: number): void {
+  const { id, path } = event;
+  const isView = event.type === "pageview";
+  if (isFirst(visit, isView, us, id)) {
+    visit.entryUs = us;
+    visit.entryId = id;
+    visit.entryPath = isView ? path : null;
+    visit.origin = event;
+  }
+  if (isView && isLast(visit, us, id)) {
+    visit.exitUs = us;
+    visit.exitId = id;
+    visit.exitPath = path;
+  }
+  visit.firstUs = Math.min(visit.firstUs, us);
+  visit.lastUs = Math.max(visit.lastUs, us);
+  if (isView) {
+    visit.views++;
+    visit.added.push(event);
+  } else visit.events++;
 }
 
-function joinLists<Element>(a: readonly Element[], b: readonly Element[]): readonly Element[] {
-  if (a.length === 0) return b;
-  return b.length === 0 ? a : [...a, ...b];
+function addVisit(visit: OpenVisit, other: Visit): void {
+  const { entryUs, entryId, entryPath, exitUs, exitId, exitPath } = other;
+  if (isFirst(visit, other.views > 0, entryUs, entryId)) {
+    Object.assign(visit, { entryUs, entryId, entryPath, origin: other.origin });
+  }
+  if (exitUs !== null && exitId !== null && isLast(visit, exitUs, exitId)) {
+    Object.assign(visit, { exitUs, exitId, exitPath });
+  }
+  visit.firstUs = Math.min(visit.firstUs, other.firstUs);
+  visit.lastUs = Math.max(visit.lastUs, other.lastUs);
+  visit.views += other.views;
+  visit.events += other.events;
+  visit.viewed = [...new Set([...visit.viewed, ...other.viewed])];
 }
 
-function isBefore(a: Moment, b: Moment): boolean {
-  return a.us < b.us || (a.us === b.us && a.id < b.id);
+/** A page view is an entry before any custom event. */
+function isFirst({ views, entryUs, entryId }: Visit, isView: boolean, us: number, id: string): boolean {
+  if (isView !== views > 0) return isView;
+  return us < entryUs || (us === entryUs && id < entryId);
+}
+
+function isLast({ exitUs, exitId }: Visit, us: number, id: string): boolean {
+  return exitUs === null || exitId === null || us > exitUs || (us === exitUs && id > exitId);
 }
 
 /** The microseconds since midnight of `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
 export function microsOf(at: string): number {
-  const seconds = Number(at.slice(11, 13)) * 3_600 + Number(at.slice(14, 16)) * 60 + Number(at.slice(17, 19));
-  return seconds * 1_000_000 + Number(at.slice(20, 26));
+  const seconds = (digits(at, 11) * 60 + digits(at, 14)) * 60 + digits(at, 17);
+  return seconds * 1_000_000 + digits(at, 20) * 10_000 + digits(at, 22) * 100 + digits(at, 24);
+}
+
+/** Two digits as a number, without the text that `slice` would make. */
+function digits(text: string, from: number): number {
+  return text.charCodeAt(from) * 10 + text.charCodeAt(from + 1) - 528;
 }

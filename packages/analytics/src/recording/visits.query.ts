@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { keyOf, type SiteDay } from "./record-events.query.js";
+import { keyOf } from "./record-events.query.js";
 import { toArray } from "./sql-array.js";
 import { originColumns, type Visit } from "./visit.js";
 
@@ -60,15 +60,16 @@ function toVisit([, , , firstUs, ...values]: VisitRow): Visit {
   return {
     firstUs,
     lastUs: Number(lastUs),
-    entry: { us: Number(entryUs), id: String(entryId) },
+    entryUs: Number(entryUs),
+    entryId: String(entryId),
     entryPath: textOf(entryPath),
-    exit: exitUs === null ? null : { us: Number(exitUs), id: String(exitId) },
+    exitUs: exitUs === null ? null : Number(exitUs),
+    exitId: textOf(exitId),
     exitPath: textOf(exitPath),
     views: Number(views),
     events: Number(events),
     origin: Object.fromEntries(originColumns.map((column, index) => [column, textOf(origin[index])])),
     viewed: viewed === "{}" ? [] : String(viewed).slice(1, -1).split(","),
-    added: [],
   };
 }
 
@@ -92,47 +93,44 @@ const writeVisitsSql = `
   ON CONFLICT (site_id, day, visitor, first_us) DO UPDATE
   SET ${columns.map(([name]) => `${name} = EXCLUDED.${name}`).join(", ")}`;
 
-/** A visitor's day, for the key of a visit. */
-export interface VisitorDay extends SiteDay {
-  readonly visitor: string;
+/** A column's value of a visit. */
+const readers: readonly ((visit: Visit) => string | number | null)[] = [
+  ({ lastUs }) => lastUs,
+  ({ entryUs }) => entryUs,
+  ({ entryId }) => entryId,
+  ({ exitUs }) => exitUs,
+  ({ exitId }) => exitId,
+  ({ views }) => views,
+  ({ events }) => events,
+  ({ entryPath }) => entryPath,
+  ({ exitPath }) => exitPath,
+  ({ viewed }) => `{${viewed.join(",")}}`,
+  ...originColumns.map(
+    (column) =>
+      ({ origin }: Visit) =>
+        origin[column] ?? null,
+  ),
+];
+
+/** Rows of several days and visitors: the keys beside the visits, in one order. */
+export interface VisitRows {
+  readonly siteIds: string[];
+  readonly days: string[];
+  readonly visitors: string[];
+  readonly firstUs: number[];
 }
 
-export async function removeVisits(
-  client: pg.ClientBase,
-  visits: readonly (VisitorDay & { firstUs: number })[],
-): Promise<void> {
-  if (visits.length === 0) return;
-  await client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(visits) });
+export async function removeVisits(client: pg.ClientBase, rows: VisitRows): Promise<void> {
+  if (rows.firstUs.length === 0) return;
+  await client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(rows) });
 }
 
-export async function storeVisits(client: pg.ClientBase, visits: readonly (VisitorDay & Visit)[]): Promise<void> {
+export async function storeVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
   if (visits.length === 0) return;
-  const read: ((visit: Visit) => string | number | null)[] = [
-    ({ lastUs }) => lastUs,
-    ({ entry }) => entry.us,
-    ({ entry }) => entry.id,
-    ({ exit }) => exit?.us ?? null,
-    ({ exit }) => exit?.id ?? null,
-    ({ views }) => views,
-    ({ events }) => events,
-    ({ entryPath }) => entryPath,
-    ({ exitPath }) => exitPath,
-    ({ viewed }) => `{${viewed.join(",")}}`,
-    ...originColumns.map(
-      (column) =>
-        ({ origin }: Visit) =>
-          origin[column] ?? null,
-    ),
-  ];
-  const values = [...keysOf(visits), ...read.map((each) => toArray(visits.map(each)))];
+  const values = [...keysOf(rows), ...readers.map((read) => toArray(visits.map(read)))];
   await client.query({ name: "store-visits", text: writeVisitsSql, values });
 }
 
-function keysOf(visits: readonly (VisitorDay & { firstUs: number })[]): string[] {
-  return [
-    toArray(visits.map(({ siteId }) => siteId)),
-    toArray(visits.map(({ day }) => day)),
-    toArray(visits.map(({ visitor }) => visitor)),
-    toArray(visits.map(({ firstUs }) => firstUs)),
-  ];
+function keysOf({ siteIds, days, visitors, firstUs }: VisitRows): string[] {
+  return [siteIds, days, visitors, firstUs].map(toArray);
 }

@@ -3,7 +3,8 @@ import { eventRowBytes } from "./day-bounds.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 import { type StatChange, statFigures } from "./stat-table.js";
-import { removeVisits, storeVisits, type VisitorDay } from "./visits.query.js";
+import type { Visit } from "./visit.js";
+import { removeVisits, storeVisits, type VisitRows } from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */
 const figureArrays = (first: number) =>
@@ -98,16 +99,26 @@ function isChanged(change: StatChange): boolean {
 }
 
 async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  const removed: (VisitorDay & { firstUs: number })[] = [];
-  const written: Parameters<typeof storeVisits>[1][number][] = [];
-  for (const { siteId, day, visits } of changes) {
-    for (const { visitor, ...change } of visits) {
-      for (const firstUs of change.removed) removed.push({ siteId, day, visitor, firstUs });
-      for (const visit of change.written) written.push({ siteId, day, visitor, ...visit });
+  const noRows = (): VisitRows => ({ siteIds: [], days: [], visitors: [], firstUs: [] });
+  const [removed, stored] = [noRows(), noRows()];
+  const visits: Visit[] = [];
+  for (const day of changes) {
+    for (const change of day.visits) {
+      const add = (rows: VisitRows, firstUs: number) => {
+        rows.siteIds.push(day.siteId);
+        rows.days.push(day.day);
+        rows.visitors.push(change.visitor);
+        rows.firstUs.push(firstUs);
+      };
+      for (const firstUs of change.removed) add(removed, firstUs);
+      for (const visit of change.written) {
+        add(stored, visit.firstUs);
+        visits.push(visit);
+      }
     }
   }
   await removeVisits(client, removed);
-  await storeVisits(client, written);
+  await storeVisits(client, stored, visits);
 }
 
 async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
