@@ -27,6 +27,7 @@ export {
   deleteSite,
   findSite,
   findSitesOfDomain,
+  listAllSites,
   listSites,
   maxSitesPerAccount,
   renameSite,

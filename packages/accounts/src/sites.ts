@@ -126,6 +126,11 @@ export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[
   return rows;
 }
 
+export async function listAllSites(pool: pg.Pool): Promise<Site[]> {
+  const { rows } = await pool.query<Site>("SELECT id, domain, name FROM site ORDER BY id");
+  return rows;
+}
+
 /** A probe of `site_pkey`. */
 const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 

@@ -4,6 +4,7 @@ import { browsers, useAnalytics } from "../analytics.fixture.js";
 import { recordEvents, recordLockedEvents } from "../recording/record-events.js";
 import { lockSites } from "../recording/record-events.query.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
+import { readVisitFigures, recountVisitFigures } from "../recording/recount-visits.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
@@ -155,6 +156,36 @@ describe("a rebuild", () => {
     }
     await analytics.rebuild(site.id, true);
     expect(await readRollups(analytics.pool, site.id)).toEqual(await recountRollups(analytics.pool, site.id));
+  });
+
+  it("counts the visits of an installation from before them, while events come", async () => {
+    const site = await makeSite(analytics.pool);
+    await analytics.load(site, lines);
+    const older = [
+      "DELETE FROM visit WHERE site_id = $1",
+      `UPDATE daily_visitor SET seen = ARRAY(SELECT unnest(seen) EXCEPT
+         SELECT seen_hash(dimension, value) FROM daily_stat WHERE site_id = $1 AND dimension IN ('hour', 'host'))
+       WHERE site_id = $1`,
+      "DELETE FROM daily_stat WHERE site_id = $1 AND dimension IN ('hour', 'host', 'exit', 'visit_entry')",
+      "DELETE FROM daily_stat WHERE site_id = $1 AND (visitors, pageviews) = (0, 0)",
+      "UPDATE daily_stat SET visits = 0, bounces = 0, visit_us = 0, visit_views = 0, events = 0 WHERE site_id = $1",
+      "DELETE FROM daily_size WHERE site_id = $1 AND dimension IN ('hour', 'host', 'exit', 'visit_entry')",
+    ];
+    for (const sql of older) await analytics.pool.query(sql, [site.id]);
+    // Within the visit of a visitor that the database knows without it.
+    await analytics.load(site, [{ ts: `${day}T01:10:00Z`, path: "/c", visitor: "1", country: "FR" }]);
+    const collector = analytics.openCollector(() => Date.parse(`${day}T12:00:00Z`));
+    const live = Array.from({ length: 40 }, (_, n) =>
+      collector.collect({
+        ...{ name: n % 4 === 0 ? "signup" : "pageview", isHashPath: false, domains: [site.domain], referrer: null },
+        ...{ url: new URL(`https://${site.domain}/${n % 5}`), props: null, country: null },
+        ...{ ip: `192.0.2.${n % 3}`, userAgent: browsers[0] ?? "" },
+      }),
+    );
+    await Promise.all([analytics.rebuild(site.id, true), ...live]);
+    expect(await readVisitFigures(analytics.pool, site.id)).toEqual(await recountVisitFigures(analytics.pool, site.id));
+    expect(await readRollups(analytics.pool, site.id)).toEqual(await recountRollups(analytics.pool, site.id));
+    expect((await analytics.rebuild(site.id)).found).toEqual([]);
   });
 
   it("runs once for a site at a time", async () => {

@@ -83,6 +83,21 @@ describe("rollup rebuild", () => {
     expect((await run(["rollup", "rebuild", "--site", site, "--check"])).code).toBe(0);
   });
 
+  it("takes every site with --all, and either one or all", async () => {
+    const [first, second] = [await makeSite(3), await makeSite(4)];
+    await database.pool.query("DELETE FROM visit WHERE site_id = ANY ($1)", [[first, second]]);
+    const { differences, listed } = await json<{ differences: number; listed: { what: string }[] }>(
+      "rollup",
+      "rebuild",
+      "--all",
+    );
+    expect(listed.filter(({ what }) => what === "rows of visits")).toHaveLength(2);
+    expect(differences).toBe(2);
+    expect(await json("rollup", "rebuild", "--all")).toMatchObject({ differences: 0 });
+    expect(await run(["rollup", "rebuild"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--all") });
+    expect((await run(["rollup", "rebuild", "--all", "--site", first])).code).toBe(2);
+  });
+
   it("looks at the days it is told to, and refuses what is no day", async () => {
     const site = await makeSite(2);
     expect(await json("rollup", "rebuild", "--site", site, "--from", "2026-01-03")).toMatchObject({ days: 0 });

@@ -1,5 +1,7 @@
+import { listAllSites, type Site } from "@waymark/accounts";
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
 import type { Command } from "commander";
+import type pg from "pg";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
 import {
@@ -10,12 +12,14 @@ import {
   type Outcome,
   onDatabase,
 } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
+import { CommandError, UsageError } from "../context/command-error.js";
 import { untilInterrupted } from "../context/until-interrupted.js";
 import { showStatus } from "../output/progress.js";
+import { printable } from "../output/terminal-text.js";
 
 interface RebuildCommandOptions {
-  site: string;
+  site?: string;
+  all?: true;
   from?: TimeArgument;
   to?: TimeArgument;
   check?: true;
@@ -31,6 +35,7 @@ With --check it changes nothing, and the exit code is 1 when something differs.
 
 Examples:
   $ waymark rollup rebuild --site example.com
+  $ waymark rollup rebuild --all
   $ waymark rollup rebuild --site example.com --from 7d
   $ waymark rollup rebuild --site example.com --from 2026-05-01 --to 2026-05-31 --check`;
 
@@ -40,15 +45,18 @@ export function addRollupCommands(program: Command, act: Act): void {
   rollup
     .command("rebuild")
     .description("count a site's figures again, report differences, and mend them")
-    .requiredOption("--site <site>", "the site's id or domain")
+    .option("--site <site>", "the site's id or domain")
+    .option("--all", "every site, one after the other")
     .option("--from <time>", `the first UTC day: ${timeForms}`, parseTime)
     .option("--to <time>", "the last UTC day", parseTime)
     .option("--check", "only report")
     .addHelpText("after", help)
     .action(
-      act((context, options: RebuildCommandOptions) =>
-        onDatabase(context, (database) => rebuild(context, database, options)),
-      ),
+      act((context, options: RebuildCommandOptions) => {
+        const isOne = options.site !== undefined;
+        if (isOne === (options.all === true)) throw new UsageError("Give either --site or --all.");
+        return onDatabase(context, (database) => rebuild(context, database, options));
+      }),
     );
 }
 
@@ -57,16 +65,17 @@ async function rebuild(
   { pool }: CommandDatabase,
   options: RebuildCommandOptions,
 ): Promise<Outcome> {
-  const { id } = await resolveSite(pool, options.site);
+  const sites = await chosenSites(pool, options);
   const listed: Difference[] = [];
   const progress = { days: 0, differences: 0, skipped: 0 };
   const isCheck = options.check === true;
   const status = showStatus(context.stderr);
   const day = (time: TimeArgument | undefined) => (time ? dayOf(time(context.now())) : null);
-  const work = async (signal: AbortSignal) => {
+  const rebuildSite = async (site: Site, signal: AbortSignal) => {
+    const { days, skipped } = progress;
     const result = await rebuildRollups({
       pool,
-      siteId: id,
+      siteId: site.id,
       from: day(options.from),
       to: day(options.to),
       replace: !isCheck,
@@ -75,12 +84,15 @@ async function rebuild(
         progress.differences++;
         if (listed.length < maxListed) listed.push(difference);
       },
-      onProgress: ({ done, days }) => {
-        progress.days = done;
-        status.update(`Comparing: ${done} of ${days} days`);
+      onProgress: ({ done, days: all }) => {
+        progress.days = days + done;
+        status.update(`Comparing ${printable(site.domain)}: ${done} of ${all} days`);
       },
     });
-    Object.assign(progress, result);
+    Object.assign(progress, { days: days + result.days, skipped: skipped + result.skipped });
+  };
+  const work = async (signal: AbortSignal) => {
+    for (const site of sites) await rebuildSite(site, signal);
   };
   const isComplete = await untilInterrupted(context, status, work).catch((error: unknown) => {
     if (error instanceof RebuildRunningError) throw new CommandError(error.message, { cause: error });
@@ -89,6 +101,10 @@ async function rebuild(
   const exitCode = !isComplete ? interruptedExitCode : isCheck && progress.differences > 0 ? 1 : 0;
   const value = { ...progress, mended: !isCheck, listed: listed.map(({ siteId: _siteId, ...rest }) => rest) };
   return { value, text: describe(progress, listed, isCheck), exitCode };
+}
+
+async function chosenSites(pool: pg.Pool, { site }: RebuildCommandOptions): Promise<Site[]> {
+  return site === undefined ? listAllSites(pool) : [await resolveSite(pool, site)];
 }
 
 function describe(
