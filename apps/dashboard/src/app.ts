@@ -92,6 +92,8 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
+  /** Requests of an account in hand. */
+  requestsPerAccount?: number;
   now(): Date;
 }
 

@@ -11,21 +11,25 @@ const maxSessions = 10_000;
 const limitsInHand = {
   name: "requests_in_hand",
   total: 1_024,
-  perAccount: 256,
   reason: (most: number) => `At most ${most} requests may be in hand`,
 };
 
 interface AdmissionOptions {
   registry: Registry;
+  requestsPerAccount?: number;
   /** Milliseconds from any point on. */
   clock?(): number;
 }
 
 /** Limits the requests of a session per second, and those of an account and of all in hand. Runs behind `requireSession`. */
-export function admitViewer({ registry, clock = () => performance.now() }: AdmissionOptions): RequestHandler {
+export function admitViewer({
+  registry,
+  requestsPerAccount = 256,
+  clock = () => performance.now(),
+}: AdmissionOptions): RequestHandler {
   const refusals = createRefusals(registry);
   const rates = createTokenBuckets({ perSecond, burstSeconds, maxKeys: maxSessions, clock });
-  const inHand = createShares(limitsInHand, refusals);
+  const inHand = createShares({ ...limitsInHand, perAccount: requestsPerAccount }, refusals);
   return (_request, response, next) => {
     // The client left during the lookup of its session: a closed response would never give its count back.
     if (response.closed) return;
