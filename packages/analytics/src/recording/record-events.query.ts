@@ -91,7 +91,10 @@ const readVisitorsSql = `
   SELECT site_id AS "siteId", day::text, visitor::text, seen::text, entry_id AS "entryId", entry_path AS "entryPath",
     to_char(entry_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "entryAt"
   FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS each (site_id, day, visitor)
-  JOIN daily_visitor USING (site_id, day, visitor)`;
+  CROSS JOIN LATERAL (
+    SELECT seen, entry_id, entry_path, entry_at FROM daily_visitor
+    WHERE (site_id, day, visitor) = (each.site_id, each.day, each.visitor) OFFSET 0
+  ) AS known`;
 
 interface VisitorRow extends SiteDay {
   visitor: string;

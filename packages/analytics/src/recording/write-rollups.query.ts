@@ -28,12 +28,19 @@ const writeStatsSql = `
   SELECT site_id, day, dimension, count(*) FROM changed WHERE is_new GROUP BY site_id, day, dimension
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
-/** Adds to the rows of pages and hosts that a visit names by hash, by `daily_stat_seen_idx`. They exist as long as it does. */
+/**
+ * Adds to the rows of pages and hosts that a visit names by hash, by `daily_stat_seen_idx`. They exist as long as it does, and
+ * under the site's lock no row moves between the look-up of its `ctid` and the update.
+ */
 const writeUnnamedStatsSql = `
   UPDATE daily_stat SET ${addFigures("given")}
   FROM unnest($1::uuid[], $2::date[], $3::bigint[], ${figureArrays(4)}) AS given (site_id, day, hash, ${figureNames})
-  WHERE daily_stat.site_id = given.site_id AND daily_stat.day = given.day
-    AND seen_hash(dimension, value) = given.hash AND dimension IN ('page', 'host')`;
+  CROSS JOIN LATERAL (
+    SELECT ctid AS row_id FROM daily_stat AS named
+    WHERE named.site_id = given.site_id AND named.day = given.day
+      AND seen_hash(named.dimension, named.value) = given.hash AND named.dimension IN ('page', 'host') OFFSET 0
+  ) AS found
+  WHERE daily_stat.ctid = found.row_id`;
 
 /** Stores visitors' counted values, by `daily_visitor_pkey`. Lists come as texts of arrays: `unnest` would flatten them. */
 const writeVisitorsSql = `
