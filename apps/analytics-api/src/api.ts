@@ -14,6 +14,7 @@ Reads the web analytics of your sites: visitors, page views, their sources, and 
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. A key may make ${statisticsRequestsPerMinute} requests a minute; every
 answer says how many are left. All ranges are UTC days.
+A shared key reads one site: \`/sites\` lists it alone, and every other site is 404. It may have an end; after it the answer is 401.
 Extensions are marked as such, and answers have no member of an extension that the request does not use. A request without
 extensions may have unknown query parameters; \`/realtime\`, and a request with an extension, refuse them with 400.
 Every answer has an \`X-Request-Id\`; name it when you report a problem.
@@ -57,7 +58,7 @@ export const unknownParameter: DocumentedAnswer = {
 };
 
 export const siteNotFound: DocumentedAnswer = {
-  description: "The account has no such site",
+  description: "The account has no such site, or a shared key is of another one",
   schema: errorSchema(),
   example: { error: "Site not found" },
   headers: limitHeaders,
@@ -66,7 +67,7 @@ export const siteNotFound: DocumentedAnswer = {
 /** The errors of every route. */
 const commonAnswers = {
   401: {
-    description: "The key is missing, malformed, unknown or revoked",
+    description: "The key is missing, malformed, unknown, revoked or past its end",
     schema: errorSchema(),
     example: { error: "Invalid API key" },
     headers: ["WWW-Authenticate"],

@@ -25,7 +25,7 @@ export interface TestApp {
   readonly app: Express;
   readonly secondApp: Express;
   readonly pool: ReturnType<typeof createPool>;
-  /** Sets the moment, and so the UTC day that is "today". */
+  /** Sets the moment, and so the UTC day that is "today" and which keys have ended. */
   setNow(moment: Date): void;
   makeAccount(plan?: PlanId): Promise<TestAccount>;
   /** Inserts rows into `daily_stat` that no import makes. */
@@ -62,7 +62,8 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
   let current = () => new Date();
 
   const instance = useInstances(() => {
-    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
+    const now = () => current().getTime();
+    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log, now });
     const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const checks = {
       required: { database: () => pool.query("SELECT 1") },

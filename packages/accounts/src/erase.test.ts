@@ -20,7 +20,9 @@ const special: Record<string, string> = {
   "account.plan": "'pro'",
   "agent.is_provisional": "false",
   "alert.status": "'error'",
+  "api_key.account_id": "(SELECT id FROM account ORDER BY created_at DESC LIMIT 1)",
   "api_key.service": "'trace'",
+  "api_key.service by site_id": "'share'",
   "api_key.hash": "sha256(gen_random_uuid()::text::bytea)",
   "deleted_otel_trace.otel_trace_id": "uuid_send(gen_random_uuid())",
   "event.type": "'pageview'",
@@ -68,7 +70,10 @@ async function fill(owner: "account_id" | "site_id", id: string): Promise<void> 
   for (const [table, columns] of await columnsOf(owner)) {
     if (table === "site") continue;
     const required = columns.filter(({ column, isRequired }) => isRequired && column !== owner);
-    const values = required.map(({ column, type }) => special[`${table}.${column}`] ?? byType[type] ?? "NULL");
+    const values = required.map(
+      ({ column, type }) =>
+        special[`${table}.${column} by ${owner}`] ?? special[`${table}.${column}`] ?? byType[type] ?? "NULL",
+    );
     const names = [owner, ...required.map(({ column }) => column)].map((name) => `"${name}"`);
     await pool.query(`INSERT INTO "${table}" (${names}) VALUES (${[`'${id}'`, ...values]})`);
   }
@@ -205,6 +210,20 @@ describe("eraseSite", () => {
     expect((await countRows("account_id", accountId))["trace"]).toBe(account);
     const { rows } = await pool.query("SELECT id FROM site WHERE account_id = $1", [accountId]);
     expect(rows).toEqual([{ id: other }]);
+  });
+});
+
+describe("a stopped eraseSite", () => {
+  it("has revoked the site's shared keys, so none reads a part of its figures", async () => {
+    const { accountId, siteId } = await makeFullAccount();
+    await eraseSite(pool, siteId, { isStopping: () => true });
+    const { rows } = await pool.query("SELECT service, revoked_at FROM api_key WHERE account_id = $1 OR site_id = $2", [
+      accountId,
+      siteId,
+    ]);
+    expect(rows).toContainEqual({ service: "share", revoked_at: expect.any(Date) });
+    expect(rows).toContainEqual({ service: "trace", revoked_at: null });
+    expect((await countRows("site_id", siteId))["event"]).toBe(1);
   });
 });
 

@@ -6,7 +6,7 @@ const batchRows = 2_000;
 
 const owners = {
   account_id: { table: "account", keep: ["api_key", "site"] },
-  site_id: { table: "site", keep: [] },
+  site_id: { table: "site", keep: ["api_key"] },
 } as const satisfies Record<string, { table: string; keep: readonly string[] }>;
 
 type OwnerColumn = keyof typeof owners;
@@ -89,7 +89,10 @@ async function eraseRows(
   }
 }
 
-/** The site's own row goes last, so a stopped erasure can run again; a second pass removes the collector's late events. */
+/**
+ * Revokes shared keys first, so none reads a part. The site's row goes last and takes them along, so a stopped erasure can run
+ * again; a second pass removes the collector's late events.
+ */
 export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseControl): Promise<Erased> {
   const erased: Erased = {};
   await eraseSiteInto(pool, siteId, erased, control);
@@ -98,6 +101,7 @@ export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseCon
 
 async function eraseSiteInto(pool: pg.Pool, siteId: string, erased: Erased, control: EraseControl): Promise<void> {
   const rows = { column: "site_id", id: siteId, erased } as const;
+  await pool.query("UPDATE api_key SET revoked_at = now() WHERE site_id = $1 AND revoked_at IS NULL", [siteId]);
   await eraseRows(pool, rows, control);
   if (control.isStopping()) return;
   const { rowCount } = await pool.query("DELETE FROM site WHERE id = $1", [siteId]);

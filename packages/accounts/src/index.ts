@@ -21,6 +21,7 @@ export { countOwned, type Owned } from "./owned.query.js";
 export { changePlan, findPlan } from "./plan.query.js";
 export { countKeysByMaker, readLiveKeys } from "./read-keys.query.js";
 export { readSites, type SiteState } from "./read-sites.query.js";
+export { shareSite } from "./share-site.js";
 export {
   claimSite,
   createSite,
@@ -33,4 +34,5 @@ export {
   renameSite,
   type Site,
 } from "./sites.js";
+export { isLiveKeySql } from "./stored-key.js";
 export { readPlanUsage, readUsage, type Usage } from "./usage.query.js";

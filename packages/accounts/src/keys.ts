@@ -4,6 +4,7 @@ import type pg from "pg";
 import { AccountError } from "./account-error.js";
 import { lockAccount, requireAccount } from "./lock-account.query.js";
 import { readName } from "./name.js";
+import { isLiveKeySql, keyServiceSql } from "./stored-key.js";
 
 /** A new key. Only this answer has `key`: the database stores its hash. */
 export interface IssuedKey {
@@ -21,6 +22,10 @@ export interface ListedKey {
   created_at: string;
   last_used_at: string | null;
   revoked_at: string | null;
+  /** The only site of a shared key, and its domain. */
+  site_id: string | null;
+  site: string | null;
+  expires_at: string | null;
 }
 
 /** A key of the account; an operator names no account. */
@@ -29,18 +34,24 @@ export interface KeyReference {
   accountId?: string;
 }
 
+/** The bounds of a shared key. */
+interface Share {
+  siteId: string;
+  expiresAt: Date | null;
+}
+
 type Database = Pick<pg.ClientBase, "query">;
 
-/** Not counting revoked ones. */
+/** Not counting revoked and ended ones. */
 export const maxKeysPerAccount = 100;
 
 const uuid = createUuidV7();
 
 /** A range of `api_key_account_id_idx`. */
-const countKeysSql = "SELECT count(*)::int AS keys FROM api_key WHERE account_id = $1 AND revoked_at IS NULL";
+const countKeysSql = `SELECT count(*)::int AS keys FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
 
-const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, site_id, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 /**
  * Makes a key and stores its SHA-256. In a transaction the limit is exact, since the account's row stays locked.
@@ -48,9 +59,9 @@ const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, 
  */
 export async function issueKey(
   database: Database,
-  input: { accountId: string; service: KeyService; name: string; createdBy?: string },
+  input: { accountId: string; service: KeyService; name: string; createdBy?: string; share?: Share },
 ): Promise<IssuedKey> {
-  const { accountId, service, createdBy = null } = input;
+  const { accountId, service, createdBy = null, share } = input;
   const name = readName(input.name, "key");
   await lockAccount(database, accountId);
   const { rows } = await database.query<{ keys: number }>(countKeysSql, [accountId]);
@@ -60,12 +71,17 @@ export async function issueKey(
   }
   const { key, hash, hint } = createApiKey(service);
   const id = uuid();
-  await database.query(insertKeySql, [id, accountId, service, name, hash, hint, createdBy]);
+  const stored = [id, accountId, share ? "share" : service, name, hash, hint, createdBy];
+  await database.query(insertKeySql, [...stored, share?.siteId ?? null, share?.expiresAt ?? null]);
   return { id, service, name, key };
 }
 
+/** With a probe of `site_pkey` for a shared key. */
+const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last_used_at, revoked_at, site_id, expires_at,
+  (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site`;
+
 /** A range of `api_key_account_id_idx`. */
-const listKeysSql = "SELECT * FROM api_key WHERE account_id = $1 ORDER BY id";
+const listKeysSql = `SELECT ${listedSql} FROM api_key WHERE account_id = $1 ORDER BY id`;
 
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
 export async function listKeys(database: Database, accountId: string): Promise<ListedKey[]> {
@@ -95,7 +111,7 @@ export async function revokeKey(
 
 /** A range of `api_key_account_id_idx`. */
 const revokeKeysOfSql = `UPDATE api_key SET revoked_at = now()
-  WHERE account_id = $1 AND created_by = $2 AND revoked_at IS NULL RETURNING name, hint`;
+  WHERE account_id = $1 AND created_by = $2 AND ${isLiveKeySql} RETURNING name, hint`;
 
 /** Revokes the live keys that a person made for the account. */
 export async function revokeKeysOf(
@@ -106,15 +122,9 @@ export async function revokeKeysOf(
   return rows;
 }
 
-interface StoredKey {
-  id: string;
-  service: string;
-  name: string;
-  hint: string;
-  created_at: Date;
-  last_used_at: Date | null;
-  revoked_at: Date | null;
-}
+type Moments = "created_at" | "last_used_at" | "revoked_at" | "expires_at";
+
+type StoredKey = Omit<ListedKey, Moments> & { created_at: Date } & Record<Exclude<Moments, "created_at">, Date | null>;
 
 /** One probe of `api_key_pkey`. */
 async function changeKey(
@@ -123,7 +133,7 @@ async function changeKey(
   change: string,
   value: unknown,
 ): Promise<StoredKey> {
-  const sql = `${change} WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING *`;
+  const sql = `${change} WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING ${listedSql}`;
   const { rows } = isUuid(keyId)
     ? await database.query<StoredKey>(sql, [keyId, accountId ?? null, value])
     : { rows: [] };
@@ -141,5 +151,8 @@ function present(key: StoredKey): ListedKey {
     created_at: key.created_at.toISOString(),
     last_used_at: key.last_used_at?.toISOString() ?? null,
     revoked_at: key.revoked_at?.toISOString() ?? null,
+    site_id: key.site_id,
+    site: key.site,
+    expires_at: key.expires_at?.toISOString() ?? null,
   };
 }

@@ -4,8 +4,8 @@ import type { Principal } from "./find-key.query.js";
 import type { KeyDirectory } from "./key-directory.js";
 
 /**
- * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked or other-service key gets
- * the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
+ * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked, ended or other-service key
+ * gets the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
  */
 export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {
   const admit = (principal: Principal | undefined, response: Response, next: NextFunction) => {

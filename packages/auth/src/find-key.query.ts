@@ -7,20 +7,37 @@ export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
   readonly plan: PlanId;
+  /** The only site of a shared key. */
+  readonly siteId?: string;
 }
 
+export interface FoundKey {
+  readonly principal: Principal;
+  /** In milliseconds since 1970; infinite without an end. The caller compares it, so an end needs no second look-up. */
+  readonly endsAt: number;
+}
+
+/** The stored services of the keys that open an API. A shared key is stored apart, so older releases refuse it. */
+const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } satisfies Record<KeyService, string[]>;
+
 /**
- * Finds the live key with a hash and its account's present plan. Revoked keys and keys of another service are not found. One
+ * Finds the key with a hash and its account's present plan. Revoked keys and keys of another service are not found. One
  * probe of `api_key_hash_key`, one of `account_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.site_id AS "siteId", k.expires_at AS "expiresAt"
   FROM api_key k JOIN account a ON a.id = k.account_id
-  WHERE k.hash = $1 AND k.service = $2 AND k.revoked_at IS NULL`;
+  WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
-export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService): Promise<Principal | undefined> {
-  const { rows } = await pool.query<Principal>({ name: "find-key", text: findKeySql, values: [hash, service] });
-  return rows[0];
+type Row = Omit<Principal, "siteId"> & { siteId: string | null; expiresAt: Date | null };
+
+export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService): Promise<FoundKey | undefined> {
+  const values = [hash, storedServices[service]];
+  const { rows } = await pool.query<Row>({ name: "find-key", text: findKeySql, values });
+  if (!rows[0]) return undefined;
+  const { siteId, expiresAt, ...principal } = rows[0];
+  const endsAt = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  return { principal: siteId === null ? principal : { ...principal, siteId }, endsAt };
 }
 
 /**

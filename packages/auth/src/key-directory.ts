@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { hashApiKey, isApiKeyOf, type KeyService } from "./api-key.js";
-import { findKey, type Principal } from "./find-key.query.js";
+import { type FoundKey, findKey, type Principal } from "./find-key.query.js";
 import { createKeyUses } from "./key-uses.js";
 
 /** The life of a cached key while the listener works. Bounds the effect of changes without notifications, such as a restore. */
@@ -25,15 +25,14 @@ export interface KeyDirectoryOptions {
 /** Finds the accounts of a service's keys. */
 export interface KeyDirectory {
   /**
-   * The principal of a key; undefined when it is malformed, unknown, revoked or of another service. A cached principal comes
+   * The principal of a key; undefined when it is malformed, unknown, revoked, ended or of another service. A cached one comes
    * at once, any other by a promise, which rejects only when the database does not answer.
    */
   find(key: string): Principal | undefined | Promise<Principal | undefined>;
   stop(): Promise<void>;
 }
 
-interface Entry {
-  principal: Principal;
+interface Entry extends FoundKey {
   loadedAt: number;
 }
 
@@ -61,7 +60,7 @@ function createSharedLoads<Result>() {
 export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   const { service, pool, log, now = Date.now, maxEntries = 10_000 } = options;
   const entries = new LRUCache<string, Entry>({ max: maxEntries });
-  const loading = createSharedLoads<Principal | undefined>();
+  const loading = createSharedLoads<Entry | undefined>();
   const uses = createKeyUses({ pool, log });
   let isListening = false;
   let isDeafLogged = false;
@@ -91,20 +90,25 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     },
   });
 
-  async function load(hash: Buffer, id: string): Promise<Principal | undefined> {
-    const changesBefore = changes;
-    const loadedAt = now();
-    const principal = await findKey(pool, hash, service);
-    if (principal && changes === changesBefore) entries.set(id, { principal, loadedAt });
+  async function load(hash: Buffer, id: string): Promise<Entry | undefined> {
+    const [changesBefore, loadedAt] = [changes, now()];
+    const found = await findKey(pool, hash, service);
+    const entry = found && { ...found, loadedAt };
+    if (entry && changes === changesBefore) entries.set(id, entry);
+    return entry;
+  }
+
+  function use({ principal, endsAt }: Entry, usedAt: number): Principal | undefined {
+    if (usedAt >= endsAt) return undefined;
+    uses.note(principal.keyId, usedAt);
     return principal;
   }
 
   async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
     entries.delete(id);
     const usedAt = now();
-    const principal = await loading.join(id, () => load(hash, id));
-    if (principal) uses.note(principal.keyId, usedAt);
-    return principal;
+    const entry = await loading.join(id, () => load(hash, id));
+    return entry && use(entry, usedAt);
   }
 
   return {
@@ -115,8 +119,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
       const entry = entries.get(id);
       const usedAt = now();
       if (!entry || usedAt - entry.loadedAt > (isListening ? listeningLifeMs : deafLifeMs)) return lookUp(hash, id);
-      uses.note(entry.principal.keyId, usedAt);
-      return entry.principal;
+      return use(entry, usedAt);
     },
     async stop() {
       await listener.stop();

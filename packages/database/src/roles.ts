@@ -36,7 +36,7 @@ export const tableGrants = {
   api_key: {
     trace_api: "SELECT, UPDATE (last_used_at)",
     analytics_api: "SELECT, UPDATE (last_used_at)",
-    worker: "SELECT (account_id, id, revoked_at), DELETE",
+    worker: "SELECT (account_id, id, revoked_at, expires_at), DELETE",
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },

@@ -17,14 +17,16 @@ export function listSitesRoute({ pool }: { pool: pg.Pool }) {
     lenientQuery: [],
     answers: {
       200: {
-        description: "All sites of the account, oldest first",
+        description: "All sites of the account, oldest first; with a shared key its site alone",
         schema: z.object({ sites: z.array(siteSchema) }),
         example: { sites: [{ id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", domain: "example.com", name: "Example" }] },
         headers: limitHeaders,
       },
     },
     async handle({ response }) {
-      const sites = await listSites(pool, principalOf(response).accountId);
+      const { accountId, siteId } = principalOf(response);
+      const all = await listSites(pool, accountId);
+      const sites = siteId === undefined ? all : all.filter(({ id }) => id === siteId);
       return { status: 200, body: { sites: sites.map(({ id, domain, name }) => ({ id, domain, name })) } };
     },
   });

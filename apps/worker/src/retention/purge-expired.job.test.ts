@@ -1,14 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
-import { uuidV7Floor } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
+import { byRole, createPool, grantRoles, roleUrl, uuidV7Floor } from "@waymark/database";
+import { useDatabase, useRolePrefix } from "@waymark/testing";
 import { createTestLog, makeFailedTrace, makeOldTrace } from "../worker.fixture.js";
 import { createPurgeExpired } from "./purge-expired.job.js";
 
 const database = useDatabase();
+const prefix = useRolePrefix();
 const dayMs = 24 * 3_600_000;
 
-const purge = (isStopping = () => false) =>
-  createPurgeExpired({ pool: database.pool, log: createTestLog().log, now: () => new Date(), isStopping })();
+const purge = (isStopping = () => false, pool = database.pool) =>
+  createPurgeExpired({ pool, log: createTestLog().log, now: () => new Date(), isStopping })();
 
 async function countOf(accountId: string) {
   const { rows } = await database.pool.query(
@@ -191,6 +192,42 @@ describe("retention", () => {
       { name: "live", keys: 2 },
       { name: "newest", keys: 1_000 },
     ]);
+  });
+
+  it("removes ended keys as revoked ones, as the worker's role, and never one with an end to come", async () => {
+    const { accountId } = await makeFailedTrace(database.pool);
+    await database.pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $1, 'a.example', 's')", [
+      accountId,
+    ]);
+    const add = (name: string, count: number, end: string) =>
+      database.pool.query(
+        `INSERT INTO api_key (id, account_id, service, name, hash, hint, site_id, expires_at)
+         SELECT gen_random_uuid(), $1::uuid, 'share', $2::text, sha256(($2::text || n || $1::uuid)::bytea), 'h', $1::uuid,
+           now() + ${end} FROM generate_series(1, $3::int) AS n`,
+        [accountId, name, count],
+      );
+    const names = async () => {
+      const sql = "SELECT name, count(*)::int AS keys FROM api_key WHERE account_id = $1 GROUP BY name ORDER BY name";
+      return (await database.pool.query(sql, [accountId])).rows.map(({ name, keys }) => `${keys} ${name}`);
+    };
+    const passwords = byRole((role) => `password-of-${role}`);
+    await grantRoles(database.url, passwords, prefix);
+    const workerPool = createPool({
+      connectionString: roleUrl(database.url, "worker", passwords.worker, prefix),
+      maxConnections: 1,
+      applicationName: "test",
+      statementTimeoutMs: 10_000,
+    });
+    await add("endless", 1, "NULL::interval");
+    await add("live", 1_100, "interval '1 hour'");
+    await add("old", 3, "interval '-90 days -1 minute'");
+    await add("young", 5, "interval '-89 days -23 hours'");
+    await purge(undefined, workerPool);
+    expect(await names()).toEqual(["1 endless", "1100 live", "5 young"]);
+    await add("newest", 1_000, "interval '-1 hour'");
+    await purge(undefined, workerPool);
+    await workerPool.end();
+    expect(await names()).toEqual(["1 endless", "1100 live", "1000 newest"]);
   });
 
   it("keeps the record of an account for a year, and its newest 100,000 entries", async () => {

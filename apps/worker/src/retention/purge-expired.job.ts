@@ -34,7 +34,7 @@ const deletedTracesMs = 2 * dayMs;
 /** Stripe repeats an event for three days. */
 const stripeEventsMs = 30 * dayMs;
 const entriesMs = 365 * dayMs;
-const revokedKeysMs = 90 * dayMs;
+const endedKeysMs = 90 * dayMs;
 
 /** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round continues. */
 const maxVisits = 50;
@@ -42,7 +42,7 @@ const maxVisits = 50;
 /**
  * Removes data past its retention: traces by the account's present plan (trace contract, "Limits"), salts of visitor hashes,
  * idempotency keys, ids of deleted OpenTelemetry traces, counters of requests, ended sessions and links, old entries of the
- * record, revoked keys and handled events of Stripe; also rows of deleted accounts and sites.
+ * record, ended keys and handled events of Stripe; also rows of deleted accounts and sites.
  * Logs a failed part and continues with the others.
  */
 export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
@@ -83,7 +83,7 @@ async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: P
     const bounds = {
       traceId: uuidV7Floor(ago(planOf(plan).retentionDays * dayMs)),
       entryId: uuidV7Floor(ago(entriesMs)),
-      revokedBefore: new Date(ago(revokedKeysMs)),
+      endedBefore: new Date(ago(endedKeysMs)),
     };
     try {
       return await purgeAccount(pool, { accountId: id, isStopping, ...bounds }, total);

@@ -10,7 +10,9 @@ const batchesPerVisit = 20;
 
 /** The newest ones of an account that stay, however many its people make. */
 const maxEntries = 100_000;
-const maxRevokedKeys = 1_000;
+const maxEndedKeys = 1_000;
+/** Null, and so below no bound, for a key that never ends. */
+const endOfKey = "LEAST(revoked_at, expires_at)";
 
 /** The bound of each table: an id that carries its time, or a time. */
 const bounds = {
@@ -20,7 +22,7 @@ const bounds = {
   alert: "traceId",
   alert_summary: "traceId",
   audit: "entryId",
-  api_key: "revokedBefore",
+  api_key: "endedBefore",
 } as const;
 type Table = keyof typeof bounds;
 
@@ -44,10 +46,10 @@ const purgeSql = {
       SELECT id FROM audit WHERE account_id = $1 ORDER BY id DESC OFFSET ${maxEntries - 1} LIMIT 1))
     ORDER BY id LIMIT $3)`,
   api_key: `DELETE FROM api_key WHERE account_id = $1 AND id IN (
-    SELECT id FROM api_key WHERE account_id = $1 AND revoked_at < GREATEST($2, (
-      SELECT revoked_at FROM api_key WHERE account_id = $1 AND revoked_at IS NOT NULL
-      ORDER BY revoked_at DESC OFFSET ${maxRevokedKeys - 1} LIMIT 1))
-    ORDER BY revoked_at LIMIT $3)`,
+    SELECT id FROM api_key WHERE account_id = $1 AND ${endOfKey} < GREATEST($2, (
+      SELECT ${endOfKey} FROM api_key WHERE account_id = $1 AND ${endOfKey} <= now()
+      ORDER BY ${endOfKey} DESC OFFSET ${maxEndedKeys - 1} LIMIT 1))
+    ORDER BY ${endOfKey} LIMIT $3)`,
 } as const satisfies Record<Table, string>;
 
 /** Removed rows by table. */
@@ -62,8 +64,8 @@ export interface AccountBounds {
   traceId: string;
   /** Entries of the record with lower ids go. */
   entryId: string;
-  /** Keys revoked earlier go. */
-  revokedBefore: Date;
+  /** Keys revoked or ended earlier go. */
+  endedBefore: Date;
 }
 
 /**
