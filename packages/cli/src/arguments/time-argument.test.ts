@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { InvalidArgumentError } from "commander";
-import { dayOf, parseTime } from "./time-argument.js";
+import { dayOf, parseLaterTime, parseTime } from "./time-argument.js";
 
 const now = new Date("2026-06-01T12:00:00.500Z");
 
@@ -35,6 +35,15 @@ describe("a time on the command line", () => {
   ])("is not %j, and the error names the forms", (text) => {
     expect(() => parseTime(text)).toThrow(InvalidArgumentError);
     expect(() => parseTime(text)).toThrow(/30m, 2h, 7d or 2w ago, a UTC day such as .*, or ISO 8601/);
+  });
+
+  it.each([
+    ["30d", "2026-07-01T12:00:00.500Z"],
+    ["45s", "2026-06-01T12:00:45.500Z"],
+    ["2026-05-01", "2026-05-01T00:00:00.000000Z"],
+  ])("may be to come: %s", (text, time) => {
+    expect(parseLaterTime(text)(now)).toBe(time);
+    expect(() => parseLaterTime(`${text}x`)).toThrow(/2w from now, a UTC day such as/);
   });
 
   it("is in a UTC day", () => {

@@ -1,13 +1,14 @@
 import { parseTimestamp } from "@waymark/fields";
 import { InvalidArgumentError } from "commander";
 
-/** A time on the command line, as ISO 8601 in UTC once the present is known: a relative time counts back from `now`. */
+/** A time on the command line, as ISO 8601 in UTC once the present is known: a relative time counts from `now`. */
 export type TimeArgument = (now: Date) => string;
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** The forms of a time, for the help of an option. */
 export const timeForms = "2h, 30m or 7d ago, a UTC day, or ISO 8601";
+export const laterForms = "12h or 30d from now, the beginning of a UTC day, or ISO 8601";
 
 /**
  * Reads a time: so long ago (`45s`, `30m`, `2h`, `7d`, `2w`), a UTC day (`2026-05-01`, its beginning), or an ISO 8601 time
@@ -15,15 +16,24 @@ export const timeForms = "2h, 30m or 7d ago, a UTC day, or ISO 8601";
  * @throws InvalidArgumentError with the allowed forms
  */
 export function parseTime(text: string): TimeArgument {
+  return parse(text, "ago");
+}
+
+/** Reads a time to come as {@link parseTime} does, but counts forward from the present. */
+export function parseLaterTime(text: string): TimeArgument {
+  return parse(text, "from now");
+}
+
+function parse(text: string, direction: "ago" | "from now"): TimeArgument {
   const [, amount, unit = ""] = /^(\d{1,5})([smhdw])$/.exec(text) ?? [];
   if (amount !== undefined) {
-    const agoMs = Number(amount) * (unitMs[unit] ?? 0);
-    return (now) => new Date(now.getTime() - agoMs).toISOString();
+    const ms = Number(amount) * (unitMs[unit] ?? 0) * (direction === "ago" ? -1 : 1);
+    return (now) => new Date(now.getTime() + ms).toISOString();
   }
   const result = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
   if (result.ok) return () => result.value;
   throw new InvalidArgumentError(
-    "It must be a time: 30m, 2h, 7d or 2w ago, a UTC day such as 2026-05-01, or ISO 8601 such as 2026-05-01T12:00:00Z.",
+    `It must be a time: 30m, 2h, 7d or 2w ${direction}, a UTC day such as 2026-05-01, or ISO 8601 such as 2026-05-01T12:00:00Z.`,
   );
 }
 

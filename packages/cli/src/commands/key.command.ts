@@ -5,7 +5,10 @@ import { resolveAccount } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 
-const columns = ["id", "service", "name", "hint", "created_at", "last_used_at", "revoked_at"] as const;
+const columns = [
+  ...(["id", "service", "site", "name", "hint"] as const),
+  ...(["created_at", "last_used_at", "expires_at", "revoked_at"] as const),
+];
 
 /** `waymark key create|list|rename|revoke`. */
 export function addKeyCommands(program: Command, act: Act): void {
@@ -32,7 +35,7 @@ export function addKeyCommands(program: Command, act: Act): void {
 
   key
     .command("list")
-    .description("list an account's keys, oldest first, with the revoked ones")
+    .description("list an account's keys, oldest first, with revoked and ended ones")
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {

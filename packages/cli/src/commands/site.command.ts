@@ -5,11 +5,13 @@ import {
   findDomainConflicts,
   listSites,
   renameSite,
+  shareSite,
 } from "@waymark/accounts";
 import { maxSitesPerDomain } from "@waymark/analytics";
 import { withTransaction } from "@waymark/database";
 import type { Command } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
+import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/time-argument.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
 import { formatFields, formatTable } from "../output/table.js";
@@ -41,11 +43,21 @@ running local system.
 Example:
   $ waymark site create --account me@example.com --domain example.com --name "My site"`;
 
-/** `waymark site create|list|rename|claim|delete`. */
+const shareHelp = `
+The key reads the statistics of this site alone, with the Pro plan. It shows in 'waymark key list', and 'waymark key revoke'
+ends it.
+
+Examples:
+  $ waymark site share --site example.com
+  $ waymark site share --site example.com --until 30d --name "our agency"`;
+
+/** `waymark site create|list|share|rename|claim|delete`. */
 export function addSiteCommands(program: Command, act: Act): void {
   const site = program
     .command("site")
-    .description("create the sites of an account, list them, rename them, claim their domains, delete them");
+    .description(
+      "create the sites of an account, list them, share their statistics, rename them, claim their domains, delete them",
+    );
 
   site
     .command("create")
@@ -87,7 +99,38 @@ export function addSiteCommands(program: Command, act: Act): void {
         return { value, text: value.length > 0 ? text : "The account has no sites. 'waymark site create' makes one." };
       }),
     );
+  addShareCommand(site, act);
   addChangeCommands(site, act);
+}
+
+interface ShareOptions {
+  site: string;
+  until?: TimeArgument;
+  name: string;
+}
+
+function addShareCommand(site: Command, act: Act): void {
+  site
+    .command("share")
+    .description("make a key that reads one site's statistics and show it, this once")
+    .requiredOption("--site <site>", "the site's id or domain")
+    .option("--until <time>", `its end: ${laterForms}`, parseLaterTime)
+    .option("--name <name>", "a name to recognise it by", "shared statistics")
+    .addHelpText("after", shareHelp)
+    .action(
+      act(async (context, { site: text, until, name }: ShareOptions) => {
+        const now = context.now();
+        const expiresAt = until ? new Date(until(now)) : null;
+        if (expiresAt && expiresAt <= now) throw new UsageError("--until must be in the future.");
+        const { value, domain } = await onDatabase(context, async ({ pool }) => {
+          const { id: siteId, domain } = await resolveSite(pool, text);
+          return { value: await shareSite(pool, { siteId, name, expiresAt }), domain };
+        });
+        const rest = `It reads the statistics of ${domain} and nothing else.`;
+        const keep = "Keep the key now: only its hash is stored, it cannot be shown again.";
+        return { value, text: `${formatFields({ ...value })}\n\n${keep}\n${rest}` };
+      }),
+    );
 }
 
 interface CreateOptions {
