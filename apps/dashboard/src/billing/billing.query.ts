@@ -1,3 +1,4 @@
+import { isLiveKeySql } from "@waymark/accounts";
 import { uuidV7Floor } from "@waymark/database";
 import { type PlanId, plans } from "@waymark/plan";
 import type pg from "pg";
@@ -67,7 +68,7 @@ const dayMs = 86_400_000;
 const onFreeSql = `
   SELECT (SELECT count(*)::int FROM (SELECT FROM trace WHERE account_id = $1 AND id < $2 LIMIT $3 + 1) AS old)
       AS "oldTraces",
-    (SELECT count(*)::int FROM api_key WHERE account_id = $1 AND service = 'analytics' AND revoked_at IS NULL)
+    (SELECT count(*)::int FROM api_key WHERE account_id = $1 AND service <> 'trace' AND ${isLiveKeySql})
       AS "statisticsKeys"`;
 
 /** Counts what the Free plan would take away. */

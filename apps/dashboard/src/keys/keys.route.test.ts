@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { issueKey } from "@waymark/accounts";
+import { createSite, issueKey, shareSite } from "@waymark/accounts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createLogger } from "@waymark/service";
 import { useDashboard } from "../dashboard.fixture.js";
@@ -64,6 +64,47 @@ describe("POST /keys", () => {
     const { keys } = (await owner.get("/keys")).body;
     await owner.delete(`/keys/${keys[0].id}`).expect(200);
     await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
+  });
+});
+
+describe("a shared key", () => {
+  async function share(accountId: string, expiresAt: Date | null) {
+    const domain = `${accountId}.example`;
+    const { site } = await createSite(dashboard.pool, { accountId, domain, name: "s" });
+    const { id } = await shareSite(dashboard.pool, { siteId: site.id, name: "agency", expiresAt });
+    return { id, siteId: site.id, domain };
+  }
+
+  it("200: is among the account's keys with its site and end, until then", async () => {
+    const [{ owner, accountId }, other] = [await team(), await team()];
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    const { id, ...site } = await share(accountId, expiresAt);
+    const { keys } = (await owner.get("/keys").expect(200)).body;
+    const bounds = { ...site, expiresAt: expiresAt.toISOString() };
+    expect(keys).toMatchObject([{ id, service: "analytics", name: "agency", createdBy: null, share: bounds }]);
+    expect((await other.owner.get("/keys")).body).toEqual({ keys: [] });
+    await other.owner.delete(`/keys/${id}`).expect(404);
+    await dashboard.pool.query("UPDATE api_key SET expires_at = now() WHERE id = $1", [id]);
+    expect((await owner.get("/keys")).body).toEqual({ keys: [] });
+    await owner.delete(`/keys/${id}`).expect(404);
+  });
+
+  it("403, 200: is revoked by owners, and recorded", async () => {
+    const { owner, member, accountId } = await team();
+    const { id } = await share(accountId, null);
+    await member.delete(`/keys/${id}`).expect(403);
+    await owner.delete(`/keys/${id}`).expect(200);
+    expect((await owner.get("/keys")).body).toEqual({ keys: [] });
+    const [entry] = (await owner.get("/audit")).body.entries;
+    expect(entry).toMatchObject({ action: "key_revoked", subject: expect.stringMatching(/^agency \(wmk_stats_…/) });
+  });
+
+  it("goes with its site", async () => {
+    const { owner, accountId } = await team();
+    const { siteId } = await share(accountId, null);
+    expect((await owner.get("/keys")).body.keys).toMatchObject([{ share: { siteId, expiresAt: null } }]);
+    await owner.delete(`/sites/${siteId}`).expect(200);
+    expect((await owner.get("/keys")).body).toEqual({ keys: [] });
   });
 });
 

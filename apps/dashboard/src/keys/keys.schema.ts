@@ -16,6 +16,8 @@ export interface ListedKey {
   createdBy: { id: string; name: string } | null;
   createdAt: string;
   lastUsedAt: string | null;
+  /** Present for a shared key: the only site that it reads, and its end. */
+  share?: { siteId: string; domain: string; expiresAt: string | null };
 }
 
 export const createKeyBody = z.strictObject({

@@ -10,15 +10,16 @@ export function listKeysRoute({ pool }: { pool: pg.Pool }) {
     method: "get",
     path: "/keys",
     operationId: "listKeys",
-    summary: "The account's keys that are not revoked, latest first",
+    summary: "The account's keys that work, latest first",
     answers: { 200: { description: "Keys", schema: z.custom<KeyList>() } },
     async handle({ response }) {
       const keys = await readLiveKeys(pool, viewerOf(response).accountId);
       const body: KeyList = {
-        keys: keys.map(({ id, service, name, hint, createdBy, createdAt, lastUsedAt }) => ({
+        keys: keys.map(({ id, service, name, hint, createdBy, createdAt, lastUsedAt, share }) => ({
           ...{ id, service, name, hint, createdBy },
           createdAt: createdAt.toISOString(),
           lastUsedAt: lastUsedAt?.toISOString() ?? null,
+          ...(share && { share: { ...share, expiresAt: share.expiresAt?.toISOString() ?? null } }),
         })),
       };
       return { status: 200, body };

@@ -8,7 +8,7 @@ import { Ago } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
-import { formatAgo } from "../ui/format.js";
+import { formatAgo, formatDay, formatUtc } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
@@ -69,7 +69,10 @@ function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) |
         {key.name}
         <span class="mono soft">{key.hint}</span>
       </th>
-      <td>{serviceNames[key.service]}</td>
+      <td class="is-stacked">
+        {serviceNames[key.service]}
+        {key.share && <Share of={key.share} />}
+      </td>
       <td>{key.createdBy?.name ?? <span class="soft">Not a member</span>}</td>
       <td>
         <Ago iso={key.createdAt} />
@@ -77,6 +80,20 @@ function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) |
       <td>{key.lastUsedAt ? <Ago iso={key.lastUsedAt} /> : <span class="soft">Never</span>}</td>
       <td class="is-action">{onRevoke && <Button onClick={onRevoke}>Revoke</Button>}</td>
     </tr>
+  );
+}
+
+function Share({ of: { domain, expiresAt } }: { of: NonNullable<ListedKey["share"]> }) {
+  if (expiresAt === null) return <span class="soft">{domain} alone</span>;
+  const end = (
+    <time dateTime={expiresAt} title={formatUtc(expiresAt)}>
+      {formatDay(expiresAt)}
+    </time>
+  );
+  return (
+    <span class="soft">
+      {domain} alone, until {end}
+    </span>
   );
 }
 
