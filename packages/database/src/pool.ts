@@ -5,6 +5,8 @@ export interface PoolOptions {
   connectionString: string;
   maxConnections: number;
   applicationName: string;
+  /** After this wait for a connection the database counts as down; default {@link connectTimeoutMs}. */
+  connectTimeoutMs?: number;
   /**
    * The server cancels a longer statement; 0 for no limit. If the server or the network hangs, the statement fails
    * {@link answerTimeoutMs} later and the pool closes its connection.
@@ -23,7 +25,6 @@ export interface PoolOptions {
   onIdleError?(error: Error): void;
 }
 
-/** After this wait for a connection the database counts as down. */
 export const connectTimeoutMs = 2_500;
 /** A statement without an answer fails this much later than the server's own limit. */
 export const answerTimeoutMs = 500;
@@ -97,7 +98,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + answerTimeoutMs }),
     ...(lockTimeoutMs !== undefined && { lock_timeout: lockTimeoutMs }),
     ...(idleTransactionTimeoutMs !== undefined && { idle_in_transaction_session_timeout: idleTransactionTimeoutMs }),
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
     keepAlive: true,
     options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
     types,

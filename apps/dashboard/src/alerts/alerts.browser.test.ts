@@ -36,7 +36,7 @@ describeWithChromium("the alerts in a browser", (executablePath) => {
     await row.getByRole("button", { name: "Send again" }).press("Enter");
     await page.getByRole("heading", { name: "No failed alerts" }).waitFor();
     await page.getByRole("button", { name: "Pending" }).click();
-    await page.getByText("next round").first().waitFor();
+    await page.getByText("Goes out soon").first().waitFor();
     expect(await row.count()).toBe(2);
     expect(await page.getByRole("button", { name: "Send again" }).count()).toBe(0);
     await row.first().getByRole("link", { name: "refund" }).click();
