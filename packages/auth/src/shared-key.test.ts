@@ -52,9 +52,10 @@ async function shareSite(expiresAt: Date | null) {
 
 const listening = () => new Promise((resolve) => setTimeout(resolve, 300));
 
-/** Waits until a condition holds; jest's limit ends what never comes. */
+/** Waits until a condition holds, for a few seconds. */
 async function until(condition: () => Promise<boolean>) {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let n = 0; n < 300 && !(await condition()); n++) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await condition()).toBe(true);
 }
 
 describe("a shared key", () => {
