@@ -19,6 +19,6 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
-export { inTransaction, withTransaction } from "./transaction.js";
+export { inTransaction, withConnection, withTransaction } from "./transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
 export { createUuidV7, formatUuid, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

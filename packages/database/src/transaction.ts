@@ -16,8 +16,8 @@ export async function inTransaction<Result>(client: pg.ClientBase, work: () => P
   }
 }
 
-/** Does the same on a connection of the pool. After an error the pool closes it, because its state is unknown. */
-export async function withTransaction<Result>(
+/** Runs work on a connection of the pool. After an error the pool closes it, because its state is unknown. */
+export async function withConnection<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
@@ -29,7 +29,7 @@ export async function withTransaction<Result>(
   };
   client.on("error", onError);
   try {
-    return await inTransaction(client, () => work(client));
+    return await work(client);
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
     throw error;
@@ -37,4 +37,12 @@ export async function withTransaction<Result>(
     client.off("error", onError);
     client.release(failure);
   }
+}
+
+/** Runs work in a new transaction on a connection of the pool. */
+export function withTransaction<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withConnection(pool, (client) => inTransaction(client, () => work(client)));
 }

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { inTransaction } from "@waymark/database";
+import { inTransaction, withConnection } from "@waymark/database";
 import { textProblem } from "@waymark/fields";
 import type pg from "pg";
 import { loadReferrers } from "../attribution/referrer-directory.js";
@@ -58,13 +58,7 @@ export async function importRollups(options: RollupImportOptions): Promise<Rollu
   const { pool, site, files, signal } = options;
   const progress: RollupImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0 };
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  const onError = (error: Error) => {
-    failure = error;
-  };
-  client.on("error", onError);
-  try {
+  await withConnection(pool, async (client) => {
     await createSums(client);
     for (const { name, open } of files) {
       const table = plausibleTable(name);
@@ -77,13 +71,7 @@ export async function importRollups(options: RollupImportOptions): Promise<Rollu
       options.onProgress?.({ ...progress });
     }
     await dropSums(client);
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    client.off("error", onError);
-    client.release(failure);
-  }
+  });
   return progress;
 }
 

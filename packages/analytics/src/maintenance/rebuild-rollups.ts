@@ -1,4 +1,4 @@
-import { inTransaction } from "@waymark/database";
+import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
 import { lockSites } from "../recording/record-events.query.js";
 import { holdHorizon, readHorizon } from "./event-horizon.query.js";
@@ -60,13 +60,8 @@ export interface RebuildResult {
 export async function rebuildRollups(options: RebuildOptions): Promise<RebuildResult> {
   const { pool, siteId, replace, signal } = options;
   const result: RebuildResult = { days: 0, differences: 0, skipped: 0 };
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  const onError = (error: Error) => {
-    failure = error;
-  };
-  client.on("error", onError);
-  try {
+  // A session in which something failed may still hold its lock and tables; they go with it.
+  await withConnection(pool, async (client) => {
     if (replace && !(await lockRebuild(client, siteId))) throw new RebuildRunningError();
     await client.query(`SET idle_in_transaction_session_timeout = ${maxIdleMs}`);
     const days = await listDays(client, options);
@@ -83,14 +78,7 @@ export async function rebuildRollups(options: RebuildOptions): Promise<RebuildRe
     await client.query("RESET idle_in_transaction_session_timeout");
     await dropMends(client);
     if (replace) await unlockRebuild(client, siteId);
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    client.off("error", onError);
-    // A session in which something failed may still hold its lock and tables; they go with it.
-    client.release(failure);
-  }
+  });
   return result;
 }
 
