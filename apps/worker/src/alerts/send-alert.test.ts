@@ -201,6 +201,7 @@ describe("the failing span that a mail names", () => {
 
   it("is found among 100,000 spans", async () => {
     const trace = await makeFailedTrace(database.pool);
+    await database.pool.query("DELETE FROM span WHERE trace_id = $1", [trace.traceId]);
     await database.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, error, parent_span_id)
        SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid, 'wrapper ' || n, CASE WHEN n > 95000 THEN 'error' ELSE 'ok' END,
