@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
+import { recordForthAndBack } from "./two-writers.fixture.js";
 import { view } from "./view.fixture.js";
 
 const database = useDatabase();
@@ -166,19 +167,7 @@ describe("recordEvents", () => {
             props: isEvent ? props : null,
           }),
         );
-        const batches: Omit<SiteEvent, "siteId">[][] = [];
-        for (let i = 0, n = 0; i < all.length; n++) {
-          const size = sizes[n % sizes.length] ?? 1;
-          batches.push(all.slice(i, i + size));
-          i += size;
-        }
-        const forth = async () => {
-          for (const batch of batches) await record(site, batch);
-        };
-        const back = async () => {
-          for (const batch of batches.toReversed()) await record(site, batch.toReversed());
-        };
-        await Promise.all([forth(), back()]);
+        await recordForthAndBack(all, sizes, (batch) => record(site, batch));
         expect(await readRollups(database.pool, site)).toEqual(await recountRollups(database.pool, site));
         const { rows } = await database.pool.query("SELECT count(*)::int AS n FROM event WHERE site_id = $1", [site]);
         expect(rows[0].n).toBe(new Set(all.map(({ id }) => id)).size);

@@ -6,6 +6,7 @@ import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import { readVisitFigures, recountVisitFigures } from "./recount-visits.fixture.js";
 import type { SiteEvent } from "./site-event.js";
+import { recordForthAndBack } from "./two-writers.fixture.js";
 import { view } from "./view.fixture.js";
 
 const analytics = useAnalytics();
@@ -131,19 +132,7 @@ describe("visits", () => {
           const own = { ...view, ...rest, id: formatUuid(Buffer.alloc(16, key)), at: `${moment}00${micros}Z` };
           return isEvent ? { ...own, ...event } : own;
         });
-        const batches: Drawn[][] = [];
-        for (let i = 0, n = 0; i < all.length; n++) {
-          const size = sizes[n % sizes.length] ?? 1;
-          batches.push(all.slice(i, i + size));
-          i += size;
-        }
-        const forth = async () => {
-          for (const batch of batches) await record(site, batch);
-        };
-        const back = async () => {
-          for (const batch of batches.toReversed()) await record(site, batch.toReversed());
-        };
-        await Promise.all([forth(), back()]);
+        await recordForthAndBack(all, sizes, (batch) => record(site, batch));
         expect(await readVisitFigures(analytics.pool, site)).toEqual(await recountVisitFigures(analytics.pool, site));
         expect(await readRollups(analytics.pool, site)).toEqual(await recountRollups(analytics.pool, site));
         expect((await analytics.rebuild(site)).found).toEqual([]);
