@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { type AccessListener, listenForAccessChanges } from "./access-changes.js";
@@ -10,11 +12,11 @@ describe("listenForAccessChanges", () => {
   const listeners: AccessListener[] = [];
   afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop())));
 
-  function listen() {
+  function listen(connectionString = database.url) {
     const heard: string[] = [];
     const states: boolean[] = [];
     const listener = listenForAccessChanges({
-      connectionString: database.url,
+      connectionString,
       onChange: (accountId) => heard.push(accountId),
       onState: (listening) => states.push(listening),
       onError: () => undefined,
@@ -81,5 +83,34 @@ describe("listenForAccessChanges", () => {
     await until(() => states.includes(false));
     process.kill(rows[0]?.pid ?? 0, "SIGCONT");
     await until(() => states.at(-1) === true);
+  });
+
+  it("connects no more after stop, though the server broke off with its answer to LISTEN", async () => {
+    const message = (type: string, body: string) => {
+      const length = Buffer.alloc(4);
+      length.writeInt32BE(body.length + 4);
+      return Buffer.concat([Buffer.from(type), length, Buffer.from(body, "latin1")]);
+    };
+    const ready = message("Z", "I");
+    const ended = message("E", "SFATAL\0C57P01\0Mterminating connection\0\0");
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections++;
+      socket.once("data", () => {
+        socket.write(Buffer.concat([message("R", "\0\0\0\0"), ready]));
+        socket.once("data", () => socket.end(Buffer.concat([message("C", "LISTEN\0"), ready, ended])));
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+
+    const { states } = listen(`postgres://nobody@127.0.0.1:${port}/none`);
+    await until(() => states.includes(false));
+    await listeners[0]?.stop();
+    const before = connections;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    server.close();
+    expect(connections).toBe(before);
+    expect(states).not.toContain(true);
   });
 });

@@ -36,6 +36,12 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
   let timer: NodeJS.Timeout | undefined;
   let awaited: string | undefined;
 
+  function later(task: () => void, ms: number): NodeJS.Timeout {
+    clearTimeout(timer);
+    timer = setTimeout(task, ms);
+    return timer;
+  }
+
   async function connect(): Promise<void> {
     const next = new pg.Client({
       connectionString: options.connectionString,
@@ -49,12 +55,11 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
     const onBroken = (error?: Error) => {
       if (broken) return;
       broken = true;
-      clearTimeout(timer);
       next.end().catch(() => undefined);
       if (stopped) return;
       if (error) options.onError(error);
       options.onState(false);
-      timer = setTimeout(connect, reconnectMs);
+      later(connect, reconnectMs);
     };
     next.on("error", onBroken);
     next.on("end", () => onBroken());
@@ -66,12 +71,13 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
       if (awaited !== undefined) return onBroken(new Error("The access listener hears no notifications"));
       awaited = heartbeatPrefix + randomUUID();
       next.query("SELECT pg_notify($1, $2)", [channel, awaited]).catch(onBroken);
-      timer = setTimeout(beat, heartbeatMs);
-      timer.unref();
+      later(beat, heartbeatMs).unref();
     };
     try {
       await next.connect();
       await next.query(`LISTEN ${channel}`);
+      // The end of the connection can come in one packet with the answer.
+      if (broken || stopped) return;
       awaited = undefined;
       options.onState(true);
       beat();
