@@ -20,6 +20,8 @@ const sqlTypes: Record<string, string> = {
   "String@Uuid": "uuid",
   "DateTime@Timestamptz": "timestamp with time zone",
   "DateTime@Date": "date",
+  "Decimal@Decimal": "numeric",
+  "Int@SmallInt": "smallint",
   "Json@Json": "json",
   "BigInt[]": "ARRAY",
   "String[]": "ARRAY",
