@@ -27,6 +27,10 @@ const special: Record<string, string> = {
   "deleted_otel_trace.otel_trace_id": "uuid_send(gen_random_uuid())",
   "event.type": "'pageview'",
   "event.channel": "'Direct'",
+  // The tables are in the order of their migrations.
+  "funnel_step.funnel_id": "(SELECT id FROM funnel ORDER BY created_at DESC LIMIT 1)",
+  "funnel_step.goal_id": "(SELECT id FROM goal ORDER BY created_at DESC LIMIT 1)",
+  "goal.page": "'/'",
   "idempotency_key.request_hash": "sha256('x')",
   "membership.person_id": "(SELECT id FROM person ORDER BY created_at DESC LIMIT 1)",
   "membership.role": "'owner'",
@@ -58,7 +62,8 @@ async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, C
      FROM information_schema.columns c
      WHERE table_schema = 'public' AND NOT (SELECT relispartition FROM pg_class WHERE oid = to_regclass(table_name))
        AND EXISTS (SELECT FROM information_schema.columns o
-         WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = $1)`,
+         WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = $1)
+     ORDER BY to_regclass(table_name)::oid`,
     [owner],
   );
   const columns = new Map<string, Column[]>();
@@ -69,7 +74,9 @@ async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, C
 async function fill(owner: "account_id" | "site_id", id: string): Promise<void> {
   for (const [table, columns] of await columnsOf(owner)) {
     if (table === "site") continue;
-    const required = columns.filter(({ column, isRequired }) => isRequired && column !== owner);
+    const required = columns.filter(
+      ({ column, isRequired }) => (isRequired || special[`${table}.${column}`]) && column !== owner,
+    );
     const values = required.map(
       ({ column, type }) =>
         special[`${table}.${column} by ${owner}`] ?? special[`${table}.${column}`] ?? byType[type] ?? "NULL",

@@ -2,6 +2,8 @@ import { Command } from "commander";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addExportCommand } from "./commands/export.command.js";
+import { addFunnelCommands } from "./commands/funnel.command.js";
+import { addGoalCommands } from "./commands/goal.command.js";
 import { addImportCommand } from "./commands/import.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
@@ -66,6 +68,8 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addSignInLinkCommand(program, act);
   addKeyCommands(program, act);
   addSiteCommands(program, act);
+  addGoalCommands(program, act);
+  addFunnelCommands(program, act);
   addUsageCommand(program, act);
   addStatsCommand(program, act);
   addImportCommand(program, act);

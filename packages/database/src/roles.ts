@@ -66,6 +66,9 @@ export const tableGrants = {
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { analytics_api: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
+  funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   imported_day: { worker: "SELECT, DELETE" },
   // Postgres removes the person of a removed membership with the rights of the remover.

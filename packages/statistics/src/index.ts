@@ -1,5 +1,7 @@
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { type Counts, hasEvents, type Point } from "./days.query.js";
+export { createFunnel, deleteFunnel, listFunnels } from "./goals/funnels.query.js";
+export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
 export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
 export { type Metric, metricNames } from "./metrics.js";

@@ -1,5 +1,6 @@
 import { AccountError, type AccountErrorCode } from "@waymark/accounts";
 import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
+import { AppError, type ErrorCode } from "@waymark/errors";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
 
@@ -9,6 +10,11 @@ const hints: Partial<Record<AccountErrorCode, string>> = {
   unknown_key: "'waymark key list --account ID' shows them.",
   unknown_site: "'waymark site list --account ID' shows them.",
   domain_taken: "--shared lets both have its events.",
+};
+
+const appHints: Partial<Record<ErrorCode, string>> = {
+  goal_not_found: "'waymark goal list --site ID' shows them.",
+  funnel_not_found: "'waymark funnel list --site ID' shows them.",
 };
 
 /** Undefined tables and columns, by SQLSTATE and by Prisma's codes. */
@@ -23,6 +29,7 @@ const refusedCodes = /^(28...|3D000)$/;
  */
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
   if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
+  if (error instanceof AppError) return explainAppError(error);
   if (error instanceof CommandError || error instanceof MigrationError) return error.message;
   const code = codeOf(error);
   const isRefused = refusedCodes.test(code);
@@ -35,6 +42,18 @@ export function explainError(error: unknown, database: FoundDatabase | undefined
     return "The database lacks tables or columns of this version. Run 'waymark migrate', then try again.";
   }
   return `This failed unexpectedly: ${reasonOf(error)}. LOG_LEVEL=debug shows the details.`;
+}
+
+/** Names each wrong field, else gives the reason or the error's own text. */
+function explainAppError({ code, message, details }: AppError): string {
+  const { fields, reason } = details;
+  if (typeof fields === "object" && fields !== null) {
+    return Object.entries(fields)
+      .map(([field, problem]) => `${field}: ${problem}.`)
+      .join(" ");
+  }
+  if (typeof reason === "string") return reason;
+  return [message.replace(/\.?$/, "."), appHints[code] ?? []].flat().join(" ");
 }
 
 function codeOf(error: unknown): string {
