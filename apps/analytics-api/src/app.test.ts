@@ -44,7 +44,7 @@ describe("the statistics service", () => {
         ...["Error", "Events", "Site", "Stats", "ValidationError"],
       ]);
       expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
-        ...["id", "range", "from", "to", "limit", "lists", "metrics", "interval", "compare"],
+        ...["id", "range", "from", "to", "limit", "lists", "metrics", "filters", "interval", "compare"],
       ]);
       const { content, headers } = responses["200"];
       expect(content["text/csv"].example).toBe('"path","visitors","pageviews"\r\n"/",213,260\r\n');
@@ -135,8 +135,8 @@ describe("the statistics service", () => {
     it.each([
       ["stats?limit=5&rang=30d", "rang", "did you mean range?"],
       ["stats?lists=browsers&list=devices", "list", "did you mean lists?"],
-      ["events?from=2026-01-01&to=2026-01-02&limit=5", "limit", "allowed are: range, from, to"],
-      ["realtime?range=today", "range", "there are none here"],
+      ["events?from=2026-01-01&to=2026-01-02&limit=5", "limit", "allowed are: range, from, to, filters"],
+      ["realtime?range=today", "range", "allowed are: filters"],
     ])("are refused in an extension: %s", async (path, name, sentence) => {
       const account = await test.makeAccount();
       const siteId = await account.makeSite();

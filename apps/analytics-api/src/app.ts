@@ -4,7 +4,7 @@ import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createRefusals, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { Limiter } from "@waymark/limits";
 import type { ReadinessChecks } from "@waymark/service";
-import { createReadShares, type ReadShares } from "@waymark/statistics";
+import { createDayColumns, createReadShares, type ReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -31,9 +31,13 @@ export interface AppDeps {
   dashboardUrl?: string | undefined;
 }
 
+/** Days of visits and events kept in memory for filters: a month of ten million events. */
+const maxColumnBytes = 134_217_728;
+
 /** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
-  const reading = { ...deps, reads: openReads(deps) };
+  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
+  const reading = { ...deps, reads: openReads(deps), columns };
   const routes = [listSitesRoute(deps), getStatsRoute(reading), getEventsRoute(reading), getRealtimeRoute(reading)];
   const api = describeAnalyticsApi(routes);
 

@@ -11,6 +11,7 @@ import type { WorkerMetrics } from "./metrics.js";
 import { type QueuedJob, queuedJob } from "./queued-job.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
+import { createStoreDays } from "./retention/store-days.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
 import { createSendSummaries } from "./summaries/send-summaries.job.js";
@@ -31,7 +32,8 @@ interface JobDeps {
   isStopping(): boolean;
 }
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /** The table of the worker's jobs: one for each queue, and the periodic ones. */
 export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: PeriodicJob[] } {
@@ -79,6 +81,12 @@ export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: Peri
         now,
         isStopping,
       }),
+    },
+    {
+      name: "store-days",
+      what: "stores finished days of sites as columns, which filters read",
+      everyMs: 10 * minuteMs,
+      run: createStoreDays({ pool, log, now, isStopping }),
     },
   ];
   if (staleAfterMs !== undefined) {

@@ -55,6 +55,7 @@ export const tableGrants = {
     dashboard: "SELECT",
   },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  day_part: { analytics_api: "SELECT", worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },
   deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: {
@@ -70,7 +71,7 @@ export const tableGrants = {
   funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
-  imported_day: { worker: "SELECT, DELETE" },
+  imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },
@@ -89,7 +90,12 @@ export const tableGrants = {
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
-  visit: { collector: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE" },
+  visit: {
+    analytics_api: "SELECT",
+    collector: "SELECT, INSERT, UPDATE, DELETE",
+    worker: "SELECT, DELETE",
+    dashboard: "SELECT",
+  },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;

@@ -1,13 +1,20 @@
+export { createDayColumns, type DayColumns } from "./columns/day-columns.js";
+export { storeDays } from "./columns/store-days.js";
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { type Counts, hasEvents, type Point } from "./days.query.js";
 export { createFunnel, deleteFunnel, listFunnels } from "./goals/funnels.query.js";
 export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
+export type { Filter } from "./filters/filter.js";
+export { readFilteredEvents } from "./filters/filtered-events.js";
+export { readFilteredRealtime } from "./filters/filtered-realtime.js";
+export { filtersParameter } from "./filters/filters-parameter.js";
 export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
 export { type Metric, metricNames } from "./metrics.js";
 export {
   checkRange,
   countAskedDays,
+  coverageAnswer,
   defaultRange,
   type Range,
   rangeAnswer,
@@ -18,8 +25,9 @@ export {
 export { readInTime } from "./read-in-time.js";
 export { type Comparison, comparisons, createOverviewReader, type Overview } from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
-export { readList, readStatistics, type Statistics } from "./read-statistics.js";
+export { type Filtering, readList, readStatistics, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
+export { readEventDays } from "./statistics.query.js";
 export { csvType, writeCsv } from "./write-csv.js";

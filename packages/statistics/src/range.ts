@@ -40,6 +40,12 @@ export const rangeAnswer = {
   to: z.string().optional(),
 };
 
+/** The member of an answer that needs visits or events. */
+export const coverageAnswer = z
+  .object({ from: z.string().nullable(), to: z.string().nullable() })
+  .optional()
+  .describe("Extension: the first and last asked day with visits, hours and events, where not all days have them");
+
 interface RangeQuery {
   range?: Range | undefined;
   from?: string | undefined;

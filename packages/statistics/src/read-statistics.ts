@@ -1,10 +1,27 @@
-import { type ListName, listNames, lists } from "@waymark/lists";
+import { type ListName, listNames, lists, visitDimensionOf } from "@waymark/lists";
 import type pg from "pg";
+import type { DayColumns } from "./columns/day-columns.js";
+import type { Filter } from "./filters/filter.js";
+import { readFilteredFigures } from "./filters/read-filtered.js";
 import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-rows.js";
 import { type Metric, toMetrics } from "./metrics.js";
 import { type AskedRange, type Days, previousDays, type ResolvedRange } from "./range.js";
 import { type Interval, type SeriesPoint, toSeries } from "./series.js";
-import { type FigureRow, noSums, readFigures, readVisitsDay, type Sums, sumUp } from "./statistics.query.js";
+import {
+  type FigureRow,
+  noSums,
+  readEventDays,
+  readFigures,
+  readVisitsDay,
+  type Sums,
+  sumUp,
+} from "./statistics.query.js";
+
+/** Filters, one at least, and the columns that they read. */
+export interface Filtering {
+  readonly filters: readonly Filter[];
+  readonly columns: DayColumns;
+}
 
 interface StatisticsQuery {
   siteId: string;
@@ -17,6 +34,8 @@ interface StatisticsQuery {
   interval?: Interval | undefined;
   withPrevious: boolean;
   metrics: readonly Metric[];
+  /** Counts the visits that match; without it all page views. */
+  filtering?: Filtering | undefined;
 }
 
 type Totals = { pageviews: number; uniqueVisitors: number } & Partial<Record<Metric, number>>;
@@ -27,7 +46,7 @@ export type Statistics = AskedRange &
   Partial<Record<ListName, ListAnswer>> & {
     series?: SeriesPoint[];
     previous?: { from: string; to: string } & Totals;
-    /** The asked days with countable visits and hours, where not all have them; null for none. */
+    /** The asked days with what the answer needs beside totals, where not all have it; null for none. */
     coverage?: { from: string | null; to: string | null };
   };
 
@@ -38,16 +57,17 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   const previous = query.withPrevious ? previousDays(days) : undefined;
   const names = listNames.filter((name) => lists[name].isInContract || query.lists.includes(name));
   const [withVisits, withHours] = [metrics.length > 0, interval === "hour"];
-  const rows = await readFigures(pool, {
-    siteId: query.siteId,
+  const rows = await readRows(pool, query, {
     ...days,
     totalsFrom: (previous ?? days).first,
-    lists: names.map((name) => lists[name]),
-    limit: query.limit,
-    withVisits,
+    lists: names,
     withHours,
   });
-  const coverage = withVisits || withHours ? coverageOf(days, await readVisitsDay(pool)) : undefined;
+  const coverage = query.filtering
+    ? await readEventDays(pool, { siteId: query.siteId, ...days })
+    : withVisits || withHours
+      ? coverageOf(days, await readVisitsDay(pool))
+      : undefined;
   return {
     ...asked,
     ...sumTotals(days, rows, metrics),
@@ -58,26 +78,32 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   };
 }
 
+type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "metrics" | "filtering">;
+
+function readRows(
+  pool: pg.Pool,
+  { siteId, limit, metrics, filtering }: RowsQuery,
+  asked: Days & { totalsFrom: string; lists: readonly ListName[]; withHours: boolean },
+): Promise<FigureRow[]> {
+  const withVisits = metrics.length > 0;
+  if (!filtering) {
+    return readFigures(pool, { siteId, limit, withVisits, ...asked, lists: asked.lists.map((name) => lists[name]) });
+  }
+  return readFilteredFigures(filtering.columns, {
+    ...{ siteId, limit, ...asked, filters: filtering.filters },
+    dimensionOf: (list) => (withVisits ? visitDimensionOf(list) : list.dimension),
+  });
+}
+
 /** Reads one list of a site. */
 export async function readList(
   pool: pg.Pool,
-  query: { siteId: string; range: Days; list: ListName; limit: number; metrics?: readonly Metric[] },
+  query: { range: Days; list: ListName; metrics?: readonly Metric[] } & Omit<RowsQuery, "metrics">,
 ): Promise<ListRow[]> {
-  const { siteId, limit, metrics = [] } = query;
+  const { metrics = [], list } = query;
   const { first, last } = query.range;
-  const list = lists[query.list];
-  const withVisits = metrics.length > 0;
-  const rows = await readFigures(pool, {
-    siteId,
-    first,
-    last,
-    totalsFrom: first,
-    lists: [list],
-    limit,
-    withVisits,
-    withHours: false,
-  });
-  return toListRows(list, rows, metrics);
+  const asked = { first, last, totalsFrom: first, lists: [list], withHours: false };
+  return toListRows(lists[list], await readRows(pool, { ...query, metrics }, asked), metrics);
 }
 
 function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: readonly Metric[]): Totals {

@@ -16,7 +16,10 @@ interface FiguresQuery extends Days {
 }
 
 /** Bytes of JSON that all lists together take at most, in equal shares: pages may have paths of 2,000 bytes. */
-const maxListBytes = 1_048_576;
+export const maxListBytes = 1_048_576;
+
+/** Bytes of a list's row with metrics, beside its value. */
+export const rowBytes = 240;
 
 /** Sums of columns of `daily_stat`. */
 export interface Sums extends VisitSums {
@@ -63,7 +66,7 @@ const readFiguresSql = ({ withVisits, withHours }: { withVisits: boolean; withHo
       LIMIT CASE WHEN NOT list.is_whole THEN $7::bigint + 1 END
     ) AS stat
   ), ranked AS (
-    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + ${withVisits ? 240 : 80}) OVER rank AS bytes
+    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + ${withVisits ? rowBytes : 80}) OVER rank AS bytes
     FROM top
     WINDOW rank AS (
       PARTITION BY dimension
@@ -110,4 +113,22 @@ const readVisitsDaySql = "SELECT visits_day::text AS day FROM event_horizon";
 export async function readVisitsDay(pool: pg.Pool): Promise<string | null> {
   const { rows } = await pool.query<{ day: string | null }>({ name: "read-visits-day", text: readVisitsDaySql });
   return rows[0]?.day ?? null;
+}
+
+/** The days of a range with all their events: not before the horizon, and without figures of another tool. */
+const readEventDaysSql = `
+  SELECT min(series.day)::date::text AS from, max(series.day)::date::text AS to, count(*) = $3::date - $2::date + 1 AS "isAll"
+  FROM event_horizon AS horizon CROSS JOIN generate_series($2::date, $3::date, '1 day') AS series (day)
+  WHERE series.day >= greatest(horizon.day, horizon.visits_day, '-infinity')
+    AND NOT EXISTS (SELECT FROM imported_day WHERE site_id = $1 AND imported_day.day = series.day)`;
+
+/** Reads the first and last of the asked days that have events, or had none; undefined if all are so. */
+export async function readEventDays(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<{ from: string | null; to: string | null } | undefined> {
+  const query = { name: "read-event-days", text: readEventDaysSql, values: [siteId, first, last] };
+  const { rows } = await pool.query<{ from: string | null; to: string | null; isAll: boolean }>(query);
+  const [found] = rows;
+  return found && !found.isAll ? { from: found.from, to: found.to } : undefined;
 }

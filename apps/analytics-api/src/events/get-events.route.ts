@@ -2,11 +2,16 @@ import { named, route } from "@waymark/http";
 import { otherValue } from "@waymark/lists";
 import {
   checkRange,
+  coverageAnswer,
+  type DayColumns,
   eventBounds,
+  filtersParameter,
   type ReadShares,
   rangeAnswer,
   rangeParameters,
   readCustomEvents,
+  readEventDays,
+  readFilteredEvents,
   readInTime,
   resolveRange,
 } from "@waymark/statistics";
@@ -21,20 +26,21 @@ const eventsSchema = named(
   z.object({
     ...rangeAnswer,
     events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
+    coverage: coverageAnswer,
   }),
 );
 
 /** `GET /sites/:id/events` (statistics contract, "GET /api/v1/sites/:id/events"), with extensions. */
-export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
-  const { pool, now } = deps;
+export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
+  const { pool, columns, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/events",
     operationId: "getEvents",
     summary: "Read a site's custom events with their properties",
-    description: `The most frequent event comes first. \`properties\` has an object per property, with a count per value. The answer has the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${otherValue}\` counts the rest.\n\nExtension: \`from\` and \`to\` in place of \`range\`. ${otherNote}`,
+    description: `The most frequent event comes first. \`properties\` has an object per property, with a count per value. The answer has the ${eventBounds.names} most frequent events, of each property the ${eventBounds.valuesPerProperty} most frequent values, and at most 1 MiB in all; \`${otherValue}\` counts the rest.\n\nExtensions: \`from\` and \`to\` in place of \`range\`, and \`filters\`. ${otherNote}`,
     params: { id: "The site's id" },
-    query: z.object(rangeParameters).superRefine(checkRange),
+    query: z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange),
     lenientQuery: ["range"],
     answers: {
       200: {
@@ -47,11 +53,18 @@ export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): 
       404: siteNotFound,
     },
     async handle(input) {
+      const { filters } = input.query;
       const { asked, ...days } = resolveRange(input.query, now());
-      const events = await readOwnSite(deps, input, (siteId) =>
-        readInTime(asked, readCustomEvents(pool, { siteId, ...days })),
-      );
-      return { status: 200, body: { ...asked, events } };
+      const read = async (siteId: string) => {
+        if (filters.length === 0) return { events: await readCustomEvents(pool, { siteId, ...days }) };
+        const [events, coverage] = [
+          await readFilteredEvents({ filters, columns }, { siteId, days }),
+          await readEventDays(pool, { siteId, ...days }),
+        ];
+        return { events, ...(coverage && { coverage }) };
+      };
+      const body = await readOwnSite(deps, input, (siteId) => readInTime(asked, read(siteId)));
+      return { status: 200, body: { ...asked, ...body } };
     },
   });
 }

@@ -1,13 +1,20 @@
 import { route } from "@waymark/http";
-import { type ReadShares, readRealtime, realtimeMinutes } from "@waymark/statistics";
+import {
+  type DayColumns,
+  filtersParameter,
+  type ReadShares,
+  readFilteredRealtime,
+  readRealtime,
+  realtimeMinutes,
+} from "@waymark/statistics";
 import type pg from "pg";
 import { z } from "zod";
-import { limitHeaders, siteNotFound, unknownParameter } from "../api.js";
+import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";
 
 /** `GET /sites/:id/realtime`, an extension of the contract. */
-export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
-  const { pool, now } = deps;
+export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
+  const { pool, columns, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/realtime",
@@ -15,6 +22,7 @@ export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now()
     summary: "Read how many visitors are on a site now",
     description: `Extension of the contract: the visitors with a page view in the last ${realtimeMinutes} minutes. A visitor counts once per UTC day, so somebody who stays over midnight counts twice in the minutes after it.`,
     params: { id: "The site's id" },
+    query: z.object({ filters: filtersParameter }),
     answers: {
       200: {
         description: "The visitors since the moment `since`",
@@ -22,11 +30,16 @@ export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; now()
         example: { since: "2026-03-15T09:55:00.000Z", visitors: 3 },
         headers: limitHeaders,
       },
-      400: unknownParameter,
+      400: invalidQuery,
       404: siteNotFound,
     },
     async handle(input) {
-      const body = await readOwnSite(deps, input, (siteId) => readRealtime(pool, { siteId, now: now() }));
+      const { filters } = input.query;
+      const body = await readOwnSite(deps, input, (siteId) =>
+        filters.length === 0
+          ? readRealtime(pool, { siteId, now: now() })
+          : readFilteredRealtime({ filters, columns }, { siteId, now: now() }),
+      );
       return { status: 200, body };
     },
   });

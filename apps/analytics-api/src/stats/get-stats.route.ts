@@ -3,6 +3,7 @@ import { route } from "@waymark/http";
 import type { ListName } from "@waymark/lists";
 import {
   csvType,
+  type DayColumns,
   type ReadShares,
   readInTime,
   readList,
@@ -29,13 +30,13 @@ const example = {
 
 const description = `A visitor counts once per UTC day, without cookies; over several days visitors are the sum of the daily visitors. Lists are in order of visitors.
 
-Extensions: \`from\` and \`to\`, \`lists\`, \`metrics\`, \`interval\` and \`compare\` add members to the answer; without them it has exactly the members of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is this list as CSV (RFC 4180). A value begins with an apostrophe if a spreadsheet would read it as a formula.
+Extensions: \`from\` and \`to\`, \`lists\`, \`metrics\`, \`filters\`, \`interval\` and \`compare\` add members to the answer or narrow it; without them it has exactly the members of the example. With \`Accept: text/csv\` and one name in \`lists\` the answer is this list as CSV (RFC 4180). A value begins with an apostrophe if a spreadsheet would read it as a formula.
 
 ${otherNote}`;
 
 /** `GET /sites/:id/stats` (statistics contract, "GET /api/v1/sites/:id/stats"), with extensions. */
-export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): Date }) {
-  const { pool, now } = deps;
+export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
+  const { pool, columns, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/stats",
@@ -60,15 +61,18 @@ export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; now(): D
       const { query, request, response } = input;
       response.vary("Accept");
       const csvList = prefersCsv(request) ? requireOneList(query) : undefined;
-      const { limit, lists, interval, compare, metrics } = query;
+      const { limit, lists, interval, compare, metrics, filters } = query;
+      const filtering = filters.length > 0 ? { filters, columns } : undefined;
       const range = resolveRange(query, now());
       const read = <Result>(work: (siteId: string) => Promise<Result>) =>
         readOwnSite(deps, input, (siteId) => readInTime(range.asked, work(siteId)));
       if (csvList) {
-        const rows = await read((siteId) => readList(pool, { siteId, range, list: csvList, limit, metrics }));
+        const rows = await read((siteId) =>
+          readList(pool, { siteId, range, list: csvList, limit, metrics, filtering }),
+        );
         return { status: 200, contentType: csvType, body: writeCsv(csvList, rows, metrics) };
       }
-      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics };
+      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics, filtering };
       const body = await read((siteId) => readStatistics(pool, { siteId, ...asked }));
       return { status: 200, body };
     },

@@ -3,6 +3,8 @@ import { type ListName, listNames, lists } from "@waymark/lists";
 import {
   checkRange,
   countAskedDays,
+  coverageAnswer,
+  filtersParameter,
   intervals,
   limitParameter,
   listsParameter,
@@ -23,6 +25,7 @@ export const statsQuery = z
     limit: limitParameter,
     lists: listsParameter,
     metrics: metricsParameter,
+    filters: filtersParameter,
     interval: z
       .enum(intervals)
       .optional()
@@ -74,10 +77,7 @@ export const statsAnswer = named(
       .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count, ...metrics })
       .optional()
       .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
-    coverage: z
-      .object({ from: z.string().nullable(), to: z.string().nullable() })
-      .optional()
-      .describe("Extension: the days with figures of visits and hours, where not all asked days have them"),
+    coverage: coverageAnswer,
   }),
 );
 

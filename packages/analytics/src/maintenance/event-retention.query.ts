@@ -22,13 +22,16 @@ const purgeDefaultSql = `
   DELETE FROM event_default WHERE (site_id, id) IN (
     SELECT site_id, id FROM event_default WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows})`;
 
-/** Visitors and visits of days without raw events, in batches, by ranges of `daily_visitor_pkey` and `visit_pkey`. */
+/** Visitors, visits and columns of days without raw events, in batches, by ranges of their primary keys. */
 const purgeVisitorsSql = `
   DELETE FROM daily_visitor WHERE (site_id, day, visitor) IN (
     SELECT site_id, day, visitor FROM daily_visitor WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
 const purgeVisitsSql = `
   DELETE FROM visit WHERE (site_id, day, visitor, first_us) IN (
     SELECT site_id, day, visitor, first_us FROM visit WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
+const purgePartsSql = `
+  DELETE FROM day_part WHERE (site_id, day, part) IN (
+    SELECT site_id, day, part FROM day_part WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
 
 export interface PurgedEvents {
   readonly partitions: readonly string[];
@@ -57,7 +60,7 @@ export async function purgeEvents(
   let removed = await deleteAll(pool, purgeDefaultSql, [firstMonth], isStopping);
   const sites = await pool.query<{ id: string }>("SELECT id FROM site");
   for (const { id } of sites.rows) {
-    for (const sql of [purgeVisitorsSql, purgeVisitsSql]) {
+    for (const sql of [purgeVisitorsSql, purgeVisitsSql, purgePartsSql]) {
       removed += await deleteAll(pool, sql, [id, firstMonth], isStopping);
     }
   }

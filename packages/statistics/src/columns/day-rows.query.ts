@@ -1,0 +1,92 @@
+import { uuidV7Floor } from "@waymark/database";
+import type pg from "pg";
+import type { Days } from "../range.js";
+import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
+import type { VisitDimension } from "./day-part.js";
+
+/** A UTC day of a site. */
+export interface SiteDay {
+  readonly siteId: string;
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+}
+
+/** Changes with the form of stored parts, which makes all of them outdated. */
+const formVersion = 1;
+
+/** A day's total changes with each event, so it tells whether a stored part is of the present events. */
+export const versionSql = `${formVersion} || ':' || md5(daily_stat::text)`;
+
+/** Days with events and their versions. Reads a range of `daily_stat_pkey`. */
+const readVersionsSql = `
+  SELECT day::text, ${versionSql} AS version FROM daily_stat
+  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND day BETWEEN $2 AND $3 ORDER BY day`;
+
+/** Reads the versions of the days with events, by day in order. */
+export async function readVersions(
+  client: pg.Pool | pg.ClientBase,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<Map<string, string>> {
+  const query = { name: "read-day-versions", text: readVersionsSql, values: [siteId, first, last] };
+  const { rows } = await client.query<{ day: string; version: string }>(query);
+  return new Map(rows.map(({ day, version }) => [day, version]));
+}
+
+const columnOf: Readonly<Record<VisitDimension, string>> = {
+  entryPage: "entry_path",
+  exitPage: "exit_path",
+  source: "source",
+  channel: "channel",
+  country: "country",
+  browser: "browser",
+  operatingSystem: "os",
+  device: "device",
+  utmSource: "utm_source",
+  utmMedium: "utm_medium",
+  utmCampaign: "utm_campaign",
+};
+
+/** A day's visits in the order of `visit_pkey`. */
+const visitsSql = `
+  SELECT visitor::text, first_us, last_us, views = 1 AND events = 0, ${Object.values(columnOf).join(", ")}
+  FROM visit WHERE site_id = $1 AND day = $2 ORDER BY visit.visitor, first_us`;
+
+/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
+const clockMs = 60_000;
+const dayMs = 86_400_000;
+
+/** A day's events with a visitor, from a range of `event_pkey`. */
+const eventsSql = `
+  SELECT visitor::text, (extract(epoch FROM at - $4::timestamptz) * 1000000)::bigint, name, CASE WHEN type = 'pageview' THEN path END,
+    host, props::text, revenue_currency || ' ' || trim_scale(revenue_amount)
+  FROM event
+  WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4 AND at < $5 AND visitor IS NOT NULL
+    AND type IN ('pageview', 'event')
+  ORDER BY event.visitor, at, id`;
+
+/** Enough to spread the cost of a round trip, few enough to keep memory small. */
+const batchRows = 5_000;
+
+/** Opens both feeds of a day. @param client in a transaction, whose snapshot they are of */
+export async function openDay(client: pg.ClientBase, { siteId, day }: SiteDay) {
+  const [from, to] = [Date.parse(day), Date.parse(day) + dayMs];
+  const moments = [uuidV7Floor(from - clockMs), uuidV7Floor(to + clockMs), new Date(from), new Date(to)];
+  return {
+    visits: await openFeed<VisitRow>(client, "visits", visitsSql, [siteId, day]),
+    events: await openFeed<EventRow>(client, "events", eventsSql, [siteId, ...moments]),
+  };
+}
+
+async function openFeed<Row extends unknown[]>(client: pg.ClientBase, name: string, sql: string, values: unknown[]) {
+  await client.query(`DECLARE day_${name} NO SCROLL CURSOR FOR ${sql}`, values);
+  const fetch = async () => {
+    const text = `FETCH ${batchRows} FROM day_${name}`;
+    const { rows } = await client.query<Row>({ text, rowMode: "array" });
+    return rows;
+  };
+  return new RowFeed<Row>(fetch, batchRows);
+}
+
+export async function closeDay(client: pg.ClientBase): Promise<void> {
+  await client.query("CLOSE ALL");
+}

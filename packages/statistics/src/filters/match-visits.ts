@@ -1,0 +1,114 @@
+import type { DayPart, PartNeeds, TextColumn } from "../columns/day-part.js";
+import type { Filter } from "./filter.js";
+
+/** What filters make of a part. */
+export interface Match {
+  /** 1 for each visit that matches. */
+  readonly visits: Uint8Array;
+  /** 1 for each event that counts: page views by filters of `page`, custom events by those of `event` and properties. */
+  readonly events: Uint8Array | undefined;
+}
+
+/** The blocks that filters read. */
+export function needsOf(filters: readonly Filter[]): PartNeeds {
+  const needsDetails = ({ subject }: Filter) =>
+    subject.kind === "property" || (subject.kind === "event" && subject.dimension === "host");
+  return { details: filters.some(needsDetails) };
+}
+
+/**
+ * Finds the visits for which all filters hold. An attribute is the visit's own. A filter of `page`, `host`, `event` or a
+ * property holds when one of the visit's views or events fulfils it, a negated one when none has the value. Filters of events and
+ * properties that are not negated must hold for one and the same event.
+ */
+export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
+  const visits = new Uint8Array(part.visits.count).fill(1);
+  for (const { subject, isNegated, test } of filters) {
+    if (subject.kind !== "visit") continue;
+    const { values, ids } = part.visits.dimensions[subject.dimension];
+    const passes = Uint8Array.from(values, (value) => (test(value) === isNegated ? 0 : 1));
+    for (let visit = 0; visit < visits.length; visit++)
+      visits[visit] = (visits[visit] ?? 0) & (passes[ids[visit] ?? 0] ?? 0);
+  }
+  const checks = filters.flatMap((filter) => checkOf(part, filter));
+  if (checks.length === 0) return { visits, events: undefined };
+  const views = checks.filter(({ of }) => of === "view");
+  const customs = checks.filter(({ of }) => of === "custom");
+  const together = customs.filter(({ isNegated }) => !isNegated);
+  for (const check of checks) {
+    if (check.isNegated) keepVisits(part, visits, [check], 0);
+    else if (check.of !== "custom") keepVisits(part, visits, [check], 1);
+  }
+  if (together.length > 0) keepVisits(part, visits, together, 1);
+  return { visits, events: countedEvents(part, views, customs) };
+}
+
+/** A condition on single events. */
+interface Check {
+  readonly of: "view" | "custom" | "any";
+  readonly isNegated: boolean;
+  /** By the column's values: whether an event with it has one of the filter's values. */
+  readonly hits: Uint8Array;
+  readonly column: TextColumn;
+}
+
+function checkOf({ events }: DayPart, { subject, isNegated, test }: Filter): Check[] {
+  if (subject.kind === "visit") return [];
+  const ofColumn = (of: Check["of"], column: TextColumn | undefined, read: (value: string) => string): Check[] => {
+    if (!column) throw new Error("The part was read without its details");
+    return [{ of, isNegated, column, hits: Uint8Array.from(column.values, (value) => (test(read(value)) ? 1 : 0)) }];
+  };
+  const same = (value: string) => value;
+  if (subject.kind === "property")
+    return ofColumn("custom", events.details?.props, (props) => propertyOf(props, subject.name));
+  if (subject.dimension === "host") return ofColumn("any", events.details?.host, same);
+  return subject.dimension === "page" ? ofColumn("view", events.pages, same) : ofColumn("custom", events.names, same);
+}
+
+/** A property's value as text; empty for none. @param props JSON, or empty */
+export function propertyOf(props: string, name: string): string {
+  if (props === "") return "";
+  const values = JSON.parse(props) as Record<string, unknown>;
+  return Object.hasOwn(values, name) ? String(values[name]) : "";
+}
+
+/** Leaves the visits in which the number of events with all hits is zero, or is not. */
+function keepVisits({ visits, events }: DayPart, kept: Uint8Array, checks: readonly Check[], wanted: 0 | 1): void {
+  const { firstEvent, count } = visits;
+  const names = events.names.ids;
+  for (let visit = 0; visit < count; visit++) {
+    if (kept[visit] === 0) continue;
+    const end = firstEvent[visit + 1] ?? 0;
+    let found: 0 | 1 = 0;
+    for (let event = firstEvent[visit] ?? 0; event < end && found === 0; event++) {
+      if (checks.every((check) => hits(check, event, names[event] === 0))) found = 1;
+    }
+    if (found !== wanted) kept[visit] = 0;
+  }
+}
+
+function hits({ of, column, hits }: Check, event: number, isView: boolean): boolean {
+  if (of !== "any" && isView !== (of === "view")) return false;
+  return hits[column.ids[event] ?? 0] === 1;
+}
+
+/** Marks the events that fulfil the filters of their kind. */
+function countedEvents(
+  { events }: DayPart,
+  views: readonly Check[],
+  customs: readonly Check[],
+): Uint8Array | undefined {
+  if (views.length === 0 && customs.length === 0) return undefined;
+  const counted = new Uint8Array(events.count).fill(1);
+  for (const checks of [views, customs]) {
+    for (const { of, column, hits, isNegated } of checks) {
+      const { ids } = column;
+      const isOfView = of === "view";
+      for (let event = 0; event < counted.length; event++) {
+        if ((events.names.ids[event] === 0) !== isOfView) continue;
+        if ((hits[ids[event] ?? 0] === 1) === isNegated) counted[event] = 0;
+      }
+    }
+  }
+  return counted;
+}
