@@ -5,7 +5,9 @@ import { type DayPart, detailNames, type VisitDimension, visitDimensions } from 
 export type VisitRow = [
   visitor: string,
   firstUs: number,
+  /** Of its last page view or custom event. */
   lastUs: number,
+  durationUs: number,
   isBounce: boolean,
   ...dimensions: (string | null)[],
 ];
@@ -37,14 +39,14 @@ export class PartCollector {
   private readonly times: number[] = [];
   private readonly details = detailNames.map(() => new TextCollector());
 
-  addVisit([visitor, firstUs, lastUs, isBounce, ...dimensions]: VisitRow): void {
+  addVisit([visitor, , , durationUs, isBounce, ...dimensions]: VisitRow): void {
     if (visitor !== this.lastVisitor) this.visitors++;
     this.lastVisitor = visitor;
     this.visitor.push(this.visitors - 1);
     this.firstEvent.push(this.events);
     this.views.push(0);
     this.bounce.push(isBounce ? 1 : 0);
-    this.durations.push(lastUs - firstUs);
+    this.durations.push(durationUs);
     for (const [index, column] of this.dimensions.entries()) column.push(dimensions[index] ?? null);
   }
 
