@@ -68,7 +68,8 @@ async function addSites(pool) {
 
 /** Imports made-up visits by the command line, as a user would, and watches its memory. */
 async function measureImport(databaseUrl, site, events) {
-  const visits = spawn(process.execPath, [fileURLToPath(new URL("visits.mjs", import.meta.url)), events, Date.now()], {
+  const generator = fileURLToPath(new URL("visits.mjs", import.meta.url));
+  const visits = spawn(process.execPath, [generator, events, Date.now(), site.domain], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const before = process.hrtime.bigint();
