@@ -100,6 +100,8 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(idleTransactionTimeoutMs !== undefined && { idle_in_transaction_session_timeout: idleTransactionTimeoutMs }),
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
     keepAlive: true,
+    // Statements given at once go out at once, and each still has its own answer.
+    pipeline: true,
     options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
     types,
   });

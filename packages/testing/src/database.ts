@@ -21,7 +21,7 @@ export function useDatabase(): TestDatabase {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 10, options: "-c TimeZone=UTC" });
+  const pool = new pg.Pool({ connectionString: url.href, max: 10, pipeline: true, options: "-c TimeZone=UTC" });
   pool.on("error", () => undefined);
 
   beforeAll(() => runOn(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`));

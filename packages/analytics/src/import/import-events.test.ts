@@ -233,7 +233,7 @@ describe("the same lines again", () => {
   it("count once after the database went away in between", async () => {
     const site = uuid();
     const many: Line[] = Array.from({ length: 12_000 }, (_, i) => ({ ts, path: "/", visitor: i % 1_000 }));
-    const pool = new pg.Pool({ connectionString: database.url, application_name: "to be cut" });
+    const pool = new pg.Pool({ connectionString: database.url, application_name: "to be cut", pipeline: true });
     pool.on("error", () => undefined);
     const cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to be cut'";
     const broken = importOf(site, many, { pool, onProgress: () => void database.pool.query(cut) });

@@ -6,6 +6,7 @@ import { recordEvents, recordLockedEvents } from "../recording/record-events.js"
 import { tryLockSites } from "../recording/record-events.query.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { tryTransaction } from "../recording/try-transaction.js";
+import { VisitorMemory } from "../recording/visitor-memory.js";
 import { createEventCapacity, WriterFullError } from "./event-capacity.js";
 
 /** Events that may wait, at some 500 bytes each. */
@@ -88,6 +89,7 @@ function batchParts(
   { pool, partitions, maxLockWaitMs = defaultMaxLockWaitMs }: EventWriterOptions,
   maxWaitingRows: number,
 ): GroupCommit<Part, void> {
+  const memory = new VisitorMemory();
   return createGroupCommit<Part, void>({
     name: "record-events",
     ownerOf: ({ siteId }) => siteId,
@@ -97,7 +99,7 @@ function batchParts(
     maxRows: maxBatch,
     maxWaitingRows,
     refuse: ({ scope }) => new WriterFullError(scope === "owner" ? "site" : "total"),
-    run: (parts) => writeFreeSites(pool, partitions, parts),
+    run: (parts) => writeFreeSites({ pool, partitions, memory }, parts),
     runLocked: (parts) => writeLockedSite(pool, partitions, parts),
     maxLockWaits: Math.max(1, Math.min(maxLockWaits, (pool.options.max ?? 1) - 2)),
     giveUp: ({ since }) => (performance.now() - since >= maxLockWaitMs ? new WriterFullError("site-lock") : undefined),
@@ -114,16 +116,20 @@ function sumUp(parts: readonly PromiseSettledResult<void>[]): "whole" | "partial
 }
 
 /** Writes the parts of all sites whose locks are free, and waits for no lock. */
-async function writeFreeSites(pool: pg.Pool, partitions: Partitions, parts: readonly Part[]) {
+async function writeFreeSites(
+  { pool, partitions, memory }: { pool: pg.Pool; partitions: Partitions; memory: VisitorMemory },
+  parts: readonly Part[],
+) {
   const events = parts.flatMap((part) => part.events);
   await partitions.ensure(daysOf(events));
-  return withTransaction(pool, async (client) => {
-    const siteIds = [...new Set(parts.map(({ siteId }) => siteId))];
+  const siteIds = [...new Set(parts.map(({ siteId }) => siteId))];
+  const { free, recorded } = await withTransaction(pool, async (client) => {
     const free = await tryLockSites(client, siteIds);
-    const isFree = ({ siteId }: { siteId: string }) => free.has(siteId);
-    await recordLockedEvents(client, free.size === siteIds.length ? events : events.filter(isFree));
-    return parts.map((part) => (isFree(part) ? undefined : rowIsLocked));
+    const own = free.size === siteIds.length ? events : events.filter(({ siteId }) => free.has(siteId));
+    return { free, recorded: await recordLockedEvents(client, own, memory) };
   });
+  recorded.remember();
+  return parts.map(({ siteId }) => (free.has(siteId) ? undefined : rowIsLocked));
 }
 
 /** Writes parts of one site, and waits for its lock for one second. */

@@ -1,7 +1,7 @@
 import { otherValue } from "@waymark/lists";
 import type pg from "pg";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
-import type { SiteDay } from "../recording/record-events.query.js";
+import { mendCount, type SiteDay } from "../recording/record-events.query.js";
 import { statFigures } from "../recording/stat-table.js";
 import { countStatsSql, knownDimensions } from "./count-stats.query.js";
 import { createMendVisitsSql, mendVisitsSql } from "./mend-visits.query.js";
@@ -226,6 +226,9 @@ const mendSql = [
   `INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
    SELECT $1, $2, visitor, seen, entry_at, entry_id, entry_path FROM mend_visitor WHERE entry_id IS NOT NULL`,
   ...mendVisitsSql,
+  // Writers then know that rows which they remember may have changed.
+  `INSERT INTO daily_size (site_id, day, dimension, "values") VALUES ($1, $2, '${mendCount}', 1)
+   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + 1`,
   `DELETE FROM daily_size WHERE site_id = $1 AND day = $2 AND dimension IN (${knownDimensions}, 'event', 'event_bytes')`,
   // A list with `(other)` stays full, so no value in `(other)` gets its own row later.
   `INSERT INTO daily_size (site_id, day, dimension, "values")

@@ -123,11 +123,20 @@ export async function readVisitors(
   return byDay;
 }
 
-/** The numbers of values in days' lists: ranges of `daily_size_pkey`, a dozen rows each. */
+/** Where `readSizes` gives the number of a day's events, and `daily_size` that of the rebuilds that mended it. */
+export const eventCount = "events recorded";
+export const mendCount = "mended";
+
+/** The numbers of values in days' lists, by ranges of `daily_size_pkey`, a dozen rows each, and of events, by `daily_stat_pkey`. */
 const readSizesSql = `
   SELECT site_id AS "siteId", day::text, dimension, "values"
   FROM unnest($1::uuid[], $2::date[]) AS each (site_id, day)
-  JOIN daily_size USING (site_id, day)`;
+  CROSS JOIN LATERAL (
+    SELECT dimension, "values" FROM daily_size WHERE (site_id, day) = (each.site_id, each.day)
+    UNION ALL
+    SELECT '${eventCount}', pageviews + events + engagements FROM daily_stat
+    WHERE (site_id, dimension, day, value) = (each.site_id, 'total', each.day, '')
+  ) AS size`;
 
 /** Reads the sizes of days' lists by day (`keyOf`) and dimension. */
 export async function readSizes(

@@ -3,19 +3,21 @@ import { eventRowCost, maxEventBytesPerDay } from "./day-bounds.js";
 import { overflowEvents } from "./event-overflow.js";
 import { createListOverflow, findNearlyFullLists, type NearlyFullList } from "./list-overflow.js";
 import { countEventBytes, readListedEvents } from "./listed-events.query.js";
+import { readKnown, remember } from "./read-known.js";
 import {
+  eventCount,
   insertEvents,
   keyOf,
   lockSites,
+  mendCount,
   readListed,
   readSizes,
-  readVisitors,
   type SiteDay,
 } from "./record-events.query.js";
 import { type DayChange, rollUp } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
 import { mergeVisits } from "./visit.js";
-import { readVisits } from "./visits.query.js";
+import { VisitorMemory } from "./visitor-memory.js";
 import { writeRollups } from "./write-rollups.query.js";
 
 interface Day extends SiteDay {
@@ -31,41 +33,62 @@ interface Day extends SiteDay {
 export async function recordEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
   if (events.length === 0) return 0;
   await lockSites(client, [...new Set(events.map(({ siteId }) => siteId))]);
-  return recordLockedEvents(client, events);
+  const { count } = await recordLockedEvents(client, events);
+  return count;
+}
+
+/** What `recordLockedEvents` did. */
+export interface Recorded {
+  /** New events. */
+  readonly count: number;
+  /** Adds what the batch read and wrote to the memory. Call it after the commit. */
+  remember(): void;
 }
 
 /**
  * The one write path of events: raw rows and rollups, all or nothing. A known id changes nothing, so figures always equal a
  * recount over the events.
  * @param client a connection in a transaction with the locks of the events' sites
- * @returns the number of new events
+ * @param memory of earlier batches
  */
-export async function recordLockedEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<number> {
-  if (events.length === 0) return 0;
-  const recorded = await insertEvents(client, withoutRepetitions(events));
-  if (recorded.length === 0) return 0;
-  const days = groupByDay(recorded);
-  const visitors = await readVisitors(
-    client,
-    visitorsOf(days, ({ type }) => type === "pageview"),
-  );
-  const visits = await readVisits(
-    client,
-    visitorsOf(days, () => true),
-  );
-  const sizes = await readSizes(client, days);
+export async function recordLockedEvents(
+  client: pg.ClientBase,
+  events: readonly SiteEvent[],
+  memory = new VisitorMemory(),
+): Promise<Recorded> {
+  if (events.length === 0) return { count: 0, remember: () => undefined };
+  const given = groupByDay(withoutRepetitions(events));
+  const [recorded, sizes] = await Promise.all([
+    insertEvents(
+      client,
+      given.flatMap((day) => day.events),
+    ),
+    readSizes(client, given),
+  ]);
+  const days = groupByDay(recorded).map((day) => {
+    const own: ReadonlyMap<string, number> = sizes.get(keyOf(day)) ?? new Map();
+    return { ...day, sizes: own, state: { events: own.get(eventCount) ?? 0, mends: own.get(mendCount) ?? 0 } };
+  });
+  const known = await readKnown(client, days, memory);
   const changes: DayChange[] = [];
-  for (const day of days) {
-    const key = keyOf(day);
-    const daySizes = sizes.get(key) ?? new Map<string, number>();
-    const merged = mergeVisits(day.events, visits.get(key) ?? new Map());
-    const lists = findNearlyFullLists(day.events, merged, daySizes);
+  const learned: (() => void)[] = [];
+  for (const [index, day] of days.entries()) {
+    const own = known[index];
+    if (!own) continue;
+    const merged = mergeVisits(day.events, own.visits);
+    const lists = findNearlyFullLists(day.events, merged, day.sizes);
     const countedAs = lists.length === 0 ? undefined : createListOverflow(lists, await readLists(client, day, lists));
-    const change = rollUp(day, day.events, visitors.get(key) ?? new Map(), merged, countedAs);
-    changes.push(await boundEvents(client, change, daySizes));
+    const change = await boundEvents(client, rollUp(day, day.events, own.visitors, merged, countedAs), day.sizes);
+    changes.push(change);
+    learned.push(() => remember(day, own, change, merged));
   }
   await writeRollups(client, changes);
-  return recorded.length;
+  return {
+    count: recorded.length,
+    remember() {
+      for (const learn of learned) learn();
+    },
+  };
 }
 
 /** The first event of each id. */
@@ -88,20 +111,6 @@ function groupByDay(events: readonly SiteEvent[]): Day[] {
     group.events.push(event);
   }
   return [...days.values()];
-}
-
-function visitorsOf(days: readonly Day[], isWanted: (event: SiteEvent) => boolean) {
-  const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
-  for (const { siteId, day, events } of days) {
-    const visitors = new Set<string>();
-    for (const event of events) if (event.visitor !== null && isWanted(event)) visitors.add(event.visitor);
-    for (const visitor of visitors) {
-      wanted.siteIds.push(siteId);
-      wanted.days.push(day);
-      wanted.visitors.push(visitor);
-    }
-  }
-  return wanted;
 }
 
 async function readLists(client: pg.ClientBase, day: SiteDay, lists: readonly NearlyFullList[]) {

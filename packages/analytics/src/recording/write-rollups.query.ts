@@ -69,11 +69,13 @@ const writeEventCountsSql = `
 
 /** Adds changes to the rollups. The caller has locked the sites and commits. */
 export async function writeRollups(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  await writeStats(client, changes);
-  await writeUnnamedStats(client, changes);
-  await writeVisitors(client, changes);
-  await writeVisits(client, changes);
-  await writeEventCounts(client, changes);
+  await Promise.all([
+    writeStats(client, changes),
+    writeUnnamedStats(client, changes),
+    writeVisitors(client, changes),
+    writeVisits(client, changes),
+    writeEventCounts(client, changes),
+  ]);
 }
 
 async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
@@ -124,8 +126,7 @@ async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[])
       }
     }
   }
-  await removeVisits(client, removed);
-  await storeVisits(client, stored, visits);
+  await Promise.all([removeVisits(client, removed), storeVisits(client, stored, visits)]);
 }
 
 async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
