@@ -23,8 +23,8 @@ export interface OutlinePage {
   /** The database's time of this reading. */
   at: string;
   id: string[];
-  /** The parent's row on this page, or its id as sent; null at the top. */
-  parent: (number | string | null)[];
+  /** As sent; null at the top. */
+  parent: (string | null)[];
   names: string[];
   name: number[];
   /** `gen_ai.operation.name|openinference.span.kind|traceloop.span.kind|ai.operationId`. */
@@ -58,102 +58,78 @@ const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${hintSql} AS 
 
 const columnNames = ["id", "parent", "name", "hint", "start", "duration", "flags", "error"] as const;
 
-/** JSON with a list for each column: a row for each span would leave Node 80,000 values to collect. */
-const columnsSql = (spans: string) =>
-  `SELECT json_build_object(${columnNames.map((name) => `'${name}', COALESCE(json_agg(${name}), '[]')`).join(", ")}) AS columns FROM (${spans}) spans`;
+/**
+ * A JSON list for each column: a row for each span would leave Node 80,000 values to collect. First the spans of `$4`, to be
+ * read again, then those after `$3`: probes and one range of `span_pkey`.
+ */
+const pageSql = `
+  SELECT ${columnNames.map((name) => `COALESCE(json_agg(${name}), '[]') AS ${name}`).join(", ")},
+    (array_agg(id) FILTER (WHERE id > $3))[${outlinePageSpans}] AS last
+  FROM (
+    ${spanSql} AND s.id = ANY ($4::uuid[]) AND s.id <= $3
+    UNION ALL (${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans})
+  ) spans`;
 
-/** Spans after an id, and one more that tells of a further page: one range of `span_pkey`. */
-const pageSql = columnsSql(`${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans + 1}`);
+const nextSql = `CASE WHEN (
+  SELECT id FROM span WHERE account_id = t.account_id AND trace_id = t.id AND id > page.last ORDER BY id LIMIT 1
+) IS NOT NULL THEN page.last END`;
 
-const traceColumns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
-  ${isoText("t.ended_at")} AS ended_at, ${isoText("now()")} AS at`;
+const traceMembers = `'id', t.id, 'agent_id', t.agent_id, 'name', t.name, 'status', t.status,
+  'started_at', ${isoText("t.started_at")}, 'ended_at', ${isoText("t.ended_at")}`;
+
+/** A row for each member of the answer: the driver copies a large row several times while it arrives. */
+const membersSql = (trace: string) => `(VALUES
+  ('trace', ${trace}), ('at', to_json(${isoText("now()")})), ('next', COALESCE(to_json(${nextSql}), 'null')),
+  ${columnNames.map((name) => `('${name}', page.${name})`).join(", ")}) member (name, json)`;
 
 /** The trace and a page: one probe of `trace_pkey`, whose account makes another's trace not found. Sessions run in UTC. */
-const readPageSql = `SELECT ${traceColumns}, page.columns
-  FROM trace t, LATERAL (${pageSql}) page WHERE t.account_id = $1 AND t.id = $2`;
+const readPageSql = `SELECT member.* FROM trace t, LATERAL (${pageSql}) page,
+  LATERAL ${membersSql(`json_build_object(${traceMembers})`)} WHERE t.account_id = $1 AND t.id = $2`;
 
 /** The same with counts and the first failing span: three reads of one range of `span_pkey`. */
 const readFirstSql = `
   WITH wanted AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id), ${failingSpanSql("wanted")}
-  SELECT ${traceColumns}, counted.spans, counted.errors, (SELECT id FROM innermost) AS first_failed, page.columns
-  FROM trace t, LATERAL (
-    SELECT count(*)::int AS spans, count(*) FILTER (WHERE status = 'error')::int AS errors
+  SELECT member.* FROM trace t, LATERAL (
+    SELECT count(*) AS spans, count(*) FILTER (WHERE status = 'error') AS errors
     FROM span WHERE account_id = t.account_id AND trace_id = t.id
-  ) counted, LATERAL (${pageSql}) page
+  ) counted, LATERAL (${pageSql}) page, LATERAL ${membersSql(`json_build_object(${traceMembers},
+    'spans', counted.spans, 'errors', counted.errors, 'first_failed', (SELECT id FROM innermost))`)}
   WHERE t.account_id = $1 AND t.id = $2`;
-
-/** Certain spans of a trace: probes of `span_pkey` below the account's trace. */
-const readAgainSql = `SELECT again.columns FROM trace t, LATERAL (${columnsSql(`${spanSql} AND s.id = ANY ($3::uuid[])`)}) again
-  WHERE t.account_id = $1 AND t.id = $2`;
-
-interface Columns {
-  id: string[];
-  parent: (string | null)[];
-  name: string[];
-  hint: (string | null)[];
-  start: number[];
-  duration: (number | null)[];
-  flags: number[];
-  error: (string | null)[];
-}
 
 interface OutlineToRead {
   accountId: string;
   traceId: string;
   /** Spans after this id; from the first, with counts, if omitted. */
   after?: string | undefined;
-  /** Spans to read again, before those after `after`. */
+  /** Spans up to `after` to read again. */
   ids?: readonly string[] | undefined;
 }
 
-/** A page of the outline; undefined if the account has no such trace. */
+/** The JSON text of an {@link OutlinePage}; undefined if the account has no such trace. */
 export async function readOutline(
   pool: pg.Pool,
   { accountId, traceId, after, ids = [] }: OutlineToRead,
-): Promise<OutlinePage | undefined> {
-  const key = [accountId, traceId];
+): Promise<string | undefined> {
   const statement =
     after === undefined ? { name: "outline-first", text: readFirstSql } : { name: "outline-page", text: readPageSql };
-  const [read, again] = await Promise.all([
-    pool.query<OutlineTrace & { at: string; columns: string }>({
-      ...statement,
-      values: [...key, after ?? smallestUuid],
-    }),
-    ids.length === 0
-      ? undefined
-      : pool.query<{ columns: string }>({ name: "outline-again", text: readAgainSql, values: [...key, ids] }),
-  ]);
-  const [row] = read.rows;
-  if (!row) return undefined;
-  const { at, columns, ...trace } = row;
-  const page: Columns = JSON.parse(columns);
-  const changed = again?.rows.map((found): Columns => JSON.parse(found.columns)) ?? [];
-  const next = page.id.length > outlinePageSpans ? (page.id[outlinePageSpans - 1] ?? null) : null;
-  for (const name of columnNames) page[name].length = Math.min(page[name].length, outlinePageSpans);
-  return { trace, at, ...byColumn([...changed, page]), next };
+  const values = [accountId, traceId, after ?? smallestUuid, ids];
+  const { rows } = await pool.query<[name: string, json: string]>({ ...statement, rowMode: "array", values });
+  return rows.length === 0 ? undefined : `{${rows.map(([name, json]) => membersOf(name, json)).join(",")}}`;
 }
 
-function byColumn(parts: readonly Columns[]): Omit<OutlinePage, "trace" | "at" | "next"> {
-  const column = <T>(of: (part: Columns) => T[]) => ([] as T[]).concat(...parts.map(of));
-  const id = column((part) => part.id);
-  const rowOf = new Map<string, number>();
-  for (const [row, each] of id.entries()) rowOf.set(each, row);
-  const [names, name] = numbered(column((part) => part.name));
-  const [hints, hint] = numbered(column((part) => part.hint));
-  const errors: Record<number, string> = {};
-  for (const [row, error] of column((part) => part.error).entries()) if (error !== null) errors[row] = error;
-  return {
-    id,
-    parent: column((part) => part.parent).map((parent) => parent && (rowOf.get(parent.toLowerCase()) ?? parent)),
-    ...{ names, name, hints, hint },
-    start: column((part) => part.start),
-    duration: column((part) => part.duration),
-    flags: column((part) => part.flags),
-    errors,
-  };
+/** Most lists pass through as Postgres writes them: parsing them would take longer than all the rest. */
+function membersOf(name: string, json: string): string {
+  if (name === "name" || name === "hint") {
+    const [texts, numbers] = numbered(JSON.parse(json));
+    return `"${name}s":${JSON.stringify(texts)},"${name}":${JSON.stringify(numbers)}`;
+  }
+  if (name !== "error") return `"${name}":${json}`;
+  const errors: OutlinePage["errors"] = {};
+  for (const [row, error] of (JSON.parse(json) as (string | null)[]).entries()) if (error !== null) errors[row] = error;
+  return `"errors":${JSON.stringify(errors)}`;
 }
 
-/** The texts once each, and the number of each text among them; "" for null. */
+/** The texts of a list once each, and the number of each text among them; "" for null. */
 function numbered(texts: readonly (string | null)[]): [texts: string[], numbers: number[]] {
   const known = new Map<string, number>();
   const numbers = texts.map((text) => {

@@ -61,7 +61,7 @@ describe("GET /traces/:id/outline", () => {
       ...{ name: "inner", status: "error", parent: outer.toUpperCase(), input: "1.10", error: "x".repeat(300) },
       attributes,
     });
-    const orphan = await addSpan(accountId, traceId, { name: "inner", parent: "elsewhere", endSeconds: null });
+    const orphan = await addSpan(accountId, traceId, { name: "inner", parent: 'else"\\where', endSeconds: null });
     const { body } = await viewer.get(`/traces/${traceId}/outline`).expect(200);
     expect(body).toEqual({
       trace: {
@@ -70,7 +70,7 @@ describe("GET /traces/:id/outline", () => {
         ...{ spans: 3, errors: 2, first_failed: inner },
       },
       at: expect.any(String),
-      ...{ id: [outer, inner, orphan], parent: [null, 0, "elsewhere"] },
+      ...{ id: [outer, inner, orphan], parent: [null, outer.toUpperCase(), 'else"\\where'] },
       ...{ names: ["outer", "inner"], name: [0, 1, 1], hints: ["", "chat|||"], hint: [0, 1, 0] },
       ...{ start: [1_000_250, 1_000_250, 1_000_250], duration: [999_750, 999_750, null], flags: [1, 27, 0] },
       ...{ errors: { 1: "x".repeat(200) }, next: null },
@@ -85,8 +85,9 @@ describe("GET /traces/:id/outline", () => {
       await addSpan(accountId, traceId),
       await addSpan(accountId, traceId),
     ];
-    const { body } = await viewer.get(`/traces/${traceId}/outline?after=${second}&ids=${first}`).expect(200);
+    const { body } = await viewer.get(`/traces/${traceId}/outline?after=${second}&ids=${first},${third}`).expect(200);
     expect((body as OutlinePage).id).toEqual([first, third]);
+    expect((body as OutlinePage).start).toHaveLength(2);
     expect((body as OutlinePage).trace).not.toHaveProperty("spans");
   });
 

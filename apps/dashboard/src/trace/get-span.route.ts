@@ -22,7 +22,7 @@ export function getSpanRoute({ pool }: { pool: pg.Pool }) {
       const spanId = params["span_id"] ?? "";
       const span = isUuid(spanId) ? await readSpan(pool, { accountId, traceId, spanId }) : undefined;
       if (!span) throw new AppError("span_not_found");
-      return compressedJson(request, span);
+      return compressedJson(request, JSON.stringify(span));
     },
   });
 }

@@ -8,7 +8,7 @@ const page = (more: Partial<OutlinePage> = {}): OutlinePage => ({
     at: "",
     next: null,
     id: ["a", "b"],
-    parent: [null, 0],
+    parent: [null, "A"],
     names: ["step"],
     name: [0, 0],
     hints: [""],

@@ -46,13 +46,12 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
   let row = -1;
   for (const id of page.id) {
     row++;
-    const parent = page.parent[row] ?? undefined;
     const start = (page.start[row] ?? 0) / 1_000;
     const duration = page.duration[row] ?? undefined;
     const flags = page.flags[row] ?? 0;
     const span: Span = {
       id,
-      parentId: typeof parent === "number" ? page.id[parent] : parent?.toLowerCase(),
+      parentId: page.parent[row]?.toLowerCase(),
       name: page.names[page.name[row] ?? 0] ?? "",
       kind: kindAt(row),
       start,
