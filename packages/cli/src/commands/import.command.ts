@@ -9,6 +9,7 @@ import {
   noProgress,
   openCountryDirectory,
 } from "@waymark/analytics";
+import { storeDays } from "@waymark/statistics";
 import { type Command, Option } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import {
@@ -25,7 +26,7 @@ import { openImportInput } from "../imports/import-input.js";
 import { importPlausible } from "../imports/import-plausible.js";
 import { openRejectionReport } from "../imports/rejections.js";
 import { formatCount } from "../output/number-text.js";
-import { showProgress } from "../output/progress.js";
+import { showProgress, showStatus } from "../output/progress.js";
 
 interface ImportCommandOptions {
   site: string;
@@ -155,7 +156,18 @@ async function importFile(
   } finally {
     await rejections.finish(context.stderr);
   }
+  if (isComplete && last.imported > 0) await prepareFilters(context, pool, site.id);
   return present(context, last, isComplete, options.dropBots === true);
+}
+
+/** Stores the imported days for filters at once; the worker would do it within ten minutes. A stop leaves the rest to it. */
+async function prepareFilters(context: CommandContext, pool: CommandDatabase["pool"], siteId: string): Promise<void> {
+  const display = showStatus(context.stderr);
+  await untilInterrupted(context, display, async (signal) => {
+    const before = context.now().toISOString().slice(0, 10);
+    const onDay = ({ day }: { day: string }) => display.update(`Preparing filters: ${day}`);
+    await storeDays(pool, { siteIds: [siteId], before, onDay, isStopping: () => signal.aborted });
+  });
 }
 
 /** The collector's country database: the variable's, else the one that comes with Waymark. */

@@ -1,8 +1,14 @@
 import { type ListName, listNames, lists } from "@waymark/lists";
 import {
+  createDayColumns,
   defaultRange,
+  type Filter,
+  FilterError,
+  filterDimensions,
   type Metric,
   metricNames,
+  operators,
+  parseFilters,
   type Range,
   ranges,
   readStatistics,
@@ -26,16 +32,25 @@ Lists beside the top pages, referrers, countries and channels: ${furtherNames.jo
 
 Metrics are figures of visits: ${metricNames.join(", ")}. The tables leave them to --json.
 
+Filters leave the visits that match alone: dimension:operator:value|value, several joined by ;. Dimensions:
+${filterDimensions.join(", ")},
+prop.NAME. Operators: ${operators.join(", ")}. A backslash stands before each | ; : \\ of a value.
+
 Examples:
   $ waymark stats --site example.com --range 30d
+  $ waymark stats --site example.com --filters 'country:is:DE|FR;page:contains:/docs'
   $ waymark stats --site example.com --metrics visits,bounceRate
   $ waymark stats --site example.com --lists browsers,entryPages --limit 5 --json`;
+
+/** Of days kept in memory: the days of one answer follow each other. */
+const maxBytes = 16_777_216;
 
 interface StatsOptions {
   site: string;
   range: Range;
   lists: ListName[];
   metrics: Metric[];
+  filters: Filter[];
   limit: number;
 }
 
@@ -54,14 +69,18 @@ export function addStatsCommand(program: Command, act: Act): void {
         .default([], "none")
         .argParser(readMetrics),
     )
+    .addOption(
+      new Option("--filters <filters>", "count the visits that match alone").default([], "none").argParser(readFilters),
+    )
     .addOption(new Option("--limit <n>", "rows of each list, 1 to 1000").default(10).argParser(wholeNumber(1, 1_000)))
     .addHelpText("after", help)
     .action(
-      act(async (context, { site: text, range, lists: further, limit, metrics }: StatsOptions) => {
+      act(async (context, { site: text, range, lists: further, limit, metrics, filters }: StatsOptions) => {
         const { site, value } = await onDatabase(context, async ({ pool }) => {
           const found = await resolveSite(pool, text);
           const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
-          const asked = { ...query, metrics, interval: "day", withPrevious: true } as const;
+          const filtering = filters.length > 0 ? { filters, columns: createDayColumns({ pool, maxBytes }) } : undefined;
+          const asked = { ...query, metrics, filtering, interval: "day", withPrevious: true } as const;
           return { site: found, value: await readStatistics(pool, asked) };
         });
         return { value, text: drawStatistics(site, value, styleOf(context.stdout, context.env)) };
@@ -75,6 +94,15 @@ function readLists(text: string): ListName[] {
 
 function readMetrics(text: string): Metric[] {
   return readNames(text, metricNames);
+}
+
+function readFilters(text: string): Filter[] {
+  try {
+    return parseFilters(text);
+  } catch (error) {
+    if (error instanceof FilterError) throw new InvalidArgumentError(`${error.message}.`);
+    throw error;
+  }
 }
 
 function readNames<Name extends string>(text: string, allowed: readonly Name[]): Name[] {

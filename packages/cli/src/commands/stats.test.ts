@@ -86,7 +86,23 @@ describe("waymark stats", () => {
     });
   });
 
+  it("counts the visits that match filters, of a finished day at once after an import", async () => {
+    const site = await makeSite();
+    const line = (visitor: string, country: string, path: string) =>
+      JSON.stringify({ ts: "2026-03-14T09:00:00Z", visitor, country, path });
+    const lines = [line("a", "DE", "/docs/a"), line("b", "DE", "/"), line("c", "NL", "/docs/a")].join("\n");
+    expect(await run(["import", "--site", site, "--file", "-"], lines)).toMatchObject({ code: 0 });
+    const stored = "SELECT day::text FROM day_part WHERE site_id = $1";
+    expect((await database.pool.query(stored, [site])).rows).toContainEqual({ day: "2026-03-14" });
+    expect(await json("stats", "--site", site, "--filters", "country:is:DE;page:contains:/docs")).toMatchObject({
+      pageviews: 1,
+      uniqueVisitors: 1,
+      topPages: [{ path: "/docs/a", visitors: 1, pageviews: 1 }],
+    });
+  });
+
   it.each([
+    [["--filters", "country:is"], 2, "Must have a value after each operator"],
     [["--range", "90d"], 2, "Allowed choices are today, 7d, 30d."],
     [["--lists", "browsers,cats"], 2, "Allowed names, separated by commas, are topPages,"],
     [["--metrics", "visits,cats"], 2, "Allowed names, separated by commas, are visits,"],

@@ -39,8 +39,14 @@ export function drawStatistics(site: { domain: string }, statistics: Statistics,
   const drawn = tables.map(({ title, lines }) => drawTable(title, lines, { labelWidth, barWidth }));
   const [first, last] = [series[0]?.day, series.at(-1)?.day];
   const title = `${printable(site.domain)}, ${first === last ? first : `${first} to ${last}`} (${range}, UTC)`;
-  const totals = drawTotals(statistics).map((line) => cutTo(line, width));
+  const totals = [...drawTotals(statistics), ...drawCoverage(statistics)].map((line) => cutTo(line, width));
   return [style.bold(cutTo(title, width)), totals.join("\n"), ...drawn].join("\n\n");
+}
+
+/** The days that the figures are of, where these are not all. */
+function drawCoverage({ coverage }: Statistics): string[] {
+  if (!coverage) return [];
+  return [coverage.from ? `Of ${coverage.from} to ${coverage.to}: other days have no events` : "No day has its events"];
 }
 
 function drawTotals(statistics: Statistics): string[] {

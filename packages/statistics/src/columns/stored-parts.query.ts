@@ -12,15 +12,12 @@ export interface StoredPart extends ReadBlocks {
 
 /** Stored parts of days, by ranges of `day_part_pkey`; blocks that nobody needs stay where they are. */
 const readPartsSql = ({ times, details }: PartNeeds) => `
-  SELECT day::text, version, visits, pages, ${times ? "times" : "NULL"}, ${details ? "details" : "NULL"}
+  SELECT day::text, version, visits, pages, ${times ? "times" : "NULL::bytea"}, ${details ? "details" : "NULL::bytea"}
   FROM day_part WHERE site_id = $1 AND day = ANY($2::date[]) ORDER BY day, part`;
 
-/** As sent, in Postgres's binary form: text would be twice as long. */
-const asSent = { getTypeParser: () => (value: Buffer) => value };
-
-type SentRow = [
-  day: Buffer,
-  version: Buffer,
+type StoredRow = [
+  day: string,
+  version: string,
   visits: Buffer,
   pages: Buffer,
   times: Buffer | null,
@@ -32,16 +29,9 @@ export async function readStoredParts(
   pool: pg.Pool,
   { siteId, days, needs }: { siteId: string; days: readonly string[]; needs: PartNeeds },
 ): Promise<StoredPart[]> {
-  const query = { text: readPartsSql(needs), values: [siteId, days], rowMode: "array", binary: true, types: asSent };
-  const { rows } = await pool.query<SentRow>(query as pg.QueryArrayConfig);
-  return rows.map(([day, version, visits, pages, times, details]) => ({
-    day: day.toString(),
-    version: version.toString(),
-    visits,
-    pages,
-    times,
-    details,
-  }));
+  const text = readPartsSql(needs);
+  const { rows } = await pool.query<StoredRow>({ text, values: [siteId, days], rowMode: "array" });
+  return rows.map(([day, version, visits, pages, times, details]) => ({ day, version, visits, pages, times, details }));
 }
 
 const removePartsSql = "DELETE FROM day_part WHERE site_id = $1 AND day = $2";

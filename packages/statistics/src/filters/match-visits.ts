@@ -1,4 +1,4 @@
-import type { DayPart, PartNeeds, TextColumn } from "../columns/day-part.js";
+import type { DayPart, Ids, PartNeeds, TextColumn } from "../columns/day-part.js";
 import type { Filter } from "./filter.js";
 
 /** What filters make of a part. */
@@ -32,15 +32,12 @@ export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
   }
   const checks = filters.flatMap((filter) => checkOf(part, filter));
   if (checks.length === 0) return { visits, events: undefined };
-  const views = checks.filter(({ of }) => of === "view");
-  const customs = checks.filter(({ of }) => of === "custom");
-  const together = customs.filter(({ isNegated }) => !isNegated);
+  const together = checks.filter(({ of, isNegated }) => of === "custom" && !isNegated);
   for (const check of checks) {
-    if (check.isNegated) keepVisits(part, visits, [check], 0);
-    else if (check.of !== "custom") keepVisits(part, visits, [check], 1);
+    if (!together.includes(check)) keepVisits(part, visits, markEvents(part, [check]), check.isNegated);
   }
-  if (together.length > 0) keepVisits(part, visits, together, 1);
-  return { visits, events: countedEvents(part, views, customs) };
+  if (together.length > 0) keepVisits(part, visits, markEvents(part, together), false);
+  return { visits, events: countedEvents(part, checks) };
 }
 
 /** A condition on single events. */
@@ -72,42 +69,45 @@ export function propertyOf(props: string, name: string): string {
   return Object.hasOwn(values, name) ? String(values[name]) : "";
 }
 
-/** Leaves the visits in which the number of events with all hits is zero, or is not. */
-function keepVisits({ visits, events }: DayPart, kept: Uint8Array, checks: readonly Check[], wanted: 0 | 1): void {
+/** Marks the events with a value of each check. All checks are of one kind of event. */
+function markEvents({ events }: DayPart, checks: readonly Check[]): Uint8Array {
+  const marks = new Uint8Array(events.count).fill(1);
+  for (const { of, column, hits } of checks) {
+    const { ids } = column;
+    for (let event = 0; event < marks.length; event++)
+      marks[event] = (marks[event] ?? 0) & (hits[ids[event] ?? 0] ?? 0);
+    if (of !== "any") keepKind(marks, events.names.ids, of === "view");
+  }
+  return marks;
+}
+
+function keepKind(marks: Uint8Array, names: Ids, isOfView: boolean): void {
+  for (let event = 0; event < marks.length; event++) if ((names[event] === 0) !== isOfView) marks[event] = 0;
+}
+
+/** Leaves the visits with a marked event, or those without one. */
+function keepVisits({ visits }: DayPart, kept: Uint8Array, marks: Uint8Array, withoutOne: boolean): void {
   const { firstEvent, count } = visits;
-  const names = events.names.ids;
   for (let visit = 0; visit < count; visit++) {
     if (kept[visit] === 0) continue;
     const end = firstEvent[visit + 1] ?? 0;
-    let found: 0 | 1 = 0;
-    for (let event = firstEvent[visit] ?? 0; event < end && found === 0; event++) {
-      if (checks.every((check) => hits(check, event, names[event] === 0))) found = 1;
-    }
-    if (found !== wanted) kept[visit] = 0;
+    let event = firstEvent[visit] ?? 0;
+    while (event < end && marks[event] === 0) event++;
+    if (event < end === withoutOne) kept[visit] = 0;
   }
 }
 
-function hits({ of, column, hits }: Check, event: number, isView: boolean): boolean {
-  if (of !== "any" && isView !== (of === "view")) return false;
-  return hits[column.ids[event] ?? 0] === 1;
-}
-
-/** Marks the events that fulfil the filters of their kind. */
-function countedEvents(
-  { events }: DayPart,
-  views: readonly Check[],
-  customs: readonly Check[],
-): Uint8Array | undefined {
-  if (views.length === 0 && customs.length === 0) return undefined;
+/** Marks the events that fulfil all filters of their kind: views those of `page`, custom events those of `event` and properties. */
+function countedEvents({ events }: DayPart, checks: readonly Check[]): Uint8Array | undefined {
+  const counting = checks.filter(({ of }) => of !== "any");
+  if (counting.length === 0) return undefined;
+  const names = events.names.ids;
   const counted = new Uint8Array(events.count).fill(1);
-  for (const checks of [views, customs]) {
-    for (const { of, column, hits, isNegated } of checks) {
-      const { ids } = column;
-      const isOfView = of === "view";
-      for (let event = 0; event < counted.length; event++) {
-        if ((events.names.ids[event] === 0) !== isOfView) continue;
-        if ((hits[ids[event] ?? 0] === 1) === isNegated) counted[event] = 0;
-      }
+  for (const { of, column, hits, isNegated } of counting) {
+    const [isOfView, wanted] = [of === "view", isNegated ? 0 : 1];
+    const { ids } = column;
+    for (let event = 0; event < counted.length; event++) {
+      if ((names[event] === 0) === isOfView && hits[ids[event] ?? 0] !== wanted) counted[event] = 0;
     }
   }
   return counted;
