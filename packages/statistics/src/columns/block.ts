@@ -92,12 +92,15 @@ export class TextCollector {
   private readonly idsByValue = new Map<string, number>([["", 0]]);
   private readonly ids: number[] = [];
 
-  push(value: string | null): void {
-    const text = value ?? "";
-    let id = this.idsByValue.get(text);
+  push(value: string | null | undefined): void {
+    if (!value) {
+      this.ids.push(0);
+      return;
+    }
+    let id = this.idsByValue.get(value);
     if (id === undefined) {
       id = this.idsByValue.size;
-      this.idsByValue.set(text, id);
+      this.idsByValue.set(value, id);
     }
     this.ids.push(id);
   }

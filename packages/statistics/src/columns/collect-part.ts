@@ -39,7 +39,8 @@ export class PartCollector {
   private readonly times: number[] = [];
   private readonly details = detailNames.map(() => new TextCollector());
 
-  addVisit([visitor, , , durationUs, isBounce, ...dimensions]: VisitRow): void {
+  addVisit(row: VisitRow): void {
+    const [visitor, , , durationUs, isBounce] = row;
     if (visitor !== this.lastVisitor) this.visitors++;
     this.lastVisitor = visitor;
     this.visitor.push(this.visitors - 1);
@@ -47,18 +48,19 @@ export class PartCollector {
     this.views.push(0);
     this.bounce.push(isBounce ? 1 : 0);
     this.durations.push(durationUs);
-    for (const [index, column] of this.dimensions.entries()) column.push(dimensions[index] ?? null);
+    for (let at = 0; at < this.dimensions.length; at++) this.dimensions[at]?.push(row[5 + at] as string | null);
   }
 
   /** Adds an event of the last visit. */
-  addEvent([, us, name, path, ...details]: EventRow): void {
+  addEvent(row: EventRow): void {
+    const [, us, name, path] = row;
     const visit = this.views.length - 1;
     if (name === null) this.views[visit] = (this.views[visit] ?? 0) + 1;
     this.events++;
     this.names.push(name);
     this.pages.push(name === null ? path : null);
     this.times.push(Math.floor(us / usPerMs));
-    for (const [index, column] of this.details.entries()) column.push(details[index] ?? null);
+    for (let at = 0; at < this.details.length; at++) this.details[at]?.push(row[4 + at] as string | null);
   }
 
   finish(): DayPart {

@@ -139,6 +139,13 @@ async function makeDay(pool: pg.Pool, siteDay: SiteDay): Promise<Kept> {
   return { version, parts, madeAt, makingMs: performance.now() - madeAt };
 }
 
+/**
+ * One snapshot for visits and events. A day is a range of an index, though the planner would rather read its month, and is sorted in
+ * memory up to this size.
+ */
+const oneMoment = `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+  SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL work_mem = '64MB'`;
+
 /** Makes a day's parts from its visits and events, all of one moment, and does work with them. */
 export function readDay<Result>(
   pool: pg.Pool,
@@ -147,7 +154,7 @@ export function readDay<Result>(
 ): Promise<{ version: string; parts: Result }> {
   return withConnection(pool, (client) =>
     inTransaction(client, async () => {
-      await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+      await client.query(oneMoment);
       const { siteId, day } = siteDay;
       const versions = await readVersions(client, { siteId, first: day, last: day });
       const version = versions.get(day) ?? "";
