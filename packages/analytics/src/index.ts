@@ -13,5 +13,6 @@ export { purgeEvents } from "./maintenance/event-retention.query.js";
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
-export { eventBounds, type PropertyValue } from "./recording/site-event.js";
+export { readRevenue } from "./recording/revenue.js";
+export { type Engagement, eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/salts.query.js";

@@ -34,7 +34,7 @@ const readHoursSql = `
       coalesce(sum(pageviews), 0)::bigint AS pageviews, coalesce(sum(events), 0)::bigint AS events
     FROM (
       SELECT visitor,
-        count(*) FILTER (WHERE type = 'pageview') AS pageviews, count(*) FILTER (WHERE type <> 'pageview') AS events
+        count(*) FILTER (WHERE type = 'pageview') AS pageviews, count(*) FILTER (WHERE type = 'event') AS events
       FROM event
       WHERE site_id = $1 AND id >= part.first_id AND id < part.end_id AND at >= part.start_at AND at < part.end_at
       GROUP BY visitor
@@ -48,7 +48,7 @@ const readMinutesSql = `
     SELECT at, type, visitor FROM event WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4::timestamptz AND at < $5
   ), part AS (
     SELECT date_bin('1 minute', at, $4::timestamptz) AS minute, 0 AS visitors,
-      count(*) FILTER (WHERE type = 'pageview') AS pageviews, count(*) FILTER (WHERE type <> 'pageview') AS events
+      count(*) FILTER (WHERE type = 'pageview') AS pageviews, count(*) FILTER (WHERE type = 'event') AS events
     FROM counted GROUP BY 1
     UNION ALL
     SELECT date_bin('1 minute', first_at, $4::timestamptz), count(*), 0, 0

@@ -25,6 +25,14 @@ const pieces = [
 ];
 
 describe("openFormat", () => {
+  it("keeps an amount of revenue as it is written", () => {
+    const line =
+      '{"ts":"2026-05-01T12:00:00Z","type":"event","name":"buy","revenue":{"amount":123456789012345678.10,"currency":"EUR"}}';
+    const reading = openFormat("ndjson")(line);
+    const result = reading && "fields" in reading ? readImportLine(reading.fields) : undefined;
+    expect(result).toMatchObject({ line: { revenue: { amount: "123456789012345678.1", currency: "EUR" } } });
+  });
+
   it.each(names)("makes a reader of %s that any text leaves whole", (name) => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(...pieces));
     const line = fc.array(text, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(""));

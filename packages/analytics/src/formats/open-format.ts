@@ -1,3 +1,4 @@
+import { JsonText, jsonMembers } from "@waymark/fields";
 import { openCloudFrontLog } from "./cloudfront-log.js";
 import { readCombinedLine, readCommonLine } from "./combined-log.js";
 import { exportNames, type FormatName, formatNames, type LineReader } from "./format.js";
@@ -33,7 +34,11 @@ const makers: Readonly<Record<FormatName, () => LineReader>> = {
 
 const readJsonLine: LineReader = (text) => {
   try {
-    return { fields: JSON.parse(text) };
+    const fields: unknown = JSON.parse(text);
+    if (typeof fields === "object" && fields !== null && "revenue" in fields) {
+      fields.revenue = new JsonText(jsonMembers(text, ["revenue"]).get("revenue") ?? "null");
+    }
+    return { fields };
   } catch {
     return { problem: "The line must be a JSON object, and it is not valid JSON" };
   }

@@ -8,7 +8,8 @@ const batchEvents = 5_000;
 /** A range of `event_pkey` in its order, after the end of the last read. */
 const exportSql = (isFirst: boolean) => `
   SELECT id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ts, type, path, referrer, country,
-    visitor::text, ${derivedColumns.join(", ")}, name, props
+    visitor::text, ${derivedColumns.join(", ")}, name, CASE WHEN NOT is_interactive THEN false END AS interactive,
+    trim_scale(revenue_amount)::text AS amount, revenue_currency AS currency, engaged_ms, scroll_depth, props
   FROM event WHERE site_id = $1 AND id ${isFirst ? ">=" : ">"} $2 ORDER BY id LIMIT ${batchEvents}`;
 
 const firstId = "00000000-0000-0000-0000-000000000000";
@@ -33,8 +34,9 @@ export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerat
 }
 
 /** `props` is text, as stored. */
-function toLine({ props, ...fields }: Record<string, unknown>): string {
+function toLine({ props, amount, currency, ...fields }: Record<string, unknown>): string {
   const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+  if (amount !== null) present["revenue"] = { amount, currency };
   const line = JSON.stringify(present);
   if (props === null || props === undefined) return `${line}\n`;
   const text = typeof props === "string" ? props : JSON.stringify(props);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { browsers, bytesOf, useAnalytics } from "../analytics.fixture.js";
 import { readRollups } from "../recording/recount.fixture.js";
+import { readVisitFigures } from "../recording/recount-visits.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import { importEvents } from "./import-events.js";
 
@@ -24,15 +25,28 @@ describe("an export", () => {
         country: "DE",
       });
     }
+    const beacon = {
+      url: new URL(`https://${from.domain}/`),
+      isHashPath: false,
+      domains: [from.domain],
+      referrer: null,
+    };
+    const client = { props: null, ip: "192.0.2.1", userAgent: browsers[0] ?? "", country: null };
+    const rare = [
+      { name: "engagement", engagement: { engagedMs: 1_500, scrollDepth: 100 } },
+      { name: "buy", revenue: { amount: "-123456789012345678.10305", currency: "EUR" } },
+      { name: "Outbound Link: Click", isInteractive: false },
+    ];
+    for (const each of rare) await collector.collect({ ...beacon, ...client, ...each });
     await analytics.load(from, [
       { ts: "1999-12-31T23:59:59.123456Z", path: "/old", visitor: "x" },
       { ts: `${day}T01:00:00Z`, path: "/" },
     ]);
     const text = await analytics.exportText(from.id);
-    expect(text.split("\n").filter(Boolean)).toHaveLength(5);
+    expect(text.split("\n").filter(Boolean)).toHaveLength(8);
     const input = () => bytesOf(text);
     expect(await importEvents({ pool: analytics.pool, site: to, input: input() })).toEqual({
-      imported: 5,
+      imported: 8,
       rejected: 0,
       duplicates: 0,
       bots: 0,
@@ -40,8 +54,18 @@ describe("an export", () => {
     expect(await readRollups(analytics.pool, to.id)).toEqual(await readRollups(analytics.pool, from.id));
     expect(await importEvents({ pool: analytics.pool, site: from, input: input() })).toMatchObject({
       imported: 0,
-      duplicates: 5,
+      duplicates: 8,
     });
+    const rowsOf = async ({ id }: { id: string }) =>
+      (
+        await analytics.pool.query(
+          "SELECT to_jsonb(event) - 'site_id' - 'visitor' AS event FROM event WHERE site_id = $1 ORDER BY id",
+          [id],
+        )
+      ).rows;
+    expect(await rowsOf(to)).toEqual(await rowsOf(from));
+    expect(await readVisitFigures(analytics.pool, to.id)).toEqual(await readVisitFigures(analytics.pool, from.id));
+    expect(text).toContain('"revenue":{"amount":"-123456789012345678.10305","currency":"EUR"}');
     expect(text).toContain('"ts":"1999-12-31T23:59:59.123456Z"');
   });
 });

@@ -41,7 +41,30 @@ describe("a line that is understood", () => {
       id: null,
       name: null,
       props: null,
+      revenue: null,
+      isInteractive: true,
+      engagement: null,
     });
+  });
+
+  it("is a custom event with revenue, or without interaction, or engagement, each with an id of its own", () => {
+    const revenue = { amount: 12.5, currency: "EUR" };
+    const lines = [
+      event,
+      { ...event, revenue },
+      { ...event, interactive: false },
+      { ...view, type: "engagement" },
+      { ...view, type: "engagement", engaged_ms: 86_400_000, scroll_depth: 100 },
+    ];
+    expect(lines.map(read)).toMatchObject([
+      { revenue: null, isInteractive: true, engagement: null },
+      { revenue: { amount: "12.5", currency: "EUR" } },
+      { isInteractive: false },
+      { engagement: { engagedMs: null, scrollDepth: null } },
+      { engagement: { engagedMs: 86_400_000, scrollDepth: 100 } },
+    ]);
+    expect(new Set(lines.map((line) => lineId(read(line)).first)).size).toBe(5);
+    expect(read({ ...view, revenue: 1, interactive: 1, engaged_ms: "x" })).toEqual(read(view));
   });
 
   it("may have null for what is absent, and further fields", () => {
@@ -164,8 +187,17 @@ describe("a line that is refused names the field and says why", () => {
     [{ ...view, country: "XX1" }, "country: Must be a country code of two letters (ISO 3166-1 alpha-2)"],
     [{ ...view, country: "Germany" }, "country: Must be a country code of two letters (ISO 3166-1 alpha-2)"],
     [{ ...view, country: 49 }, "country: Must be a text"],
-    [{ ...view, type: "click" }, "type: Must be one of: pageview, event"],
-    [{ ...view, type: 1 }, "type: Must be one of: pageview, event"],
+    [{ ...view, type: "click" }, "type: Must be one of: pageview, event, engagement"],
+    [{ ...view, type: 1 }, "type: Must be one of: pageview, event, engagement"],
+    [{ ...event, revenue: 12 }, "revenue: Must be an object with amount and currency"],
+    [
+      { ...event, revenue: { amount: 1, currency: "eur" } },
+      "revenue.currency: Must be a code of three capital letters (ISO 4217)",
+    ],
+    [{ ...event, interactive: "no" }, "interactive: Must be true or false"],
+    [{ ...view, type: "engagement", engaged_ms: -1 }, "engaged_ms: Must be a whole number from 0 to 86400000"],
+    [{ ...view, type: "engagement", scroll_depth: 100.5 }, "scroll_depth: Must be a whole number from 0 to 100"],
+    [{ ts: view.ts, type: "engagement" }, "path: Required, or else url"],
     [{ ts: view.ts, type: "event" }, "name: Required"],
     [{ ...event, name: "" }, "name: Must not be empty"],
     [{ ...event, name: "n".repeat(201) }, "name: Must be at most 200 bytes of UTF-8"],

@@ -1,17 +1,25 @@
 import { Buffer } from "node:buffer";
 import { isUuid } from "@waymark/database";
-import { parseTimestamp, textProblem } from "@waymark/fields";
+import { JsonText, parseTimestamp, textProblem } from "@waymark/fields";
 import { type ListColumn, listColumns } from "@waymark/lists";
 import { type Channel, channels } from "../attribution/channels.js";
 import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { UserAgent } from "../attribution/user-agent.js";
-import { eventBounds, type PropertyValue } from "../recording/site-event.js";
+import { readRevenue } from "../recording/revenue.js";
+import {
+  type Engagement,
+  type EventType,
+  eventBounds,
+  eventTypes,
+  type PropertyValue,
+  type Revenue,
+} from "../recording/site-event.js";
 
 /** A line of an import; absent fields are null. */
 export interface ImportLine {
   /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   readonly at: string;
-  readonly type: "pageview" | "event";
+  readonly type: EventType;
   readonly path: string | null;
   /** Without `?`; null for none. */
   readonly query: string | null;
@@ -30,6 +38,9 @@ export interface ImportLine {
   readonly id: string | null;
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
+  readonly revenue: Revenue | null;
+  readonly isInteractive: boolean;
+  readonly engagement: Engagement | null;
 }
 
 type DerivedColumn = Exclude<ListColumn, "path" | "country" | "referrer">;
@@ -135,6 +146,33 @@ class Fields {
     const result = readProperties(this.line["props"], isExported ? anyLength : eventBounds.propertiesBytes);
     return "problem" in result ? this.refuse(["props", ...result.path].join("."), result.problem) : result.props;
   }
+
+  revenue(): Revenue | null {
+    const value = this.line["revenue"];
+    if (value === undefined || value === null) return null;
+    const result = readRevenue(value instanceof JsonText ? value.text : JSON.stringify(value));
+    return "problem" in result ? this.refuse(["revenue", ...result.path].join("."), result.problem) : result.revenue;
+  }
+
+  isInteractive(): boolean {
+    const value = this.line["interactive"] ?? true;
+    if (typeof value !== "boolean") this.refuse("interactive", "Must be true or false");
+    return value !== false;
+  }
+
+  engagement(): Engagement {
+    return {
+      engagedMs: this.integer("engaged_ms", eventBounds.engagedMs),
+      scrollDepth: this.integer("scroll_depth", eventBounds.scrollDepth),
+    };
+  }
+
+  private integer(name: string, max: number): number | null {
+    const value = this.line[name] ?? null;
+    if (value === null || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max))
+      return value as number | null;
+    return this.refuse(name, `Must be a whole number from 0 to ${max}`);
+  }
 }
 
 function lengthProblem(value: string, maxBytes: number, minLength: number): string | undefined {
@@ -154,7 +192,7 @@ export function readImportLine(value: unknown): ImportLineResult {
     return refuse("The line must be a JSON object");
   const line = value as Readonly<Record<string, unknown>>;
   const type = line["type"] ?? "pageview";
-  if (type !== "pageview" && type !== "event") return refuse("type: Must be one of: pageview, event");
+  if (!isEventType(type)) return refuse(`type: Must be one of: ${eventTypes.join(", ")}`);
   const fields = new Fields(line);
   const isEvent = type === "event";
   const at = fields.time();
@@ -173,6 +211,9 @@ export function readImportLine(value: unknown): ImportLineResult {
     software: fields.software(),
     name: isEvent ? fields.name() : null,
     props: isEvent ? fields.props(line["channel"] !== undefined && line["channel"] !== null) : null,
+    revenue: isEvent ? fields.revenue() : null,
+    isInteractive: isEvent ? fields.isInteractive() : true,
+    engagement: type === "engagement" ? fields.engagement() : null,
   } as const;
   if (fields.problem !== undefined) return refuse(fields.problem);
   // An exported path may contain a `#`.
@@ -181,6 +222,10 @@ export function readImportLine(value: unknown): ImportLineResult {
   if (location.path === null && !isEvent) return refuse("path: Required, or else url");
   if (understood.id !== null && !isNear(understood.id, at)) return refuse("id: Must be one of the time that ts gives");
   return { ok: true, line: { ...understood, ...location } };
+}
+
+function isEventType(type: unknown): type is EventType {
+  return type === "pageview" || type === "event" || type === "engagement";
 }
 
 function refuse(problem: string): ImportLineResult {

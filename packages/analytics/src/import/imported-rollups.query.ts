@@ -15,6 +15,7 @@ const read: Readonly<Record<keyof StatChange, (stat: DayStat) => number>> = {
   visit_us: ({ visitSeconds }) => visitSeconds * second,
   visit_views: ({ visitViews }) => visitViews,
   events: ({ events }) => events,
+  engagements: () => 0,
 };
 const figures = statFigures.join(", ");
 const sums = statFigures.map((figure) => `sum(${figure}) AS ${figure}`).join(", ");

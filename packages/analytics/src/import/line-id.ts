@@ -36,9 +36,12 @@ function toUuid(millis: number, digest: string): string {
 
 function contentOf(line: ImportLine): string {
   const { at, type, path, query, referrer, country, visitor, ip, userAgent, derived, name, props } = line;
+  const { revenue, isInteractive, engagement } = line;
   const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xffff);
   const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
-  const content = [at, type, path, query, referrer, country, who, name, sortedProps];
+  // Ids of lines without these fields are older than the fields.
+  const rare = revenue === null && isInteractive && engagement === null ? [] : [{ revenue, isInteractive, engagement }];
+  const content = [at, type, path, query, referrer, country, who, name, sortedProps, ...rare];
   if (!derived) return JSON.stringify(content);
   // Ids from before events had a host stay the same.
   const { host: _host, ...given } = derived;

@@ -14,7 +14,7 @@ export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
   const readUserAgent = createUserAgentReader();
   return (line, id, salts) => {
-    const { at, type, path, host, ip, name, props } = line;
+    const { at, type, path, host, ip, name, props, revenue, isInteractive, engagement } = line;
     const origin = classify(line.referrer, line.query);
     // Spreads come last, in the collector too: V8 makes such an object ten times faster.
     return {
@@ -28,6 +28,9 @@ export function createLineToEvent({ site, countryOf }: Pick<ImportOptions, "site
       country: line.country ?? (ip === null ? null : (countryOf?.(ip) ?? null)),
       name,
       props,
+      revenue,
+      isInteractive,
+      engagement,
       ...origin,
       // Of an exported line nothing else could derive them again.
       ...(line.derived ?? line.software ?? readUserAgent(line.userAgent)),

@@ -19,6 +19,7 @@ const happening = fc.record({
   query: fc.constantFrom("", "?utm_source=x&utm_medium=email", "?utm_campaign=y"),
   referrer: fc.constantFrom(null, "https://www.google.com/", "https://some-site.org/z"),
   name: fc.option(fc.constantFrom("signup", "__proto__")),
+  rare: fc.constantFrom("none", "none", "passive", "revenue", "engagement"),
   props: fc.option(fc.dictionary(fc.constantFrom("plan", "seats"), fc.oneof(fc.integer(), fc.constant("pro")))),
 });
 
@@ -34,24 +35,30 @@ describe("two collectors and an import at once", () => {
         };
         const work: Promise<unknown>[] = [];
         const lines: object[] = [];
-        for (const { way, minute, person, browser, path, query, referrer, name, props } of happenings) {
+        for (const { way, minute, person, browser, path, query, referrer, rare, name, props } of happenings) {
+          const isEngagement = rare === "engagement";
+          const revenue = rare === "revenue" ? { amount: "12.5", currency: "EUR" } : null;
           const at = Date.parse(`${day}T00:00:00Z`) + minute * 60_000;
           const ip = `192.0.2.${person}`;
           const url = `https://${site.domain}${path}${query}`;
           if (way === "import") {
-            const event = name === null ? {} : { type: "event", name, props };
-            lines.push({ ts: new Date(at).toISOString(), url, referrer, ip, user_agent: browser, ...event });
+            const own = { name, props, revenue, interactive: rare !== "passive", engaged_ms: 7, scroll_depth: 3 };
+            const type = isEngagement ? "engagement" : name === null ? "pageview" : "event";
+            lines.push({ ts: new Date(at).toISOString(), type, url, referrer, ip, user_agent: browser, ...own });
             continue;
           }
           clock = at;
           work.push(
             collectors[way].collect({
-              name: name ?? "pageview",
+              name: isEngagement ? "engagement" : (name ?? "pageview"),
               url: new URL(url),
               isHashPath: false,
               domains: [site.domain],
               referrer,
               props,
+              revenue,
+              isInteractive: rare !== "passive",
+              engagement: { engagedMs: 7, scrollDepth: 3 },
               ip,
               userAgent: browser,
               country: null,
@@ -65,7 +72,7 @@ describe("two collectors and an import at once", () => {
           await recountVisitFigures(analytics.pool, site.id),
         );
         const counts = Object.entries(rollups.stats).filter(([key]) => key.includes(" total "));
-        const views = happenings.filter(({ name }) => name === null).length;
+        const views = happenings.filter(({ name, rare }) => name === null && rare !== "engagement").length;
         expect(counts.reduce((sum, [, [, pageviews]]) => sum + pageviews, 0)).toBe(views);
         expect((await analytics.rebuild(site.id)).found).toEqual([]);
       }),

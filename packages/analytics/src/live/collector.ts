@@ -7,7 +7,13 @@ import { loadReferrers } from "../attribution/referrer-directory.js";
 import { createReferrerReader, createSourceClassifier } from "../attribution/source-classifier.js";
 import { createUserAgentReader } from "../attribution/user-agent.js";
 import { createPartitions } from "../recording/partitions.query.js";
-import { eventBounds, type PropertyValue, type SiteEvent } from "../recording/site-event.js";
+import {
+  type Engagement,
+  eventBounds,
+  type PropertyValue,
+  type Revenue,
+  type SiteEvent,
+} from "../recording/site-event.js";
 import { hashVisitor } from "../visitors/hash-visitor.js";
 import { createSaltStore } from "../visitors/salts.query.js";
 import { createEventWriter, type EventWriter } from "./event-writer.js";
@@ -15,7 +21,7 @@ import { createSiteDirectory, type KnownSite } from "./site-directory.js";
 
 /** A browser's event, and its connection. Texts hold no NUL and no lone surrogates. */
 export interface Beacon {
-  /** `pageview`, or a custom event's name. */
+  /** `pageview`, `engagement`, or a custom event's name. */
   readonly name: string;
   /** An absolute http or https URL. */
   readonly url: URL;
@@ -25,6 +31,11 @@ export interface Beacon {
   readonly domains: readonly string[];
   readonly referrer: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
+  /** Of a custom event. */
+  readonly revenue?: Revenue | null;
+  /** True unless given. */
+  readonly isInteractive?: boolean;
+  readonly engagement?: Engagement;
   /** Never stored. */
   readonly ip: string;
   /** Never stored as it is. */
@@ -54,6 +65,8 @@ export interface CollectorOptions {
   maxWaiting?: number;
 }
 
+const noEngagement: Engagement = { engagedMs: null, scrollDepth: null };
+
 const maxCachedClassifiers = 1_000;
 
 /** Records live events on the write path of imports. */
@@ -72,18 +85,22 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
 
   const toEvent = (beacon: Beacon, site: KnownSite, at: string, salt: Buffer): SiteEvent => {
     const { name, url, isHashPath, referrer, props, ip, userAgent, country } = beacon;
-    const isView = name === "pageview";
+    const type = name === "pageview" || name === "engagement" ? name : "event";
+    const isEvent = type === "event";
     return {
       siteId: site.id,
       id: uuid(),
       at,
-      type: isView ? "pageview" : "event",
+      type,
       visitor: hashVisitor(salt, site.id, ip, userAgent),
       path: cutToBytes(isHashPath ? `${url.pathname}${url.hash}` : url.pathname, eventBounds.pathBytes),
       host: cutToBytes(url.hostname, eventBounds.hostBytes),
       country,
-      name: isView ? null : name,
-      props: isView ? null : props,
+      name: isEvent ? name : null,
+      props: isEvent ? props : null,
+      revenue: isEvent ? (beacon.revenue ?? null) : null,
+      isInteractive: !isEvent || beacon.isInteractive !== false,
+      engagement: type === "engagement" ? (beacon.engagement ?? noEngagement) : null,
       ...classify(site)(referrer, url.search || null),
       ...readUserAgent(userAgent),
     };

@@ -8,6 +8,8 @@ const columns = [
   "exit_id",
   "views",
   "events",
+  "passive_events",
+  "end_us",
   "entry_path",
   "exit_path",
   ...originColumns,

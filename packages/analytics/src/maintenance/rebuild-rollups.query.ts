@@ -142,16 +142,16 @@ const listDifferencesSql = `
   FROM mend_visit HAVING count(*) > 0
   ORDER BY what`;
 
-/** The day's page views and custom events, by `daily_stat_pkey`. They only grow, by one with each new event. */
+/** The day's number of events, by `daily_stat_pkey`. It only grows. */
 const readTotalSql = `
-  SELECT COALESCE(sum(pageviews + events), 0)::int AS total FROM daily_stat
+  SELECT COALESCE(sum(pageviews + events + engagements), 0)::int AS total FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
 
 /** A day's count over a snapshot. Temporary tables hold the changes. */
 export interface DayCount {
   readonly events: number;
   readonly differences: Difference[];
-  /** Page views and custom events in the rollup, in the snapshot. */
+  /** Events in the rollup, in the snapshot. */
   readonly total: number;
 }
 

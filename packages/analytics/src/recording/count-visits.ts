@@ -1,6 +1,6 @@
 import { lists, viewLists, visitDimensionOf, visitLists } from "@waymark/lists";
 import type { OpenStat, StatTable } from "./stat-table.js";
-import type { OpenVisit, Visit, VisitorVisits } from "./visit.js";
+import { isWaiting, type OpenVisit, type Visit, type VisitorVisits } from "./visit.js";
 
 const listsPerView = viewLists.filter(({ isPerView }) => isPerView);
 const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), visitDimensionOf(lists.exitPages)];
@@ -57,6 +57,7 @@ function addViewed(stats: StatTable, visit: OpenVisit): void {
 
 /** Adds a visit's figures to all its rows, or takes them away. Custom events of the day and its hours are counted one by one. */
 function addFigures(stats: StatTable, visit: Visit, sign: 1 | -1): void {
+  if (isWaiting(visit)) return;
   const { firstUs, entryPath, exitPath, origin, viewed } = visit;
   add(stats.at("total", ""), visit, sign, 0);
   add(stats.at("hour", hourOf(firstUs)), visit, sign, 0);
@@ -72,8 +73,8 @@ function addFigures(stats: StatTable, visit: Visit, sign: 1 | -1): void {
 
 function add(row: OpenStat, visit: Visit, sign: 1 | -1, events: number): void {
   row.visits += sign;
-  if (visit.views === 1 && visit.events === 0) row.bounces += sign;
-  row.visit_us += sign * (visit.lastUs - visit.firstUs);
+  if (visit.views === 1 && visit.events === visit.passive) row.bounces += sign;
+  row.visit_us += sign * (visit.endUs - visit.firstUs);
   row.visit_views += sign * visit.views;
   row.events += events;
 }

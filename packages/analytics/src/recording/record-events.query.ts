@@ -39,7 +39,7 @@ export async function tryLockSites(client: pg.ClientBase, siteIds: readonly stri
 }
 
 /** A column of `event`: its name and type, and its value of an event. */
-type EventColumn = readonly [name: string, type: string, read: (event: SiteEvent) => string | null];
+type EventColumn = readonly [name: string, type: string, read: (event: SiteEvent) => string | number | null];
 
 const ownColumns: readonly EventColumn[] = [
   ["site_id", "uuid", ({ siteId }) => siteId],
@@ -60,27 +60,46 @@ const eventColumns: readonly EventColumn[] = [
     .map((column): EventColumn => [column, "text", (event) => event[column]]),
 ];
 
-const columnNames = eventColumns.map(([name]) => name).join(", ");
-const columnArrays = eventColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
+/** Columns that keep their defaults in most batches, which therefore leave them out. */
+const rareColumns: readonly EventColumn[] = [
+  ["revenue_amount", "numeric", ({ revenue }) => revenue?.amount ?? null],
+  ["revenue_currency", "text", ({ revenue }) => revenue?.currency ?? null],
+  ["is_interactive", "boolean", ({ isInteractive }) => String(isInteractive)],
+  ["engaged_ms", "int", ({ engagement }) => engagement?.engagedMs ?? null],
+  ["scroll_depth", "smallint", ({ engagement }) => engagement?.scrollDepth ?? null],
+];
+
+function hasRareColumns({ revenue, isInteractive, engagement }: SiteEvent): boolean {
+  return revenue !== null || !isInteractive || engagement !== null;
+}
 
 /**
  * Inserts raw events without those that have a known id, by `event_pkey` of the month's partition.
  * @returns the positions of known events, from 1
  */
-const insertEventsSql = `
+function insertOf(name: string, columns: readonly EventColumn[]) {
+  const names = columns.map(([column]) => column).join(", ");
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
+  const text = `
   WITH given AS (
-    SELECT * FROM unnest(${columnArrays}) WITH ORDINALITY AS each (${columnNames}, position)
+    SELECT * FROM unnest(${arrays}) WITH ORDINALITY AS each (${names}, position)
   ), recorded AS (
-    INSERT INTO event (${columnNames}) SELECT ${columnNames} FROM given
+    INSERT INTO event (${names}) SELECT ${names} FROM given
     ON CONFLICT (site_id, id) DO NOTHING
     RETURNING site_id, id
   )
   SELECT position::int FROM given LEFT JOIN recorded USING (site_id, id) WHERE recorded.id IS NULL`;
+  return { name, text, columns };
+}
+
+const insertUsual = insertOf("insert-events", eventColumns);
+const insertRare = insertOf("insert-rare-events", [...eventColumns, ...rareColumns]);
 
 /** Inserts events with different ids; returns the new ones in their order. */
 export async function insertEvents(client: pg.ClientBase, events: readonly SiteEvent[]): Promise<readonly SiteEvent[]> {
-  const values = eventColumns.map(([, , read]) => toArray(events.map(read)));
-  const { rows } = await client.query<{ position: number }>({ name: "insert-events", text: insertEventsSql, values });
+  const { name, text, columns } = events.some(hasRareColumns) ? insertRare : insertUsual;
+  const values = columns.map(([, , read]) => toArray(events.map(read)));
+  const { rows } = await client.query<{ position: number }>({ name, text, values });
   if (rows.length === 0) return events;
   const duplicates = new Set(rows.map(({ position }) => position));
   return events.filter((_event, index) => !duplicates.has(index + 1));

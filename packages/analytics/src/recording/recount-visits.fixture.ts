@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** `day dimension value` -> visitors, page views, visits, bounces, microseconds, the visits' page views, custom events. */
+/** `day dimension value` -> visitors, page views, visits, bounces, microseconds, the visits' page views, custom events, engagement. */
 export type VisitFigures = Record<string, number[]>;
 
 /** Dimensions whose visitors and page views count only in the figures of visits. */
@@ -9,7 +9,7 @@ const countedHere = new Set(["visit_entry", "exit", "hour"]);
 /** The figures of visits in `daily_stat`, without rows of zeros. */
 export async function readVisitFigures(pool: pg.Pool, siteId: string): Promise<VisitFigures> {
   const { rows } = await pool.query(
-    `SELECT day::text AS day, dimension, value, visitors, pageviews, visits, bounces, visit_us, visit_views, events
+    `SELECT day::text AS day, dimension, value, visitors, pageviews, visits, bounces, visit_us, visit_views, events, engagements
      FROM daily_stat WHERE site_id = $1`,
     [siteId],
   );
@@ -26,8 +26,9 @@ interface Row {
   type: string;
   visitor: string | null;
   path: string;
+  is_interactive: boolean;
   host: string | null;
-  [column: string]: string | number | null;
+  [column: string]: string | number | boolean | null;
 }
 
 const origins = ["source", "channel", "country", "browser", "os", "device", "utm_source", "utm_medium", "utm_campaign"];
@@ -43,7 +44,7 @@ export async function recountVisitFigures(pool: pg.Pool, siteId: string): Promis
   const figures: VisitFigures = {};
   const add = (day: string, dimension: string, value: unknown, each: readonly number[]) => {
     const key = `${day} ${dimension} ${value}`;
-    const before = figures[key] ?? [0, 0, 0, 0, 0, 0, 0];
+    const before = figures[key] ?? [0, 0, 0, 0, 0, 0, 0, 0];
     figures[key] = before.map((figure, index) => figure + (each[index] ?? 0));
   };
   const visitors = new Map<string, Set<string>>();
@@ -52,19 +53,27 @@ export async function recountVisitFigures(pool: pg.Pool, siteId: string): Promis
     visitors.set(key, (visitors.get(key) ?? new Set()).add(visitor));
   };
   for (const { day, us, type, visitor } of rows) {
+    if (type === "engagement") {
+      add(day, "total", "", [0, 0, 0, 0, 0, 0, 0, 1]);
+      continue;
+    }
     const hour = new Date(us / 1_000).toISOString().slice(11, 13);
     const isView = type === "pageview";
     if (!isView) add(day, "total", "", [0, 0, 0, 0, 0, 0, 1]);
     add(day, "hour", hour, isView ? [0, 1, 0, 0, 0, 0, 0] : [0, 0, 0, 0, 0, 0, 1]);
     if (isView && visitor !== null) seen(day, "hour", hour, visitor);
   }
-  for (const visit of visitsOf(rows)) {
+  const engagement = rows.filter(({ type }) => type === "engagement");
+  for (const visit of visitsOf(rows.filter(({ type }) => type !== "engagement"))) {
     const [first, last] = [visit[0], visit.at(-1)];
     if (!first || !last) continue;
     const views = visit.filter(({ type }) => type === "pageview");
     const events = visit.length - views.length;
-    const isBounce = views.length === 1 && events === 0 ? 1 : 0;
-    const counted = [0, 0, 1, isBounce, last.us - first.us, views.length];
+    const isBounce = views.length === 1 && visit.every((row) => row.type === "pageview" || !row.is_interactive) ? 1 : 0;
+    const isHeld = ({ day, visitor, us }: Row) =>
+      day === first.day && visitor === first.visitor && us >= first.us && us < last.us + 1_800_000_000;
+    const end = Math.max(last.us, ...engagement.filter(isHeld).map(({ us }) => us));
+    const counted = [0, 0, 1, isBounce, end - first.us, views.length];
     add(first.day, "total", "", counted);
     add(first.day, "hour", new Date(first.us / 1_000).toISOString().slice(11, 13), counted);
     const origin = views[0] ?? first;

@@ -43,6 +43,7 @@ export async function recountRollups(pool: pg.Pool, siteId: string): Promise<Rol
   const entries = new Set<string>();
   const stats = new Map<string, [number, number]>();
   for (const row of rows) {
+    if (row.type === "engagement") continue;
     if (row.type === "event") {
       const own: [string, unknown][] = Object.entries(JSON.parse(row.props ?? "{}"));
       for (const [property, value] of [["", ""], ...own]) {

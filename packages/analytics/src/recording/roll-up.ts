@@ -65,6 +65,10 @@ export function rollUp(
   const occurrences = new Map<string, Map<string, Map<string, number>>>();
   const total = stats.at("total", "");
   for (const event of events) {
+    if (event.type === "engagement") {
+      total.engagements++;
+      continue;
+    }
     const hour = stats.at("hour", hourOf(microsOf(event.at)));
     if (event.type === "event") {
       countOccurrence(occurrences, event);

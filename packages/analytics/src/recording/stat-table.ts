@@ -4,7 +4,16 @@ import { hash64 } from "../visitors/hash64.js";
 import type { CountedAs } from "./list-overflow.js";
 
 /** The figures of a row of `daily_stat`, and its columns. */
-export const statFigures = ["visitors", "pageviews", "visits", "bounces", "visit_us", "visit_views", "events"] as const;
+export const statFigures = [
+  "visitors",
+  "pageviews",
+  "visits",
+  "bounces",
+  "visit_us",
+  "visit_views",
+  "events",
+  "engagements",
+] as const;
 
 type StatFigure = (typeof statFigures)[number];
 
@@ -75,6 +84,7 @@ const noFigures: Readonly<StatChange> = {
   visit_us: 0,
   visit_views: 0,
   events: 0,
+  engagements: 0,
 };
 
 function openStat(hash: string): OpenStat {

@@ -15,4 +15,7 @@ export const view: Omit<SiteEvent, "siteId"> = {
   channel: "Direct",
   name: null,
   props: null,
+  revenue: null,
+  isInteractive: true,
+  engagement: null,
 };

@@ -16,6 +16,8 @@ type Origin = Readonly<Partial<Record<ListColumn, string | null>>>;
 export interface Visit {
   readonly firstUs: number;
   readonly lastUs: number;
+  /** Its last moment with its engagement. */
+  readonly endUs: number;
   /** The first page view, or the first event where there is none. */
   readonly entryUs: number;
   readonly entryId: string;
@@ -27,6 +29,8 @@ export interface Visit {
   readonly exitPath: string | null;
   readonly views: number;
   readonly events: number;
+  /** Its custom events that are no interaction. */
+  readonly passive: number;
   /** The values of `originColumns` as at the entry. */
   readonly origin: Origin;
   /** Hashes of the values that it counts for in lists by view. */
@@ -68,10 +72,29 @@ export function mergeVisits(
     if (own) own.push(event);
     else fresh.set(event.visitor, [event]);
   }
-  return Array.from(fresh, ([visitor, own]) => mergeVisitor(visitor, known.get(visitor) ?? noVisits, own));
+  return Array.from(fresh, ([visitor, own]) => {
+    const rows = known.get(visitor) ?? noVisits;
+    if (!own.some(isEngagement) && !rows.some(isWaiting)) return mergeVisitor(visitor, rows, own);
+    const visits = rows.filter((row) => !isWaiting(row));
+    const merged = mergeVisitor(
+      visitor,
+      visits,
+      own.filter((event) => !isEngagement(event)),
+    );
+    return { ...holdEngagement(merged, rows.filter(isWaiting), own.filter(isEngagement)), known: rows };
+  });
 }
 
 const noVisits: readonly Visit[] = [];
+
+function isEngagement({ type }: SiteEvent): boolean {
+  return type === "engagement";
+}
+
+/** Whether a row is a moment of engagement that no visit holds. */
+export function isWaiting({ views, events }: Visit): boolean {
+  return views + events === 0;
+}
 
 function mergeVisitor(visitor: string, known: readonly Visit[], fresh: SiteEvent[]): VisitorVisits {
   const visits = known.length > 1 ? [...known].sort((a, b) => a.firstUs - b.firstUs) : known;
@@ -82,7 +105,7 @@ function mergeVisitor(visitor: string, known: readonly Visit[], fresh: SiteEvent
   const reopen = (visit: Visit | OpenVisit): OpenVisit => {
     if ("added" in visit) return visit;
     before.push(visit);
-    const open = { ...visit, viewed: [...visit.viewed], added: [] };
+    const open = openAgain(visit);
     after.push(open);
     return open;
   };
@@ -114,12 +137,83 @@ function mergeVisitor(visitor: string, known: readonly Visit[], fresh: SiteEvent
   return { visitor, known, before, after };
 }
 
+/** Moments of engagement that wait for a visit, per visitor and day: the first ones stay. */
+export const maxWaiting = 100;
+
+/**
+ * Extends visits by engagement less than 30 minutes after their last page view or custom event. Visits only grow, so one keeps
+ * what it holds; a moment that none holds waits as a row of its own, for a visit that comes later.
+ */
+function holdEngagement(
+  { visitor, known, ...merged }: VisitorVisits,
+  waiting: readonly Visit[],
+  engagement: readonly SiteEvent[],
+): VisitorVisits {
+  const [before, after] = [[...merged.before], [...merged.after]];
+  const visits: (Visit | OpenVisit)[] = [...known.filter((visit) => !before.includes(visit)), ...after];
+  const isHeld = (us: number): boolean => {
+    const index = visits.findIndex(({ firstUs, lastUs }) => firstUs <= us && us - lastUs < visitGapUs);
+    const visit = visits[index];
+    if (!visit) return false;
+    if (us <= visit.endUs) return true;
+    const open = "added" in visit ? visit : openAgain(visit);
+    if (open !== visit) {
+      before.push(visit);
+      after.push(open);
+      visits[index] = open;
+    }
+    open.endUs = us;
+    return true;
+  };
+  const loose = new Map<number, Visit | OpenVisit>();
+  for (const moment of waiting) {
+    if (isHeld(moment.firstUs)) before.push(moment);
+    else loose.set(moment.firstUs, moment);
+  }
+  for (const event of engagement) {
+    const us = microsOf(event.at);
+    if (!loose.has(us) && !isHeld(us)) loose.set(us, waitAt(us));
+  }
+  const inOrder = [...loose.values()].sort((a, b) => a.firstUs - b.firstUs);
+  for (const [index, moment] of inOrder.entries()) {
+    const isKept = index < maxWaiting;
+    if ("added" in moment && isKept) after.push(moment);
+    else if (!("added" in moment) && !isKept) before.push(moment);
+  }
+  return { visitor, known, before, after };
+}
+
+function openAgain(visit: Visit): OpenVisit {
+  return { ...visit, viewed: [...visit.viewed], added: [] };
+}
+
+/** In place of an entry. */
+export const noId = "00000000-0000-0000-0000-000000000000";
+
+function waitAt(us: number): OpenVisit {
+  const times = { firstUs: us, lastUs: us, endUs: us, entryUs: us, exitUs: null };
+  const counts = { views: 0, events: 0, passive: 0 };
+  const origin = { channel: "Direct" };
+  return {
+    ...times,
+    ...counts,
+    entryId: noId,
+    entryPath: null,
+    exitId: null,
+    exitPath: null,
+    origin,
+    viewed: [],
+    added: [],
+  };
+}
+
 function openVisit(event: SiteEvent, us: number): OpenVisit {
   const isView = event.type === "pageview";
   const path = isView ? event.path : null;
   return {
     firstUs: us,
     lastUs: us,
+    endUs: us,
     entryUs: us,
     entryId: event.id,
     entryPath: path,
@@ -128,6 +222,7 @@ function openVisit(event: SiteEvent, us: number): OpenVisit {
     exitPath: path,
     views: isView ? 1 : 0,
     events: isView ? 0 : 1,
+    passive: isPassive(event) ? 1 : 0,
     origin: event,
     viewed: [],
     added: isView ? [event] : [],
@@ -150,10 +245,12 @@ function addEvent(visit: OpenVisit, event: SiteEvent, us: number): void {
   }
   visit.firstUs = Math.min(visit.firstUs, us);
   visit.lastUs = Math.max(visit.lastUs, us);
+  visit.endUs = Math.max(visit.endUs, us);
   if (isView) {
     visit.views++;
     visit.added.push(event);
   } else visit.events++;
+  if (isPassive(event)) visit.passive++;
 }
 
 function addVisit(visit: OpenVisit, other: Visit): void {
@@ -166,9 +263,15 @@ function addVisit(visit: OpenVisit, other: Visit): void {
   }
   visit.firstUs = Math.min(visit.firstUs, other.firstUs);
   visit.lastUs = Math.max(visit.lastUs, other.lastUs);
+  visit.endUs = Math.max(visit.endUs, other.endUs);
+  visit.passive += other.passive;
   visit.views += other.views;
   visit.events += other.events;
   visit.viewed = [...new Set([...visit.viewed, ...other.viewed])];
+}
+
+function isPassive({ type, isInteractive }: SiteEvent): boolean {
+  return type === "event" && !isInteractive;
 }
 
 /** A page view is an entry before any custom event. */

@@ -12,6 +12,8 @@ const columns = [
   ["exit_id", "uuid"],
   ["views", "int"],
   ["events", "int"],
+  ["passive_events", "int"],
+  ["end_us", "bigint"],
   ["entry_path", "text"],
   ["exit_path", "text"],
   ["viewed", "bigint[]"],
@@ -28,7 +30,7 @@ const readVisitsSql = `
     SELECT * FROM visit WHERE (site_id, day, visitor) = (each.site_id, each.day, each.visitor) OFFSET 0
   ) AS visit`;
 
-type VisitRow = [siteId: string, day: string, visitor: string, firstUs: number, ...(string | number | null)[]];
+type VisitRow = [siteId: string, day: string, visitor: string, firstUs: number | string, ...(string | number | null)[]];
 
 /** Reads visits by day (`keyOf`) and visitor. */
 export async function readVisits(
@@ -58,10 +60,25 @@ export async function readVisits(
 }
 
 function toVisit([, , , firstUs, ...values]: VisitRow): Visit {
-  const [lastUs, entryUs, entryId, exitUs, exitId, views, events, entryPath, exitPath, viewed, ...origin] = values;
+  const [
+    lastUs,
+    entryUs,
+    entryId,
+    exitUs,
+    exitId,
+    views,
+    events,
+    passive,
+    endUs,
+    entryPath,
+    exitPath,
+    viewed,
+    ...origin
+  ] = values;
   return {
-    firstUs,
+    firstUs: Number(firstUs),
     lastUs: Number(lastUs),
+    endUs: Number(endUs ?? lastUs),
     entryUs: Number(entryUs),
     entryId: String(entryId),
     entryPath: textOf(entryPath),
@@ -70,6 +87,7 @@ function toVisit([, , , firstUs, ...values]: VisitRow): Visit {
     exitPath: textOf(exitPath),
     views: Number(views),
     events: Number(events),
+    passive: Number(passive),
     origin: Object.fromEntries(originColumns.map((column, index) => [column, textOf(origin[index])])),
     viewed: viewed === "{}" ? [] : String(viewed).slice(1, -1).split(","),
   };
@@ -104,6 +122,8 @@ const readers: readonly ((visit: Visit) => string | number | null)[] = [
   ({ exitId }) => exitId,
   ({ views }) => views,
   ({ events }) => events,
+  ({ passive }) => passive,
+  ({ endUs, lastUs }) => (endUs > lastUs ? endUs : null),
   ({ entryPath }) => entryPath,
   ({ exitPath }) => exitPath,
   ({ viewed }) => `{${viewed.join(",")}}`,

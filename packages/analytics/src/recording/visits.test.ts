@@ -30,6 +30,7 @@ async function record(siteId: string, events: readonly Drawn[]): Promise<void> {
 
 const at = (time: string): Drawn => ({ ...view, id: uuid(), at: `2026-05-01T${time}Z` });
 const event = { type: "event", name: "signup" } as const;
+const engagement = { type: "engagement", engagement: { engagedMs: 5_000, scrollDepth: 80 } } as const;
 
 /** Visits as stored: beginning and end in minutes, page views, custom events, entry and exit page, source. */
 async function visitsOf(siteId: string) {
@@ -91,6 +92,58 @@ describe("visits", () => {
     expect(stats).toEqual({});
   });
 
+  it("end with engagement within 30 minutes of their last view, also where it comes first", async () => {
+    const [early, late] = [at("10:00:00.000000"), at("10:20:00.000000")];
+    const reports = ["09:59:59.999999", "10:10:00.000000", "10:49:59.999999", "10:50:00.000000"];
+    const engaged = reports.map((time) => ({ ...at(time), ...engagement }));
+    const waiting = [0, 0, null, null];
+    for (const order of [
+      [early, late, ...engaged],
+      [...engaged, late, early],
+      [...engaged.toReversed(), early, late],
+    ]) {
+      const site = uuid();
+      for (const each of order) await record(site, [each]);
+      const { rows } = await analytics.pool.query(
+        "SELECT views, events, (first_us / 6e7)::float AS first, (end_us / 6e7)::float AS end FROM visit WHERE site_id = $1 ORDER BY first_us",
+        [site],
+      );
+      expect(
+        rows.map((row) => [
+          row.views,
+          row.events,
+          row.first === 600 ? row.first : null,
+          row.end && Math.round(row.end),
+        ]),
+      ).toEqual([waiting, [2, 0, 600, 650], waiting]);
+      const figures = await readVisitFigures(analytics.pool, site);
+      expect(figures["2026-05-01 total "]).toEqual([0, 0, 1, 0, 2_999_999_999, 2, 0, 4]);
+      expect(figures).toEqual(await recountVisitFigures(analytics.pool, site));
+      expect((await analytics.rebuild(site)).found).toEqual([]);
+    }
+  });
+
+  it("keep a hundred moments of engagement that no visit holds, the first ones", async () => {
+    const site = uuid();
+    const moments = Array.from({ length: 130 }, (_, n) => ({
+      ...at(`12:${String(n % 60).padStart(2, "0")}:0${Math.floor(n / 60)}.000000`),
+      ...engagement,
+    }));
+    for (let n = 0; n < 130; n += 13) await record(site, moments.slice(n, n + 13));
+    expect(await visitsOf(site)).toHaveLength(100);
+    expect((await analytics.rebuild(site)).found).toEqual([]);
+    expect(await recountVisitFigures(analytics.pool, site)).toEqual(await readVisitFigures(analytics.pool, site));
+  });
+
+  it("bounce with one page view and events that are no interaction", async () => {
+    const site = uuid();
+    const passive = { ...event, isInteractive: false };
+    await record(site, [at("10:00:00.000000"), { ...at("10:05:00.000000"), ...passive }]);
+    expect((await readVisitFigures(analytics.pool, site))["2026-05-01 total "]).toEqual([0, 0, 1, 1, 3e8, 1, 1, 0]);
+    await record(site, [{ ...at("10:06:00.000000"), ...event }]);
+    expect((await readVisitFigures(analytics.pool, site))["2026-05-01 total "]).toEqual([0, 0, 1, 0, 3.6e8, 1, 2, 0]);
+  });
+
   it("end with the UTC day, and need a visitor", async () => {
     const site = uuid();
     await record(site, [
@@ -109,7 +162,7 @@ describe("visits", () => {
       // Steps of five minutes, now and then a microsecond off, so that gaps are often just 30 minutes.
       step: fc.integer({ min: 0, max: 18 }),
       micros: fc.constantFrom(0, 0, 0, 1),
-      isEvent: fc.boolean(),
+      type: fc.constantFrom("pageview", "event", "passive", "engagement"),
       visitor: fc.option(fc.constantFrom("-9", "1", "2")),
       path,
       host: fc.option(fc.constantFrom("x.example", "y.example")),
@@ -127,10 +180,12 @@ describe("visits", () => {
     await fc.assert(
       fc.asyncProperty(happenings, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), async (drawn, sizes) => {
         const site = uuid();
-        const all = drawn.map(({ key, day, step, micros, isEvent, ...rest }): Drawn => {
+        const all = drawn.map(({ key, day, step, micros, type, ...rest }): Drawn => {
           const moment = new Date(Date.UTC(2026, 4, day, 0, step * 5)).toISOString().slice(0, -1);
           const own = { ...view, ...rest, id: formatUuid(Buffer.alloc(16, key)), at: `${moment}00${micros}Z` };
-          return isEvent ? { ...own, ...event } : own;
+          if (type === "pageview") return own;
+          if (type === "engagement") return { ...own, ...engagement };
+          return { ...own, ...event, isInteractive: type === "event", revenue: { amount: "-0.1", currency: "EUR" } };
         });
         await recordForthAndBack(all, sizes, (batch) => record(site, batch));
         expect(await readVisitFigures(analytics.pool, site)).toEqual(await recountVisitFigures(analytics.pool, site));
