@@ -20,7 +20,18 @@ describe("the collector", () => {
     const { requestBody, responses } = body.paths["/api/event"].post;
     const { schema } = requestBody.content["application/json"];
     expect(schema.required).toEqual(["name", "url", "domain"]);
-    expect(Object.keys(schema.properties)).toEqual(["name", "url", "domain", "referrer", "props", "h"]);
+    expect(Object.keys(schema.properties)).toEqual([
+      "name",
+      "url",
+      "domain",
+      "referrer",
+      "props",
+      "h",
+      "interactive",
+      "revenue",
+      "e",
+      "sd",
+    ]);
     expect(Object.keys(responses)).toEqual(["202", "400", "413", "429", "503"]);
     const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
     expect(docs.text).not.toContain("Authorization");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { eventBounds, type PropertyValue, readProperties } from "@waymark/analytics";
-import { textProblem } from "@waymark/fields";
+import { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "@waymark/analytics";
+import { JsonText, textProblem } from "@waymark/fields";
 import { z } from "zod";
 
 /** Longer than any address in a browser; recording bounds the path again. */
@@ -72,9 +72,24 @@ const props = z
     return z.NEVER;
   });
 
-/** A page view or custom event in the form of Plausible's clients, with long keys. */
+/** A wrong one drops the event with a reason, and no field of it is an error. */
+const revenue = z
+  .unknown()
+  .optional()
+  .transform((value): { revenue: Revenue | null } | { problem: string } =>
+    value instanceof JsonText ? readRevenue(value.text) : { revenue: null },
+  );
+
+/** Browsers measure a little more than the whole page now and then, and nothing of a page without height. */
+const measure = (max: number) =>
+  z
+    .number()
+    .nullish()
+    .transform((value) => (value == null || value < 0 ? null : Math.min(Math.round(value), max)));
+
+/** A page view, custom event or engagement in the form of Plausible's clients, with long keys. */
 export const beaconBody = z.object({
-  name: name.describe("`pageview`, or a custom event's name, up to 200 bytes; short: `n`"),
+  name: name.describe("`pageview`, `engagement`, or a custom event's name, up to 200 bytes; short: `n`"),
   url: url.describe("The page's address, http or https; its UTM tags and click ids are read; short: `u`"),
   domain: domains.describe("The site's domain, or several with commas between; short: `d`"),
   referrer: referrer.describe("Where the visit came from, `document.referrer`; short: `r`"),
@@ -86,6 +101,20 @@ export const beaconBody = z.object({
     .optional()
     .transform((value) => value === 1 || value === true)
     .describe("1 where pages are told apart by the part of the address after `#`"),
+  interactive: z
+    .unknown()
+    .optional()
+    .transform((value) => value !== false)
+    .describe("False for a custom event that does not end a bounce; short: `i`"),
+  revenue: revenue.describe(
+    "Of a custom event: `{amount, currency}`, the amount a number or its text of at most 18 digits before and 6 after the point, the currency three capital letters (ISO 4217); short: `$`",
+  ),
+  e: measure(eventBounds.engagedMs).describe(
+    "Of engagement: milliseconds in sight since the page view or the engagement before it",
+  ),
+  sd: measure(eventBounds.scrollDepth).describe(
+    "Of engagement: the lowest point in sight so far, in percent of the page",
+  ),
 });
 
 /** `plausible-tracker` sends properties as JSON text. Any other text stays as it is and is refused. */

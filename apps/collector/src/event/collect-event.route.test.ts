@@ -54,6 +54,27 @@ describe("POST /api/event", () => {
       for (const { id } of [one, two]) expect(await test.readEvents(id)).toMatchObject([{ path: "/x" }]);
     });
 
+    it("takes revenue from its text, events without interaction, and engagement", async () => {
+      const { id, domain } = await test.makeSite();
+      const [u, d] = [`https://${domain}/`, domain];
+      const send = (body: string | object) => test.post(body).expect(202, "ok");
+      await send(`{"n":"buy","u":"${u}","d":"${d}","$":{"amount":123456789012345678.10,"currency":"EUR"}}`);
+      await send({ n: "buy", u, d, $: JSON.stringify({ amount: "1e2", currency: "USD" }), i: false });
+      await send({ name: "click", url: u, domain, interactive: false, revenue: {} });
+      await send({ n: "pageview", u, d, i: false, $: { amount: "x" } });
+      await send({ n: "engagement", u, d, e: 2_500.4, sd: 101, p: { a: 1 }, $: 1 });
+      await send({ n: "engagement", u, d, e: -1, sd: null });
+      const none = { revenue_amount: null, revenue_currency: null };
+      expect(await test.readEvents(id)).toMatchObject([
+        { revenue_amount: "123456789012345678.100000", revenue_currency: "EUR", is_interactive: true },
+        { revenue_amount: "100.000000", revenue_currency: "USD", is_interactive: false },
+        { ...none, name: "click", is_interactive: false },
+        { ...none, type: "pageview", is_interactive: true },
+        { ...none, type: "engagement", path: "/", name: null, props: null, engaged_ms: 2_500, scroll_depth: 100 },
+        { type: "engagement", engaged_ms: null, scroll_depth: null },
+      ]);
+    });
+
     it("takes properties as JSON text, as plausible-tracker sends them, and keeps none that is null", async () => {
       const { id, domain } = await test.makeSite();
       const p = JSON.stringify({ plan: "pro", none: null });
@@ -113,7 +134,8 @@ describe("POST /api/event", () => {
         ["bot", await test.post({ n: "pageview", u, d: domain }, bot)],
         ["referrer-spam", await test.post({ n: "pageview", u, d: domain, r: "https://spam.example/x" })],
         ["referrer-spam", await test.post({ n: "pageview", u, d: domain, r: "http://a.b.other-spam.example" })],
-        ["engagement", await test.post({ n: "engagement", u, d: domain, sd: 40, e: 3000, v: 36 })],
+        ["revenue", await test.post({ n: "buy", u, d: domain, $: { amount: "0.1234567", currency: "EUR" } })],
+        ["revenue", await test.post({ n: "buy", u, d: domain, revenue: { amount: 1, currency: "eur" } })],
       ] as const;
       for (const [reason, answer] of cases) {
         expect([answer.status, answer.text, answer.headers[droppedHeader]]).toEqual([202, "ok", reason]);

@@ -17,7 +17,7 @@ export interface CollectEventDeps {
   registry: Registry;
 }
 
-const dropReasons = ["unknown-domain", "bot", "referrer-spam", "engagement", "site-refused"] as const;
+const dropReasons = ["unknown-domain", "bot", "referrer-spam", "revenue", "site-refused"] as const;
 
 type DropReason = (typeof dropReasons)[number];
 
@@ -26,8 +26,10 @@ const accepted: Answer = { status: 202, contentType: "text/plain", body: "ok" };
 
 const description = `
 202 means committed, or dropped for the reason in \`X-Waymark-Dropped\`: \`unknown-domain\`, \`bot\` (by its \`User-Agent\`), \`referrer-spam\`,
-\`engagement\` (Plausible's own measure of time and scrolling, not part of these statistics), or \`site-refused\` (some of several sites could
-not take the event; the others have it). If a limit refuses the event, no site has it.
+\`revenue\` (of a custom event: no decimal within the bounds, or no currency), or \`site-refused\` (some of several sites could not take the
+event; the others have it). If a limit refuses the event, no site has it.
+
+Engagement extends the visit that it belongs to, and counts as nothing else.
 
 The collector reads the body as JSON, whatever its content type. Every key has a short form. A page view's properties are not kept.
 `;
@@ -39,7 +41,7 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
     method: "post",
     path: "/api/event",
     operationId: "collectEvent",
-    summary: "Record a page view or a custom event",
+    summary: "Record a page view, a custom event or engagement",
     description,
     // Plausible's clients and proxies add parameters.
     lenientQuery: [],
@@ -52,16 +54,24 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
     },
     bodyExample: { name: "signup", url: "https://example.com/join", domain: "example.com", props: { plan: "pro" } },
     answers: eventAnswers,
-    async handle({ body: { name, url, domain, referrer, props, h }, request }) {
-      if (name === "engagement") return drop("engagement");
+    async handle({ body: { name, url, domain, referrer, props, h, interactive, revenue, e, sd }, request }) {
       if (isSpam(referrer)) return drop("referrer-spam");
+      const isWrong = "problem" in revenue;
+      if (isWrong && name !== "pageview" && name !== "engagement") return drop("revenue");
       const from = referrer !== null && isWithin(url, referrer) ? null : referrer;
       const event = { name, url, isHashPath: h, domains: domain, referrer: from, props };
+      const rare = {
+        isInteractive: interactive,
+        revenue: isWrong ? null : revenue.revenue,
+        engagement: { engagedMs: e, scrollDepth: sd },
+      };
       limits.countDomains(request, domain.length);
       const admit = (siteIds: readonly string[]) => limits.admitSites(request, siteIds);
-      const { dropped } = await collector.collect({ ...event, ...readClient(request) }, admit).catch((error) => {
-        throw toRefusal(refusals, error) ?? error;
-      });
+      const { dropped } = await collector
+        .collect({ ...event, ...rare, ...readClient(request) }, admit)
+        .catch((error) => {
+          throw toRefusal(refusals, error) ?? error;
+        });
       return dropped === null ? accepted : drop(dropped);
     },
   });
