@@ -49,7 +49,7 @@ const columnOf: Readonly<Record<VisitDimension, string>> = {
 /** A day's visits in the order of `visit_pkey`. */
 const visitsSql = `
   SELECT visitor::text, first_us, last_us, coalesce(end_us, last_us) - first_us, views = 1 AND events = passive_events, ${Object.values(columnOf).join(", ")}
-  FROM visit WHERE site_id = $1 AND day = $2 ORDER BY visit.visitor, first_us`;
+  FROM visit WHERE site_id = $1 AND day = $2 AND views + events > 0 ORDER BY visit.visitor, first_us`;
 
 /** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
 const clockMs = 60_000;
