@@ -8,6 +8,7 @@ export { readFilteredRealtime } from "./filters/filtered-realtime.js";
 export { filtersParameter } from "./filters/filters-parameter.js";
 export { createFunnel, deleteFunnel, listFunnels } from "./goals/funnels.query.js";
 export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
+export { type FunnelFigures, type GoalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
 export { type Metric, metricNames } from "./metrics.js";

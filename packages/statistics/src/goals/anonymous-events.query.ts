@@ -1,0 +1,96 @@
+import { inTransaction, uuidV7Floor, withConnection } from "@waymark/database";
+import type pg from "pg";
+import { TextCollector } from "../columns/block.js";
+import type { Days } from "../range.js";
+import type { GoalTally } from "./count-goals.js";
+import type { Goal } from "./goal.js";
+import { matchGoals } from "./match-goals.js";
+import { addRevenue, readRevenue } from "./revenue.js";
+
+/** The page views and custom events of each day, with a visitor or without. A range of `daily_stat_pkey`. */
+const readDayCountsSql = `
+  SELECT day::text, (pageviews + events)::float8 AS count FROM daily_stat
+  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND day BETWEEN $2 AND $3`;
+
+/** A day with more events than its visitors have has events without a visitor. */
+export async function readDayCounts(
+  pool: pg.Pool,
+  { siteId, days }: { siteId: string; days: Days },
+): Promise<Map<string, number>> {
+  const query = { name: "read-day-counts", text: readDayCountsSql, values: [siteId, days.first, days.last] };
+  const { rows } = await pool.query<{ day: string; count: number }>(query);
+  return new Map(rows.map(({ day, count }) => [day, count]));
+}
+
+interface AnonymousRow {
+  name: string | null;
+  path: string | null;
+  props: string | null;
+  count: number;
+  currency: string | null;
+  amount: string | null;
+}
+
+/** A UTC day's events of some names, and page views, without a visitor; alike ones are one row. Reads a range of `event_pkey`. */
+const readAnonymousSql = `
+  DECLARE anonymous NO SCROLL CURSOR FOR
+  SELECT name, CASE WHEN type = 'pageview' THEN path END AS path, CASE WHEN $8 THEN props::text END AS props,
+    count(*)::float8 AS count, revenue_currency AS currency, sum(revenue_amount)::text AS amount
+  FROM event
+  WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4 AND at < $5 AND visitor IS NULL
+    AND (type = 'event' AND name = ANY ($6::text[]) OR type = 'pageview' AND $7)
+  GROUP BY 1, 2, 3, revenue_currency`;
+
+/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
+const clockMs = 60_000;
+const dayMs = 86_400_000;
+
+const batchRows = 5_000;
+
+/** Adds a day's events without a visitor to the counts of goals, some rows at a time. */
+export async function countAnonymous(
+  pool: pg.Pool,
+  asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[] },
+): Promise<void> {
+  const { siteId, day, goals } = asked;
+  const [from, to] = [Date.parse(day), Date.parse(day) + dayMs];
+  const values = [
+    siteId,
+    ...[uuidV7Floor(from - clockMs), uuidV7Floor(to + clockMs), new Date(from), new Date(to)],
+    goals.flatMap(({ event }) => event ?? []),
+    goals.some(({ page }) => page !== null),
+    goals.some(({ property }) => property !== null),
+  ];
+  await withConnection(pool, (client) =>
+    inTransaction(client, async () => {
+      await client.query(readAnonymousSql, values);
+      for (;;) {
+        const { rows } = await client.query<AnonymousRow>(`FETCH ${batchRows} FROM anonymous`);
+        addRows(rows, asked);
+        if (rows.length < batchRows) return;
+      }
+    }),
+  );
+}
+
+function addRows(
+  rows: readonly AnonymousRow[],
+  { goals, tallies }: { goals: readonly Goal[]; tallies: readonly GoalTally[] },
+): void {
+  const columnOf = (key: "name" | "path" | "props") => {
+    const column = new TextCollector();
+    for (const row of rows) column.push(row[key]);
+    return column.finish();
+  };
+  const [names, pages, props] = [columnOf("name"), columnOf("path"), columnOf("props")];
+  const { candidates, fulfils } = matchGoals({ names, pages, props }, goals);
+  for (const [index, { count, currency, amount }] of rows.entries()) {
+    for (const goal of candidates(index)) {
+      const tally = tallies[goal];
+      if (!tally || !fulfils(goal, index)) continue;
+      tally.count += count;
+      const revenue = currency !== null && amount !== null ? readRevenue(`${currency} ${amount}`) : undefined;
+      if (revenue) addRevenue(tally.revenue, revenue);
+    }
+  }
+}

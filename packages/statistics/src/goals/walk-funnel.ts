@@ -1,0 +1,32 @@
+import type { DayPart } from "../columns/day-part.js";
+import type { Goal } from "./goal.js";
+import { matchGoals } from "./match-goals.js";
+
+/**
+ * Adds the visitors of a part who did a funnel's steps in their order in matching visits, other things between allowed. An event
+ * fulfils one step; the earliest event of each step leaves the most for the others.
+ * @param reached visitors by step
+ * @param matching 1 for each visit that counts
+ */
+export function walkFunnel(
+  reached: number[],
+  part: DayPart,
+  { steps, matching }: { steps: readonly Goal[]; matching: Uint8Array },
+): void {
+  const { visits, events } = part;
+  const { candidates, fulfils } = matchGoals({ ...events, props: events.details?.props }, steps);
+  let [visitor, step] = [-1, 0];
+  for (let visit = 0; visit < visits.count; visit++) {
+    if (matching[visit] === 0) continue;
+    if (visits.visitor[visit] !== visitor) {
+      visitor = visits.visitor[visit] ?? 0;
+      step = 0;
+    }
+    const end = visits.firstEvent[visit + 1] ?? 0;
+    for (let event = visits.firstEvent[visit] ?? 0; event < end && step < steps.length; event++) {
+      if (!candidates(event).includes(step) || !fulfils(step, event)) continue;
+      reached[step] = (reached[step] ?? 0) + 1;
+      step++;
+    }
+  }
+}
