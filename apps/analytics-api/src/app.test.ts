@@ -25,6 +25,9 @@ describe("the statistics service", () => {
         "/api/v1/sites/{id}/stats",
         "/api/v1/sites/{id}/events",
         "/api/v1/sites/{id}/realtime",
+        "/api/v1/sites/{id}/goals",
+        "/api/v1/sites/{id}/funnels",
+        "/api/v1/sites/{id}/funnels/{funnelId}",
         "/health",
         "/ready",
       ]);
@@ -41,7 +44,7 @@ describe("the statistics service", () => {
       });
       expect(byName.get("lists")).toMatchObject({ explode: false, schema: { type: "array" } });
       expect(Object.keys(body.components.schemas).sort()).toEqual([
-        ...["Error", "Events", "Site", "Stats", "ValidationError"],
+        ...["Error", "Events", "Funnel", "Funnels", "Goals", "Site", "Stats", "ValidationError"],
       ]);
       expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
         ...["id", "range", "from", "to", "limit", "lists", "metrics", "filters", "interval", "compare"],

@@ -11,6 +11,9 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { describeAnalyticsApi } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
+import { getFunnelRoute } from "./goals/get-funnel.route.js";
+import { getGoalsRoute } from "./goals/get-goals.route.js";
+import { listFunnelsRoute } from "./goals/list-funnels.route.js";
 import { rateLimit } from "./rate-limit/rate-limit.js";
 import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
 import { requireStatisticsPlan } from "./require-plan.js";
@@ -38,7 +41,15 @@ const maxColumnBytes = 134_217_728;
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const reading = { ...deps, reads: openReads(deps), columns };
-  const routes = [listSitesRoute(deps), getStatsRoute(reading), getEventsRoute(reading), getRealtimeRoute(reading)];
+  const routes = [
+    listSitesRoute(deps),
+    getStatsRoute(reading),
+    getEventsRoute(reading),
+    getRealtimeRoute(reading),
+    getGoalsRoute(reading),
+    listFunnelsRoute(reading),
+    getFunnelRoute(reading),
+  ];
   const api = describeAnalyticsApi(routes);
 
   const app = express();

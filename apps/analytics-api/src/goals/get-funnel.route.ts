@@ -1,0 +1,75 @@
+import { errorSchema, named, route } from "@waymark/http";
+import { coverageAnswer, rangeAnswer, readFunnel, readInTime, resolveRange } from "@waymark/statistics";
+import { z } from "zod";
+import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
+import { readOwnSite } from "../reads/read-own-site.js";
+import { type GoalDeps, goalsQuery } from "./get-goals.route.js";
+
+const funnelSchema = named(
+  "Funnel",
+  z.object({
+    ...rangeAnswer,
+    id: z.string(),
+    name: z.string(),
+    steps: z.array(
+      z.object({
+        goalId: z.string(),
+        name: z.string(),
+        visitors: z.number().describe("Those who did this step and all before it, in order, on one UTC day"),
+        dropOff: z.number().describe("The share lost since the step before, 0 to 1; 0 at the first"),
+        conversionRate: z.number().describe("`visitors` by those of the first step, 0 to 1"),
+      }),
+    ),
+    coverage: coverageAnswer,
+  }),
+);
+
+/** `GET /sites/:id/funnels/:funnelId`, an extension of the contract. */
+export function getFunnelRoute(deps: GoalDeps) {
+  return route({
+    method: "get",
+    path: "/sites/:id/funnels/:funnelId",
+    operationId: "getFunnel",
+    summary: "Read how far visitors went in a funnel",
+    description:
+      "Extension of the contract: the visitors who did a funnel's steps in their order on one UTC day, other things between allowed. One page view or custom event fulfils one step. With `filters`, the answer is of the visits that match.",
+    params: { id: "The site's id", funnelId: "The funnel's id" },
+    query: goalsQuery,
+    answers: {
+      200: {
+        description: "The funnel's steps with their figures in the range",
+        schema: funnelSchema,
+        example: {
+          ...{ range: "7d", id: "01981f3a-90aa-7f0c-8a42-6d1f5b7c3e10", name: "Checkout" },
+          steps: [
+            {
+              ...{ goalId: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77", name: "/pricing" },
+              ...{ visitors: 120, dropOff: 0, conversionRate: 1 },
+            },
+            {
+              ...{ goalId: "01981f3a-83b1-7a60-b1f4-2e9d8c5a7f02", name: "signup" },
+              ...{ visitors: 30, dropOff: 0.75, conversionRate: 0.25 },
+            },
+          ],
+        },
+        headers: limitHeaders,
+      },
+      400: invalidQuery,
+      404: {
+        ...siteNotFound,
+        description: `${siteNotFound.description}, or the site has no such funnel`,
+        schema: errorSchema(),
+        example: { error: "Funnel not found" },
+      },
+    },
+    async handle(input) {
+      const { asked, ...days } = resolveRange(input.query, deps.now());
+      const { filters } = input.query;
+      const funnelId = input.params["funnelId"] ?? "";
+      const body = await readOwnSite(deps, input, (siteId) =>
+        readInTime(asked, readFunnel(deps, { siteId, funnelId, days, filters })),
+      );
+      return { status: 200, body: { ...asked, ...body } };
+    },
+  });
+}
