@@ -11,7 +11,7 @@ import {
 } from "@waymark/http";
 import { createPasswordCheck, type Passwords } from "@waymark/identity";
 import type { ReadinessChecks } from "@waymark/service";
-import { createReadShares } from "@waymark/statistics";
+import { createDayColumns, createReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -29,6 +29,13 @@ import type { Payments } from "./billing/payments.js";
 import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import type { Config } from "./config.js";
+import { createFunnelRoute } from "./goals/create-funnel.route.js";
+import { createGoalRoute } from "./goals/create-goal.route.js";
+import { deleteFunnelRoute } from "./goals/delete-funnel.route.js";
+import { deleteGoalRoute } from "./goals/delete-goal.route.js";
+import { getFunnelRoute } from "./goals/get-funnel.route.js";
+import { listFunnelsRoute } from "./goals/list-funnels.route.js";
+import { listGoalsRoute } from "./goals/list-goals.route.js";
 import { createKeyRoute } from "./keys/create-key.route.js";
 import { listKeysRoute } from "./keys/list-keys.route.js";
 import { revokeKeyRoute } from "./keys/revoke-key.route.js";
@@ -121,9 +128,13 @@ function openRoutesOf(deps: AppDeps): Route[] {
   ];
 }
 
+/** Days of visits and events kept in memory for filters, goals and funnels. */
+const maxColumnBytes = 67_108_864;
+
 /** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
-  const reading = { ...deps, reads: openReads(deps) };
+  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
+  const reading = { ...deps, reads: openReads(deps), columns };
   return [
     getMeRoute(deps),
     changeMeRoute(deps),
@@ -162,6 +173,13 @@ function routesOf(deps: AppDeps): Route[] {
     getStatsRoute(reading),
     getEventsRoute(reading),
     getRealtimeRoute(reading),
+    listGoalsRoute(reading),
+    createGoalRoute(deps),
+    deleteGoalRoute(deps),
+    listFunnelsRoute(deps),
+    getFunnelRoute(reading),
+    createFunnelRoute(deps),
+    deleteFunnelRoute(deps),
     getUsageRoute(deps),
     changePlanRoute(deps),
     getBillingRoute(deps),
