@@ -1,5 +1,8 @@
 import type { Buffer } from "node:buffer";
-import type pg from "pg";
+import { buffer } from "node:stream/consumers";
+import { withConnection } from "@waymark/database";
+import pg from "pg";
+import { to as copyTo } from "pg-copy-streams";
 import type { PartNeeds } from "./day-part.js";
 import { type SiteDay, versionSql } from "./day-rows.query.js";
 import type { PartBlocks, ReadBlocks } from "./part-blocks.js";
@@ -10,28 +13,47 @@ export interface StoredPart extends ReadBlocks {
   readonly version: string;
 }
 
-/** Stored parts of days, by ranges of `day_part_pkey`; blocks that nobody needs stay where they are. */
-const readPartsSql = ({ times, details }: PartNeeds) => `
-  SELECT day::text, version, visits, pages, ${times ? "times" : "NULL::bytea"}, ${details ? "details" : "NULL::bytea"}
-  FROM day_part WHERE site_id = $1 AND day = ANY($2::date[]) ORDER BY day, part`;
+/**
+ * Stored parts of days, by ranges of `day_part_pkey`; blocks that nobody needs stay where they are. COPY sends bytes as they are, where
+ * a statement would send text of twice the length.
+ */
+const readPartsSql = ({ times, details }: PartNeeds, siteId: string, days: readonly string[]) => `
+  COPY (
+    SELECT day::text, version, visits, pages, ${times ? "times" : "NULL"}, ${details ? "details" : "NULL"} FROM day_part
+    WHERE site_id = ${pg.escapeLiteral(siteId)} AND day IN (${days.map(pg.escapeLiteral).join(", ")}) ORDER BY day, part
+  ) TO STDOUT (FORMAT binary)`;
 
-type StoredRow = [
-  day: string,
-  version: string,
-  visits: Buffer,
-  pages: Buffer,
-  times: Buffer | null,
-  details: Buffer | null,
-];
-
-/** Reads the stored parts of days, in order. */
+/** Reads the stored parts of days, in order. @param days one at least */
 export async function readStoredParts(
   pool: pg.Pool,
   { siteId, days, needs }: { siteId: string; days: readonly string[]; needs: PartNeeds },
 ): Promise<StoredPart[]> {
-  const text = readPartsSql(needs);
-  const { rows } = await pool.query<StoredRow>({ text, values: [siteId, days], rowMode: "array" });
-  return rows.map(([day, version, visits, pages, times, details]) => ({ day, version, visits, pages, times, details }));
+  const sent = await withConnection(pool, (client) => buffer(client.query(copyTo(readPartsSql(needs, siteId, days)))));
+  return readCopiedRows(sent).map(([day, version, visits, pages, times = null, details = null]) => {
+    if (!day || !version || !visits || !pages) throw new Error("A stored part lacks a column");
+    return { day: day.toString(), version: version.toString(), visits, pages, times, details };
+  });
+}
+
+/** Bytes of the signature, the flags and the length of an extension, before the rows (Postgres documentation, COPY). */
+const copyHeaderBytes = 19;
+
+/** The values of rows in COPY's binary form: the number of columns in 16 bits, before each value its length in 32, -1 for NULL. */
+function readCopiedRows(sent: Buffer): (Buffer | null)[][] {
+  const rows: (Buffer | null)[][] = [];
+  let at = copyHeaderBytes;
+  for (let columns = sent.readInt16BE(at); columns >= 0; columns = sent.readInt16BE(at)) {
+    at += 2;
+    const row: (Buffer | null)[] = [];
+    for (let column = 0; column < columns; column++) {
+      const length = sent.readInt32BE(at);
+      at += 4;
+      row.push(length < 0 ? null : sent.subarray(at, at + length));
+      at += Math.max(0, length);
+    }
+    rows.push(row);
+  }
+  return rows;
 }
 
 const removePartsSql = "DELETE FROM day_part WHERE site_id = $1 AND day = $2";
