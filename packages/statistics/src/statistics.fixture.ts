@@ -15,6 +15,7 @@ export function useSites() {
   afterAll(() => pool.end());
   return {
     pool,
+    url,
     async makeSite(): Promise<string> {
       const [accountId, siteId] = [randomUUID(), randomUUID()];
       await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [

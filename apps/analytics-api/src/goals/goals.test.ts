@@ -12,12 +12,6 @@ async function open(lines: readonly Line[] = []) {
   test.setNow(now);
   const account = await test.makeAccount();
   const siteId = await account.makeSite([...lines]);
-  // An import's lines have no revenue here: the property `price` stands for it.
-  await test.pool.query(
-    `UPDATE event SET revenue_currency = split_part(props->>'price', ' ', 1), revenue_amount = split_part(props->>'price', ' ', 2)::numeric
-     WHERE site_id = $1 AND props->>'price' IS NOT NULL`,
-    [siteId],
-  );
   const path = (rest: string) => `/api/v1/sites/${siteId}/${rest}`;
   return {
     account,
@@ -32,20 +26,22 @@ async function open(lines: readonly Line[] = []) {
 const view = (time: string, path: string, visitor?: string, more: object = {}): Line => ({
   ...{ ts: `2026-03-${time}Z`, path, visitor, ...more },
 });
-const event = (time: string, name: string, visitor?: string, props?: object): Line => ({
-  ...{ ts: `2026-03-${time}Z`, type: "event", name, path: "/", visitor, props },
+const event = (time: string, name: string, visitor?: string, more: object = {}): Line => ({
+  ...{ ts: `2026-03-${time}Z`, type: "event", name, path: "/", visitor, ...more },
 });
+const eur = (amount: string) => ({ revenue: { currency: "EUR", amount } });
+const usd = (amount: string) => ({ revenue: { currency: "USD", amount } });
 
 describe("GET /api/v1/sites/:id/goals", () => {
   it("answers exactly the documented fields, oldest goal first", async () => {
     const { get, goal } = await open([
       view("14T08:00:00", "/pricing", "a"),
-      event("14T08:01:00", "buy", "a", { price: "EUR 0.10" }),
-      event("14T08:02:00", "buy", "a", { price: "EUR 0.20", plan: "pro" }),
+      event("14T08:01:00", "buy", "a", eur("0.10")),
+      event("14T08:02:00", "buy", "a", { ...eur("0.20"), props: { plan: "pro" } }),
       view("15T08:00:00", "/pricing/team", "a"),
       view("15T08:00:00", "/", "b"),
-      event("15T08:01:00", "buy", "b", { price: "USD -3.5" }),
-      event("15T08:01:00", "buy", undefined, { price: "USD 1" }),
+      event("15T08:01:00", "buy", "b", usd("-3.5")),
+      event("15T08:01:00", "buy", undefined, usd("1")),
       view("15T08:01:00", "/pricing"),
     ]);
     const [buy, pro, pricing, none] = [
@@ -173,25 +169,27 @@ describe("goals and funnels", () => {
 
   const line = fc.record({
     minute: fc.integer({ min: 0, max: 2 * 24 * 12 - 1 }).map((step) => step * 5),
-    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const),
+    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const, "engagement" as const),
     name: fc.constantFrom("signup", "buy"),
     path: fc.constantFrom("/", "/a", "/a/b", "/%"),
     country: fc.constantFrom(undefined, "DE"),
     visitor: fc.constantFrom(undefined, "1", "2", "3"),
-    props: fc.record(
-      {
-        plan: fc.constantFrom<string | boolean | number>("pro", "", true, 1.5),
-        price: fc.constantFrom("EUR 0.1", "EUR -12.000001", "USD 999999999999999999.999999"),
-      },
-      { requiredKeys: [] },
+    props: fc.record({ plan: fc.constantFrom<string | boolean | number>("pro", "", true, 1.5) }, { requiredKeys: [] }),
+    revenue: fc.constantFrom(
+      undefined,
+      ...[eur("0.1"), eur("-12.000001"), usd("999999999999999999.999999")].map(({ revenue }) => revenue),
     ),
+    interactive: fc.constantFrom(undefined, false),
   });
-  type Drawn = NaiveVisit["lines"][number] & { props: Record<string, unknown> };
+  type Drawn = NaiveVisit["lines"][number] & {
+    props?: Record<string, unknown>;
+    revenue?: { currency: string; amount: string } | undefined;
+  };
 
   const isEvent = (name: string) => (line: Drawn) => line.type === "event" && line.name === name;
   const isPage = (pattern: RegExp) => (line: Drawn) => line.type === "pageview" && pattern.test(line.url);
   const hasPlan = (value: string) => (line: Drawn) =>
-    isEvent("signup")(line) && "plan" in line.props && String(line.props["plan"]) === value;
+    isEvent("signup")(line) && line.props?.["plan"] !== undefined && String(line.props["plan"]) === value;
   const plan = { event: "signup", property: "plan" };
   const rules: [Parameters<typeof createGoal>[2], (line: Drawn) => boolean][] = [
     [{ event: "signup" }, isEvent("signup")],
@@ -216,9 +214,9 @@ describe("goals and funnels", () => {
   /** Millionths by currency. */
   function revenueOf(lines: readonly Drawn[]) {
     const sums = new Map<string, bigint>();
-    for (const { props } of lines) {
-      const [currency, amount] = String(props["price"] ?? "").split(" ");
-      if (!currency || !amount) continue;
+    for (const { revenue } of lines) {
+      if (!revenue) continue;
+      const { currency, amount } = revenue;
       const [whole = "", fraction = ""] = amount.split(".");
       sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(whole + fraction.padEnd(6, "0")));
     }
@@ -240,12 +238,14 @@ describe("goals and funnels", () => {
     const steps = fc.array(fc.integer({ min: 0, max: rules.length - 1 }), { minLength: 2, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(fc.array(line, { maxLength: 50 }), steps, fc.boolean(), async (drawn, order, isStored) => {
-        const lines = drawn.map(({ minute, path, name, props, ...rest }, n): Drawn => {
+        const all = drawn.map(({ minute, path, name, props, revenue, interactive, type, ...rest }, n) => {
           const ts = new Date(Date.UTC(2026, 2, 14, 0, minute, 0, n)).toISOString();
-          const isView = rest.type === "pageview";
-          return { ...rest, ts, url: path, referrer: undefined, props: isView ? {} : props, ...(!isView && { name }) };
+          const line = { ...rest, type, ts, url: path, referrer: undefined };
+          if (type === "engagement") return { ...line, engaged_ms: 5_000, scroll_depth: 50 };
+          return type === "event" ? { ...line, name, props, revenue, interactive } : line;
         });
-        const { siteId, get, goal, funnel } = await open(lines);
+        const lines = all.filter(({ type }) => type !== "engagement") as Drawn[];
+        const { siteId, get, goal, funnel } = await open(all);
         if (isStored) await storeDays(test.pool, { siteIds: [siteId], before: "2026-03-16" });
         const ids: string[] = [];
         for (const [input] of rules) ids.push(await goal(input));
@@ -256,12 +256,13 @@ describe("goals and funnels", () => {
         for (const [filter, matches] of visitFilters) {
           const visits = visitsOf(lines).filter(matches);
           const counted = filter === "" ? lines : (visits.flatMap((visit) => visit.lines) as Drawn[]);
-          const all = countVisitors(counted.filter(({ type }) => type === "pageview"));
+          const uniqueVisitors = countVisitors(counted.filter(({ type }) => type === "pageview"));
           const { goals } = await get(`goals?range=7d&${filter}`);
+          expect(await get(`stats?range=7d&${filter}`)).toMatchObject({ uniqueVisitors });
           for (const [index, [, isOf]] of rules.entries()) {
             const own = counted.filter(isOf);
             const visitors = countVisitors(own);
-            const conversionRate = all === 0 ? 0 : Math.min(1, visitors / all);
+            const conversionRate = uniqueVisitors === 0 ? 0 : Math.min(1, visitors / uniqueVisitors);
             expect(goals[index]).toMatchObject({ visitors, count: own.length, conversionRate });
             const sums = (goals[index].revenue ?? []).map(({ currency, amount }: Record<string, string>) => {
               const [whole = "", fraction = ""] = (amount ?? "").split(".");

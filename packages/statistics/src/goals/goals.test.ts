@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
+import { useRolePrefix } from "@waymark/testing";
+import { createDayColumns } from "../columns/day-columns.js";
 import { useSites } from "../statistics.fixture.js";
 import { createFunnel, deleteFunnel, listFunnels, requireFunnel } from "./funnels.query.js";
 import { type GoalInput, readGoal } from "./goal.js";
 import { createGoal, deleteGoal, listGoals } from "./goals.query.js";
+import { readFunnel, readGoals } from "./read-goals.js";
 
-const { pool, makeSite } = useSites();
+const { pool, url, makeSite } = useSites();
 
 const fieldsOf = (input: GoalInput) => {
   try {
@@ -17,15 +21,18 @@ const fieldsOf = (input: GoalInput) => {
 };
 
 describe("a goal", () => {
-  it.each<[GoalInput, string]>([
-    [{ event: "signup" }, "signup"],
-    [{ event: "signup", property: "plan", value: "" }, "signup: plan="],
-    [{ page: "/docs/*" }, "/docs/*"],
-    [{ page: "/a", name: "A" }, "A"],
-    [{ page: `/${"ä".repeat(150)}` }, `/${"ä".repeat(98)}…`],
-  ])("of %j has the name %s", (input, name) => {
-    expect(readGoal(input).name).toBe(name);
-    expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
+  it("has the name of its rule without one, cut to 200 bytes", () => {
+    for (const [input, expected] of [
+      [{ event: "signup" }, "signup"],
+      [{ event: "signup", property: "plan", value: "" }, "signup: plan="],
+      [{ page: "/docs/*" }, "/docs/*"],
+      [{ page: "/a", name: "A" }, "A"],
+      [{ page: `/${"ä".repeat(150)}` }, `/${"ä".repeat(98)}…`],
+    ] as const) {
+      const { name } = readGoal(input);
+      expect(name).toBe(expected);
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
+    }
   });
 
   it("is refused by field", () => {
@@ -142,5 +149,44 @@ describe("a funnel", () => {
       [siteId],
     );
     await expect(create({})).rejects.toMatchObject({ code: "site_full", details: { limit: 50 } });
+  });
+});
+
+const prefix = useRolePrefix();
+
+describe("the services' roles", () => {
+  it("read goals and funnels; the dashboard's alone changes them", async () => {
+    const passwords = byRole((role) => `password-of-${role}`);
+    await grantRoles(url, passwords, prefix);
+    const siteId = await makeSite();
+    const [dashboard, api] = (["dashboard", "analytics_api"] as const).map((role) =>
+      createPool({
+        connectionString: roleUrl(url, role, passwords[role], prefix),
+        maxConnections: 2,
+        applicationName: "test",
+        statementTimeoutMs: 10_000,
+      }),
+    );
+    if (!dashboard || !api) throw new Error("no pools");
+    const { id } = await createGoal(dashboard, siteId, { page: "/" });
+    const { id: funnelId } = await createFunnel(dashboard, siteId, { name: "f", steps: [id, id] });
+    // An event without a visitor.
+    await pool.query("INSERT INTO daily_stat VALUES ($1, 'total', '2026-03-14', '', 0, 1)", [siteId]);
+    await pool.query(
+      "INSERT INTO event (site_id, id, at, type, channel, path) SELECT $1, uuid_floor(at), at, 'pageview', 'Direct', '/' FROM (VALUES ('2026-03-14T12:00:00Z'::timestamptz)) AS moment (at)",
+      [siteId],
+    );
+    const days = { first: "2026-03-10", last: "2026-03-15" };
+    for (const one of [dashboard, api]) {
+      const deps = { pool: one, columns: createDayColumns({ pool: one, maxBytes: 1_000_000 }) };
+      const { goals } = await readGoals(deps, { siteId, days, filters: [] });
+      expect(goals).toEqual([{ id, name: "/", visitors: 0, count: 1, conversionRate: 0 }]);
+      expect(await readFunnel(deps, { siteId, funnelId, days, filters: [] })).toMatchObject({ id: funnelId });
+    }
+    await expect(createGoal(api, siteId, { page: "/" })).rejects.toMatchObject({ code: "42501" });
+    await expect(deleteFunnel(api, { siteId, funnelId })).rejects.toMatchObject({ code: "42501" });
+    await deleteFunnel(dashboard, { siteId, funnelId });
+    await deleteGoal(dashboard, { siteId, goalId: id });
+    await Promise.all([dashboard.end(), api.end()]);
   });
 });
