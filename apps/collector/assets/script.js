@@ -1,14 +1,17 @@
-(() => {
-  const stub = window.waymark;
-  if (stub?.isLoaded) return;
+if (!window.waymark?.isLoaded) {
   const { src, dataset } = document.currentScript;
-  const waiting = stub?.q || [];
+  const waiting = window.waymark?.q || [];
   const api = dataset.api || `${new URL(src).origin}/api/event`;
   let referrer = document.referrer;
-  let isSeen = false;
+  let isSeen;
   let path;
+  let page;
+  let since;
+  let engaged;
+  let depth;
+  let sent;
 
-  const send = (name, options) => {
+  const send = (name, options, engagement) => {
     try {
       if (localStorage.waymark_ignore === "true") return;
     } catch {}
@@ -18,24 +21,50 @@
       d: dataset.domain || location.hostname,
       r: referrer,
       p: options?.props,
+      i: options?.interactive,
+      $: options?.revenue,
+      ...engagement,
     });
     if (window.Request && "keepalive" in Request.prototype)
       fetch(api, { method: "POST", body, keepalive: true, credentials: "omit" }).catch(() => {});
     else navigator.sendBeacon(api, body);
   };
 
+  const measure = () => {
+    depth = Math.max(depth, Math.round(((scrollY + innerHeight) / document.documentElement.scrollHeight) * 100));
+  };
+
+  const leave = () => {
+    if (!since) return;
+    measure();
+    engaged += Date.now() - since;
+    since = 0;
+    if (depth <= sent && engaged < 3000) return;
+    send("engagement", 0, { u: page, e: engaged, sd: depth });
+    sent = depth;
+    engaged = 0;
+  };
+
   const view = () => {
     if (!isSeen || path === location.pathname) return;
+    leave();
     path = location.pathname;
+    page = location.href;
     send("pageview");
-    referrer = location.href;
+    referrer = page;
+    since = Date.now();
+    engaged = depth = 0;
+    sent = -1;
   };
 
   const see = () => {
-    if (isSeen || document.visibilityState !== "visible") return;
-    isSeen = true;
-    view();
-    for (const call of waiting) send(...call);
+    if (document.visibilityState !== "visible") return leave();
+    if (isSeen) since ||= Date.now();
+    else {
+      isSeen = true;
+      view();
+      for (const call of waiting) send(...call);
+    }
   };
 
   window.waymark = (...call) => (isSeen ? send(...call) : waiting.push(call));
@@ -49,10 +78,11 @@
   }
   addEventListener("popstate", view);
   addEventListener("pageshow", ({ persisted }) => {
-    if (!persisted) return;
-    path = undefined;
+    if (persisted) path = 0;
     view();
   });
+  addEventListener("pagehide", leave);
+  addEventListener("scroll", measure);
   document.addEventListener("visibilitychange", see);
   see();
-})();
+}

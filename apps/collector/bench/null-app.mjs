@@ -17,7 +17,7 @@ async function createCollectorApp() {
     addressOf: (request) => request.socket.remoteAddress ?? "",
     eventsPerSecond: { perAddress: 0, perSite: 0 },
     isSpam: () => false,
-    script: "",
+    tracker: { script: "", extensions: "" },
     checks: { required: {} },
     log,
     registry: createRegistry("null-app"),

@@ -1,7 +1,7 @@
 import type { ApiDescription, Route } from "@waymark/http";
 
 const description = `
-Records page views and custom events of browsers, in the form of Plausible's clients. It is public and needs no key: a site is known by
+Records page views, custom events and engagement of browsers, in the form of Plausible's clients. It is public and needs no key: a site is known by
 its domain. The analytics API has the statistics.
 
 A page carries one line, \`<script defer src="https://THIS-SERVICE/js/script.js" data-domain="example.com"></script>\`, and sends custom

@@ -20,7 +20,9 @@ import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
 /** A browser, by no means a bot. */
 export const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
 
-export const script = readFileSync(new URL("../assets/script.js", import.meta.url), "utf8");
+const readAsset = (name: string) => readFileSync(new URL(`../assets/${name}`, import.meta.url), "utf8");
+
+export const tracker = { script: readAsset("script.js"), extensions: readAsset("extensions.js") };
 
 export interface TestAppOptions {
   trustedProxies?: string[];
@@ -105,7 +107,7 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
     eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },
     clock: () => 0,
     isSpam,
-    script,
+    tracker,
     checks: { required: { database: () => pool.query("SELECT 1") } },
     log: parts.log ?? createLogger({ service: "collector", level: "silent" }),
     registry,

@@ -15,7 +15,13 @@ describe("the collector", () => {
       .get("/ready")
       .expect(200, { status: "ok", checks: { database: "ok" } });
     const { body } = await request(test.app).get("/openapi.json").expect(200);
-    expect(Object.keys(body.paths)).toEqual(["/api/event", "/js/script.js", "/health", "/ready"]);
+    expect(Object.keys(body.paths)).toEqual([
+      "/api/event",
+      "/js/script.js",
+      "/js/script.{extensions}.js",
+      "/health",
+      "/ready",
+    ]);
     expect(body.security).toBeUndefined();
     const { requestBody, responses } = body.paths["/api/event"].post;
     const { schema } = requestBody.content["application/json"];

@@ -13,7 +13,8 @@ import { createBeaconReader } from "./event/read-beacon.js";
 import type { ClientReader } from "./event/read-client.js";
 import type { SpamCheck } from "./event/spam-referrers.js";
 import { createEventLimits } from "./limits/event-limits.js";
-import { getScriptRoute } from "./script/get-script.route.js";
+import { scriptRoutes } from "./script/get-script.route.js";
+import type { TrackerSource } from "./script/tracker.js";
 
 export interface AppDeps {
   collector: Pick<Collector, "collect">;
@@ -25,8 +26,7 @@ export interface AppDeps {
   eventsPerSecond: { perAddress: number; perSite: number };
   /** Milliseconds from any point on. */
   clock?(): number;
-  /** The tracker. */
-  script: string;
+  tracker: TrackerSource;
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
@@ -36,7 +36,7 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): Express {
   const refusals = createRefusals(deps.registry);
   const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });
-  const routes = [collectEventRoute({ ...deps, limits, refusals }), getScriptRoute(deps)];
+  const routes = [collectEventRoute({ ...deps, limits, refusals }), ...scriptRoutes(deps)];
   const api = describeCollector(routes);
 
   const app = express();

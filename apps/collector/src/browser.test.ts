@@ -85,6 +85,11 @@ describeWithChromium("in a browser", (executablePath) => {
     return (await database.pool.query(sql, [id])).rows;
   };
 
+  const visitsOf = async (id: string) => {
+    const sql = `SELECT views, events, passive_events, end_us > last_us AS "isExtended" FROM visit WHERE site_id = $1`;
+    return (await database.pool.query(sql, [id])).rows;
+  };
+
   async function until(condition: () => Promise<boolean>): Promise<void> {
     for (let i = 0; i < 200; i++) {
       if (await condition()) return;
@@ -202,6 +207,66 @@ describeWithChromium("in a browser", (executablePath) => {
     await recorded(id, 2);
     expect(site.asked).toContain("/persisted");
     expect((await statsOf(id)).topPages).toMatchObject([{ path: "/kept", pageviews: 2 }]);
+  });
+
+  it("the tracker reports engagement when a page is left or hidden, which extends the visit and counts as nothing else", async () => {
+    const { id, tag } = await makeSite();
+    site.setPage("/long", `<div style="height: 5000px"></div>${tag}`);
+    const page = await open("/long");
+    await page.evaluate(
+      "new Promise((done) => { addEventListener('scroll', done, { once: true }); scrollTo(0, 1780) })",
+    );
+    await page.evaluate(`scrollTo(0, 0); history.pushState({}, "", "/two")`);
+    await until(async () => (await engagementOf(id)).length === 1);
+    await page.evaluate(`
+      let state = "hidden";
+      Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+      for (state of ["hidden", "visible", "hidden", "visible"]) document.dispatchEvent(new Event("visibilitychange"));
+      delete document.visibilityState`);
+    await until(async () => (await engagementOf(id)).length === 2);
+    await page.evaluate(
+      "new Promise((done) => { addEventListener('scroll', done, { once: true }); scrollTo(0, 9999) })",
+    );
+    await page.goto(`http://127.0.0.1:${site.port}/elsewhere`);
+    await until(async () => (await engagementOf(id)).length === 3);
+    expect(await engagementOf(id)).toEqual([
+      { path: "/long", isMeasured: true, depth: 50 },
+      { path: "/two", isMeasured: true, depth: 14 },
+      { path: "/two", isMeasured: true, depth: 100 },
+    ]);
+    expect(await visitsOf(id)).toEqual([{ views: 2, events: 0, passive_events: 0, isExtended: true }]);
+    expect(await statsOf(id)).toMatchObject({ pageviews: 2, uniqueVisitors: 1 });
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  it("extensions report outbound links, downloads and forms, and leave a bounce a bounce", async () => {
+    const { id, tag } = await makeSite();
+    const elsewhere = `http://localhost:${site.port}/elsewhere?x=1`;
+    site.setPage(
+      "/links",
+      `<a id="out" href="${elsewhere}"><b>out</b></a> <a id="in" href="/elsewhere">in</a>
+      <a id="file" href="/a.PDF?x=1" onclick="return false">file</a>
+      <form onsubmit="return false"><input required><button>go</button></form>
+      ${tag.replace("script.js", "script.outbound-links.file-downloads.form-submissions.js").repeat(2)}`,
+    );
+    const page = await open("/links");
+    await page.click("#file");
+    await page.click("button");
+    await page.fill("input", "x");
+    await page.click("button");
+    await recorded(id, 3);
+    await page.click("#out b");
+    await recorded(id, 4);
+    expect(await eventsOf(id)).toEqual([
+      { name: "File Download", count: 1, properties: { url: { [`http://127.0.0.1:${site.port}/a.PDF`]: 1 } } },
+      { name: "Form: Submission", count: 1, properties: { path: { "/links": 1 } } },
+      { name: "Outbound Link: Click", count: 1, properties: { url: { [elsewhere]: 1 } } },
+    ]);
+    expect(await visitsOf(id)).toMatchObject([{ views: 1, events: 3, passive_events: 3 }]);
+    await page.goto(`http://127.0.0.1:${site.port}/links`);
+    await page.click("#in");
+    await recorded(id, 5);
+    expect(await countEvents(id)).toBe(5);
   });
 
   it("a browser without a window is told that it counts as a bot", async () => {

@@ -23,7 +23,7 @@ await startHttpService(process, {
       addressOf: createAddressReader(trustedProxies),
       eventsPerSecond,
       isSpam: await readable("REFERRER_SPAM_LIST", loadSpamReferrers(config.referrerSpamList)),
-      script: await readFile(new URL("../assets/script.js", import.meta.url), "utf8"),
+      tracker: { script: await readAsset("script.js"), extensions: await readAsset("extensions.js") },
       checks,
       log,
       registry,
@@ -31,6 +31,10 @@ await startHttpService(process, {
     return { handler, checks, stop: () => collector.drain() };
   },
 });
+
+function readAsset(name: string): Promise<string> {
+  return readFile(new URL(`../assets/${name}`, import.meta.url), "utf8");
+}
 
 /**
  * The content of a file named by a variable.
