@@ -11,7 +11,7 @@ await startHttpService(process, {
   name: "collector",
   loadConfig,
   // A migration or a month's new partition may lock a table for longer than other services wait.
-  pool: { lockTimeoutMs: 5_000, plansOnce: true },
+  pool: { lockTimeoutMs: 5_000, plansOnce: true, pipeline: true },
   async openApp({ config, pool, registry, log, checkDatabase }) {
     const { trustedProxies, countryHeader, eventsPerSecond } = config;
     const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));

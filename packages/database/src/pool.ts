@@ -21,6 +21,8 @@ export interface PoolOptions {
    * plan made for an empty table scans the full table until the next ANALYZE.
    */
   plansOnce?: boolean;
+  /** Sends statements given at once in one round trip; each still has its own answer. Streams, as of COPY, are refused then. */
+  pipeline?: boolean;
   /** Receives errors of idle connections; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
 }
@@ -100,8 +102,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(idleTransactionTimeoutMs !== undefined && { idle_in_transaction_session_timeout: idleTransactionTimeoutMs }),
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
     keepAlive: true,
-    // Statements given at once go out at once, and each still has its own answer.
-    pipeline: true,
+    ...(options.pipeline && { pipeline: true }),
     options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
     types,
   });

@@ -41,7 +41,7 @@ export interface HttpServiceOptions<Config extends HttpServiceConfig> {
   /** @throws ConfigError naming each missing or wrong variable */
   loadConfig(env: NodeJS.ProcessEnv): Config;
   /** Settings of the pool beside {@link serviceTimeouts}. */
-  pool?: Pick<Partial<PoolOptions>, "lockTimeoutMs" | "plansOnce">;
+  pool?: Pick<Partial<PoolOptions>, "lockTimeoutMs" | "plansOnce" | "pipeline">;
   openApp(parts: ServiceParts<Config>): HttpApp | Promise<HttpApp>;
 }
 

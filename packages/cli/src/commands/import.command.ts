@@ -110,7 +110,7 @@ export function addImportCommand(program: Command, act: Act): void {
     .addHelpText("after", help)
     .action(
       act((context, options: ImportCommandOptions) =>
-        onDatabase(context, (database) => importFile(context, database, options)),
+        onDatabase(context, (database) => importFile(context, database, options), { pipeline: true }),
       ),
     );
 }

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { createPool } from "@waymark/database";
+import { createPool, type PoolOptions } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { dataFolderOf } from "../local-system.js";
@@ -51,6 +51,7 @@ const statementTimeoutMs = 120_000;
 export async function onDatabase<T>(
   context: CommandContext,
   work: (database: CommandDatabase) => Promise<T>,
+  poolOptions: Pick<PoolOptions, "pipeline"> = {},
 ): Promise<T> {
   const found = await findDatabase(context.env);
   const pool = createPool({
@@ -58,6 +59,7 @@ export async function onDatabase<T>(
     maxConnections: 4,
     applicationName: "waymark command line",
     statementTimeoutMs,
+    ...poolOptions,
   });
   const prisma = createPrisma(pool);
   try {
