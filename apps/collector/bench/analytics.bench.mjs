@@ -16,10 +16,13 @@ import { measureStats } from "./measure-stats.mjs";
 
 const help = `Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.
 
-usage: pnpm bench analytics [--events N] [--seconds N] [--json FILE]
+usage: pnpm bench analytics [--events N] [--seconds N] [--folder DIR] [--only PART] [--json FILE]
 
-  --events   visits of the large site (10000000, which takes some ten minutes and 8 GB of disk)
+  --events   events of the large site (10000000, which takes some ten minutes and 8 GB of disk)
   --seconds  how long each load on the collector lasts (10)
+  --folder   keep the database there; a later run finds its sites filled, so it imports nothing
+  --only     'stats' or 'collector'
+  --no-sql   leave out the plain SQL over raw events, which takes minutes
   --json     also write the results to a file
 `;
 const { values } = parseArgs({
@@ -27,6 +30,9 @@ const { values } = parseArgs({
   options: {
     events: { type: "string", default: "10000000" },
     seconds: { type: "string", default: "10" },
+    folder: { type: "string" },
+    only: { type: "string" },
+    "no-sql": { type: "boolean" },
     json: { type: "string" },
     help: { type: "boolean" },
   },
@@ -41,19 +47,26 @@ const smallEvents = 10_000;
 const largeEvents = Number(values.events);
 const say = (text) => process.stderr.write(`${text}\n`);
 
-async function addSites(pool) {
+/** The three sites, made where the folder has none, and keys that are new in each run. */
+async function openSites(pool) {
   const uuid = createUuidV7();
-  const accountId = uuid();
-  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'bench@localhost', 'pro')", [accountId]);
-  const sites = [];
-  for (const domain of ["small.example", "large.example", "live.example"]) {
-    const id = uuid();
-    await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3)", [
-      id,
-      accountId,
-      domain,
-    ]);
-    sites.push({ id, domain });
+  const accountId = await pool
+    .query("SELECT id FROM account WHERE email = 'bench@localhost'")
+    .then(({ rows }) => rows[0]?.id ?? uuid());
+  await pool.query(
+    "INSERT INTO account (id, email, plan) VALUES ($1, 'bench@localhost', 'pro') ON CONFLICT DO NOTHING",
+    [accountId],
+  );
+  const sites = {};
+  for (const name of ["small", "large", "live"]) {
+    const domain = `${name}.example`;
+    const { rows } = await pool.query("SELECT id FROM site WHERE domain = $1", [domain]);
+    const id = rows[0]?.id ?? uuid();
+    await pool.query(
+      "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3) ON CONFLICT (id) DO NOTHING",
+      [id, accountId, domain],
+    );
+    sites[name] = { id, domain };
   }
   // Each key has its own 60 requests a minute.
   const keys = Array.from({ length: 40 }, () => createApiKey("analytics"));
@@ -63,7 +76,30 @@ async function addSites(pool) {
       [uuid(), accountId, hash, hint],
     );
   }
-  return { small: sites[0], large: sites[1], live: sites[2], keys: keys.map(({ key }) => key) };
+  return { ...sites, keys: keys.map(({ key }) => key) };
+}
+
+async function countEvents(pool, { id }) {
+  const { rows } = await pool.query(
+    "SELECT coalesce(sum(pageviews + events), 0)::int AS n FROM daily_stat WHERE site_id = $1 AND dimension = 'total'",
+    [id],
+  );
+  return rows[0].n;
+}
+
+/** @returns the measurement of the large site's import; undefined where both sites are filled */
+async function fillSites(databaseUrl, pool, { small, large }) {
+  if ((await countEvents(pool, large)) > 0) return undefined;
+  say(`importing ${smallEvents} events ...`);
+  await measureImport(databaseUrl, small, smallEvents);
+  say(`importing ${largeEvents} events ...`);
+  const progress = setInterval(async () => say(`  ${await countEvents(pool, large)}`), 30_000);
+  try {
+    return await measureImport(databaseUrl, large, largeEvents);
+  } finally {
+    clearInterval(progress);
+    await pool.query("VACUUM (ANALYZE)");
+  }
 }
 
 /** Imports made-up visits by the command line, as a user would, and watches its memory. */
@@ -100,8 +136,8 @@ function peakOf(pid) {
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), "waymark-bench-"));
-const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
+const folder = values.folder ?? (await mkdtemp(join(tmpdir(), "waymark-bench-")));
+const postgres = await startEmbeddedPostgres({ folder: values.folder ?? join(folder, "postgres") });
 let pool;
 try {
   const databaseUrl = postgres.connectionString;
@@ -112,27 +148,19 @@ try {
     applicationName: "bench",
     statementTimeoutMs: 0,
   });
-  const sites = await addSites(pool);
-  say(`importing ${smallEvents} visits ...`);
-  await measureImport(databaseUrl, sites.small, smallEvents);
-  say(`importing ${largeEvents} visits ...`);
-  const imports = await measureImport(databaseUrl, sites.large, largeEvents);
-  say("reading statistics ...");
-  await pool.query("VACUUM (ANALYZE) daily_stat, daily_event");
-  await pool.query("ANALYZE event");
-  const stats = await measureStats({ root, databaseUrl, pool, sites, say });
-  say("loading the collector ...");
-  const collector = await measureCollector({
-    root,
-    databaseUrl,
-    pool,
-    site: sites.live,
-    seconds: Number(values.seconds),
-    say,
-  });
+  const sites = await openSites(pool);
+  const imports = await fillSites(databaseUrl, pool, sites);
+  const shared = { root, databaseUrl, pool, say };
+  const stats =
+    values.only === "collector" ? undefined : await measureStats({ ...shared, sites, withSql: !values["no-sql"] });
+  const collector =
+    values.only === "stats"
+      ? undefined
+      : await measureCollector({ ...shared, site: sites.live, seconds: Number(values.seconds) });
   const result = {
     machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
     node: process.version,
+    events: await countEvents(pool, sites.large),
     imports,
     stats,
     collector,
@@ -141,37 +169,42 @@ try {
   if (values.json) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`);
 } finally {
   await pool?.end();
-  await postgres.stop();
-  await rm(folder, { recursive: true, force: true });
+  if (!postgres.adopted) await postgres.stop();
+  if (!values.folder) await rm(folder, { recursive: true, force: true });
 }
 
-function print({ machine, node, imports, stats, collector }) {
+function print({ machine, node, events, imports, stats, collector }) {
   const n = (value, digits = 0) =>
     value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
-  const rows = [
-    [`import of ${n(imports.events)} visits`, `${n(imports.eventsPerSecond)} events/s`, `peak ${n(imports.peakMb)} MB`],
-    [],
-    ["30-day stats and events", "p50", "p99"],
-    ...stats.rows.map(({ what, p50Ms, p99Ms }) => [
-      what,
-      `${n(p50Ms, 2)} ms`,
-      p99Ms === null ? "" : `${n(p99Ms, 2)} ms`,
-    ]),
-    ["large / small, p50", n(stats.largeToSmall, 2)],
-    ["raw count / rollups, large, p50", n(stats.rawToRollup)],
-    [],
-    ["collector, 64 connections", "requests/s", "p50", "p99", "errors"],
-    ...collector.rows.map(({ what, perSecond, p50Ms, p99Ms, errors }) => [
-      what,
-      n(perSecond),
-      `${n(p50Ms, 1)} ms`,
-      `${n(p99Ms, 1)} ms`,
-      n(errors),
-    ]),
-    ["collector / express-null", n(collector.toExpressNull, 2)],
-    ["collector / same app without a store", n(collector.toAppNull, 2)],
-    ["202s answered, events in the database", n(collector.answered), n(collector.recorded)],
-  ];
+  const ms = (value) => (value === null ? "" : `${n(value, value < 100 ? 1 : 0)} ms`);
+  const rows = [];
+  if (imports) {
+    rows.push([
+      `import of ${n(imports.events)} events`,
+      `${n(imports.eventsPerSecond)} events/s`,
+      `peak ${n(imports.peakMb)} MB`,
+    ]);
+  }
+  if (stats) {
+    rows.push(
+      [],
+      [`30 days, ${n(events)} events`, "p50", "p99", "budget p50", `p50 of ${n(smallEvents)}`, "plain SQL"],
+    );
+    for (const { what, p50Ms, p99Ms, budgetMs, smallP50Ms, sqlMs } of stats.rows) {
+      rows.push([what, ms(p50Ms), ms(p99Ms), ms(budgetMs), ms(smallP50Ms), ms(sqlMs)]);
+    }
+  }
+  if (collector) {
+    rows.push([], ["collector, 64 connections", "requests/s", "p50", "p99", "errors"]);
+    for (const { what, perSecond, p50Ms, p99Ms, errors } of collector.rows) {
+      rows.push([what, n(perSecond), ms(p50Ms), ms(p99Ms), n(errors)]);
+    }
+    rows.push(
+      ["collector / express-null", n(collector.toExpressNull, 2)],
+      ["collector / same app without a store", n(collector.toAppNull, 2)],
+      ["202s answered, events in the database", n(collector.answered), n(collector.recorded)],
+    );
+  }
   const width = Math.max(...rows.map(([first = ""]) => first.length)) + 2;
   const lines = rows.map(([first = "", ...rest]) =>
     `${first.padEnd(width)}${rest.map((cell) => cell.padStart(14)).join("")}`.trimEnd(),

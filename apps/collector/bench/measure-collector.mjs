@@ -31,6 +31,7 @@ export async function measureCollector({ root, databaseUrl, pool, site, seconds,
       },
     ],
   ];
+  const before = await countRows(pool, site);
   const rows = [];
   let answered = 0;
   for (const [what, settings] of apps) {
@@ -51,15 +52,19 @@ export async function measureCollector({ root, databaseUrl, pool, site, seconds,
       await app.stop();
     }
   }
-  const { rows: counted } = await pool.query("SELECT count(*)::int AS n FROM event WHERE site_id = $1", [site.id]);
   const [expressNull, appNull, collector] = rows;
   return {
     rows,
     toExpressNull: collector.perSecond / expressNull.perSecond,
     toAppNull: collector.perSecond / appNull.perSecond,
     answered,
-    recorded: counted[0].n,
+    recorded: (await countRows(pool, site)) - before,
   };
+}
+
+async function countRows(pool, { id }) {
+  const { rows } = await pool.query("SELECT count(*)::int AS n FROM event WHERE site_id = $1", [id]);
+  return rows[0].n;
 }
 
 /** Page views of many visitors on 200 pages. Autocannon stops at the time, so a few answers may come too late to be counted. */

@@ -1,73 +1,54 @@
 // How long the statistics API takes for a small and a large site, beside the same figures counted over raw events.
 import { join } from "node:path";
 import { startApp } from "./start-app.mjs";
+import { statsRequests } from "./stats-requests.mjs";
 
-const requests = 500;
+const warmups = 20;
+const repeats = 300;
 
-const contract = ["stats?range=30d", "events?range=30d"];
-const withVisits = [
-  "stats?range=30d&interval=day&compare=previous&metrics=visits,bounceRate,visitDuration,viewsPerVisit,events",
-];
-
-/** The figures of `stats?range=30d` and `events?range=30d`, as one would count them without rollups. */
-const rawSql = [
-  `SELECT count(*), (SELECT sum(n) FROM (SELECT count(DISTINCT visitor) AS n FROM event
-     WHERE site_id = $1 AND id >= uuid_floor($2) AND type = 'pageview' GROUP BY (at AT TIME ZONE 'UTC')::date) AS days)
-   FROM event WHERE site_id = $1 AND id >= uuid_floor($2) AND type = 'pageview'`,
-  ...["path", "source", "country", "channel"].map(
-    (column) => `SELECT value, sum(visitors), sum(pageviews) FROM (
-       SELECT (at AT TIME ZONE 'UTC')::date AS day, ${column} AS value, count(DISTINCT visitor) AS visitors, count(*) AS pageviews
-       FROM event WHERE site_id = $1 AND id >= uuid_floor($2) AND type = 'pageview' AND ${column} IS NOT NULL GROUP BY 1, 2
-     ) AS days GROUP BY value ORDER BY 2 DESC, 3 DESC, 1 LIMIT 10`,
-  ),
-  `SELECT name, key, each.value, count(*) FROM event CROSS JOIN LATERAL json_each_text(props) AS each (key, value)
-   WHERE site_id = $1 AND id >= uuid_floor($2) AND type = 'event' GROUP BY 1, 2, 3`,
-];
-
-export async function measureStats({ root, databaseUrl, pool, sites, say }) {
+/** @returns a row per request: its times for both sites, its budget, and the time of plain SQL */
+export async function measureStats({ root, databaseUrl, pool, sites, say, withSql }) {
   const app = await startApp({
     entry: join(root, "apps/analytics-api/dist/main.js"),
     env: { DATABASE_URL: databaseUrl, ANALYTICS_API_PORT: "0", ANALYTICS_API_METRICS_PORT: "0" },
   });
   try {
+    const days = await readDays(pool, sites.large);
     const rows = [];
-    for (const [size, site] of [
-      ["small", sites.small],
-      ["large", sites.large],
-    ]) {
-      for (const [what, paths] of [
-        ["by rollups", contract],
-        ["with visits' figures", withVisits],
-      ]) {
-        await timeAnswers(app.port, { site, paths }, sites.keys, 20);
-        const times = await timeAnswers(app.port, { site, paths }, sites.keys, requests);
-        rows.push({ what: `${size} site, ${what}`, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) });
-      }
-    }
-    for (const [size, site, repeats] of [
-      ["small", sites.small, 20],
-      ["large", sites.large, 1],
-    ]) {
-      say(`counting the ${size} site's raw events ...`);
-      const times = [];
-      for (let i = 0; i < repeats; i++) times.push(await timeRaw(pool, site));
+    for (const { what, paths, budgetMs, sql } of statsRequests) {
+      say(`${what} ...`);
+      const asked = paths(`from=${days.first}&to=${days.last}`);
+      const [small, large] = [
+        await timeAnswers(app.port, sites.small, asked, sites.keys),
+        await timeAnswers(app.port, sites.large, asked, sites.keys),
+      ];
       rows.push({
-        what: `${size} site, by raw count`,
-        p50Ms: percentile(times, 0.5),
-        p99Ms: repeats > 1 ? percentile(times, 0.99) : null,
+        what,
+        p50Ms: percentile(large, 0.5),
+        p99Ms: percentile(large, 0.99),
+        budgetMs,
+        smallP50Ms: percentile(small, 0.5),
+        sqlMs: withSql ? await timeSql(pool, sites.large, days, sql) : null,
       });
     }
-    const [small, , large, , , largeRaw] = rows;
-    return { rows, largeToSmall: large.p50Ms / small.p50Ms, rawToRollup: largeRaw.p50Ms / large.p50Ms };
+    return { rows };
   } finally {
     await app.stop();
   }
 }
 
-/** Answers of a site, one after the other, as one time. */
-async function timeAnswers(port, { site, paths }, keys, count) {
+async function readDays(pool, site) {
+  const { rows } = await pool.query(
+    `SELECT min(day)::text AS first, max(day)::text AS last, max(day) + 1 AS until FROM daily_stat
+     WHERE site_id = $1 AND dimension = 'total'`,
+    [site.id],
+  );
+  return rows[0];
+}
+
+async function timeAnswers(port, site, paths, keys) {
   const times = [];
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < warmups + repeats; i++) {
     const headers = { Authorization: `Bearer ${keys[i % keys.length]}` };
     const before = performance.now();
     for (const path of paths) {
@@ -75,16 +56,14 @@ async function timeAnswers(port, { site, paths }, keys, count) {
       const text = await answer.text();
       if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${text}`);
     }
-    times.push(performance.now() - before);
+    if (i >= warmups) times.push(performance.now() - before);
   }
   return times;
 }
 
-async function timeRaw(pool, site) {
-  const since = new Date(Date.now() - 29 * 24 * 3_600_000);
-  since.setUTCHours(0, 0, 0, 0);
+async function timeSql(pool, site, { first, until }, statements) {
   const before = performance.now();
-  for (const sql of rawSql) await pool.query(sql, [site.id, since]);
+  for (const sql of statements) await pool.query(sql, [site.id, first, until]);
   return performance.now() - before;
 }
 

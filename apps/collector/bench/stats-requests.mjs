@@ -1,0 +1,62 @@
+// The requests that `pnpm bench analytics` times: each with the budget of its median on a site of ten million events, and with
+// plain SQL that counts the same over raw events, from $2 until before $3.
+
+const visitMetrics = "metrics=visits,bounceRate,visitDuration,viewsPerVisit,events";
+const pageviews = "event WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND type = 'pageview'";
+const day = "(at AT TIME ZONE 'UTC')::date";
+
+const topSql = (column) => `
+  SELECT value, sum(visitors), sum(pageviews) FROM (
+    SELECT ${day} AS day, ${column} AS value, count(DISTINCT visitor) AS visitors, count(*) AS pageviews
+    FROM ${pageviews} AND ${column} IS NOT NULL GROUP BY 1, 2
+  ) AS days GROUP BY value ORDER BY 2 DESC, 3 DESC, 1 LIMIT 10`;
+
+const contractSql = [
+  `SELECT ${day}, count(DISTINCT visitor), count(*) FROM ${pageviews} GROUP BY 1 ORDER BY 1`,
+  ...["path", "source", "country", "channel"].map(topSql),
+  `SELECT name, key, each.value, count(*) FROM event CROSS JOIN LATERAL json_each_text(props) AS each (key, value)
+   WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND type = 'event' GROUP BY 1, 2, 3`,
+];
+
+/** A row per visit of a visitor's day: views and events with less than 30 minutes between them. */
+const visitsCte = `
+  moment AS (
+    SELECT *, ${day} AS day, at - lag(at) OVER visitor_day AS pause FROM event
+    WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND visitor IS NOT NULL
+    WINDOW visitor_day AS (PARTITION BY visitor, ${day} ORDER BY at, id)
+  ), numbered AS (
+    SELECT *, count(*) FILTER (WHERE pause >= '30 minutes') OVER (PARTITION BY visitor, day ORDER BY at, id) AS number FROM moment
+  ), visit AS (
+    SELECT day, visitor, number, max(at) - min(at) AS duration, count(*) FILTER (WHERE type = 'pageview') AS views,
+      count(*) FILTER (WHERE type = 'event') AS events,
+      (array_agg(path ORDER BY at, id) FILTER (WHERE type = 'pageview'))[1] AS entry_path,
+      (array_agg(path ORDER BY at DESC, id DESC) FILTER (WHERE type = 'pageview'))[1] AS exit_path,
+      (array_agg(ROW(source, channel, country, browser, os, device)::text ORDER BY type = 'event', at, id))[1] AS origin
+    FROM numbered GROUP BY day, visitor, number
+  )`;
+
+const visitSums = `count(*), count(*) FILTER (WHERE views = 1 AND events = 0), sum(duration), sum(views), sum(events)`;
+
+const visitsSql = [
+  `WITH ${visitsCte} SELECT day, entry_path, exit_path, origin, ${visitSums} FROM visit
+   GROUP BY GROUPING SETS ((day), (entry_path), (exit_path), (origin))`,
+  `WITH ${visitsCte} SELECT path, ${visitSums} FROM visit
+   JOIN (SELECT DISTINCT day, visitor, number, path FROM numbered WHERE type = 'pageview') AS page USING (day, visitor, number)
+   GROUP BY path`,
+];
+
+/** `paths` are asked one after the other and timed together; `range` is `from=…&to=…`. */
+export const statsRequests = [
+  {
+    what: "stats and events",
+    paths: (range) => [`stats?${range}`, `events?${range}`],
+    budgetMs: null,
+    sql: contractSql,
+  },
+  {
+    what: "stats with visits' figures",
+    paths: (range) => [`stats?${range}&interval=day&compare=previous&${visitMetrics}`],
+    budgetMs: 30,
+    sql: [...contractSql, ...visitsSql],
+  },
+];
