@@ -16,7 +16,9 @@ export interface VisitChange {
   readonly visitor: string;
   /** The beginnings of rows that go. */
   readonly removed: readonly number[];
-  readonly written: readonly Visit[];
+  readonly added: readonly Visit[];
+  /** Visits with the beginning and the entry of their row. */
+  readonly grown: readonly Visit[];
 }
 
 const none: readonly number[] = [];
@@ -33,10 +35,21 @@ export function countVisits(stats: StatTable, visitors: readonly VisitorVisits[]
     const present = known.length === 0 ? after : [...known.filter((visit) => !before.includes(visit)), ...after];
     countVisitors(stats, entryDimension, pathsOf(known, "entryPath"), pathsOf(present, "entryPath"));
     countVisitors(stats, exitDimension, pathsOf(known, "exitPath"), pathsOf(present, "exitPath"));
-    const isGone = (us: number) => after.every(({ firstUs }) => firstUs !== us);
-    const removed = before.length === 0 ? none : before.map(({ firstUs }) => firstUs).filter(isGone);
-    return { visitor, removed, written: after };
+    if (before.length === 0) return { visitor, removed: none, added: after, grown: [] };
+    const grown = after.filter((visit) => before.some((row) => hasSameBeginning(row, visit)));
+    return {
+      visitor,
+      removed: before
+        .filter((row) => !grown.some((visit) => hasSameBeginning(row, visit)))
+        .map(({ firstUs }) => firstUs),
+      added: after.filter((visit) => !grown.includes(visit)),
+      grown,
+    };
   });
+}
+
+function hasSameBeginning(a: Visit, b: Visit): boolean {
+  return a.firstUs === b.firstUs && a.entryId === b.entryId;
 }
 
 /** Adds the hashes of the values of new page views. */

@@ -15,20 +15,20 @@ interface Day extends SiteDay {
 interface KnownDay {
   readonly visitors: Map<string, KnownVisitor>;
   readonly visits: Map<string, readonly Visit[]>;
-  readonly memory: DayMemory;
+  readonly memory: DayMemory | undefined;
 }
 
 /** Recalls the visitors of new events, and reads those that the memory lacks. In the order of the days. */
 export async function readKnown(
   client: pg.ClientBase,
   days: readonly Day[],
-  memory: VisitorMemory,
+  memory: VisitorMemory | undefined,
 ): Promise<KnownDay[]> {
   const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
   const known = days.map((day): KnownDay => {
-    const own = { visitors: new Map(), visits: new Map(), memory: memory.open(keyOf(day), day.state) };
+    const own = { visitors: new Map(), visits: new Map(), memory: memory?.open(keyOf(day), day.state) };
     for (const visitor of visitorsOf(day.events)) {
-      const remembered = own.memory.recall(visitor);
+      const remembered = own.memory?.recall(visitor);
       if (remembered) {
         if (remembered.counted) own.visitors.set(visitor, remembered.counted);
         own.visits.set(visitor, remembered.visits);
@@ -58,7 +58,7 @@ function visitorsOf(events: readonly SiteEvent[]): Set<string> {
 /** Keeps a committed batch's rows of a day in its memory. */
 export function remember(day: Day, known: KnownDay, change: DayChange, merged: readonly VisitorVisits[]): void {
   const state = { ...day.state, events: day.state.events + day.events.length };
-  known.memory.keep(
+  known.memory?.keep(
     state,
     merged.map((each) => [each.visitor, rowsOf(each, known.visitors.get(each.visitor), change)] as const),
   );

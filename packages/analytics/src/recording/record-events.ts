@@ -17,7 +17,7 @@ import {
 import { type DayChange, rollUp } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
 import { mergeVisits } from "./visit.js";
-import { VisitorMemory } from "./visitor-memory.js";
+import type { VisitorMemory } from "./visitor-memory.js";
 import { writeRollups } from "./write-rollups.query.js";
 
 interface Day extends SiteDay {
@@ -49,12 +49,12 @@ export interface Recorded {
  * The one write path of events: raw rows and rollups, all or nothing. A known id changes nothing, so figures always equal a
  * recount over the events.
  * @param client a connection in a transaction with the locks of the events' sites
- * @param memory of earlier batches
+ * @param memory of the writer's batches; without it all rows are read
  */
 export async function recordLockedEvents(
   client: pg.ClientBase,
   events: readonly SiteEvent[],
-  memory = new VisitorMemory(),
+  memory?: VisitorMemory,
 ): Promise<Recorded> {
   if (events.length === 0) return { count: 0, remember: () => undefined };
   const given = groupByDay(withoutRepetitions(events));

@@ -10,12 +10,13 @@ export function toArray(values: readonly (string | number | null)[]): string {
   let hasValue = false;
   for (const value of values) {
     text += text === "" ? "{" : ",";
-    if (value === null) text += "NULL";
-    else {
-      hasValue = true;
-      const element = String(value);
-      text += special.test(element) ? `"${element.replace(/["\\]/g, "\\$&")}"` : `"${element}"`;
+    if (value === null) {
+      text += "NULL";
+      continue;
     }
+    hasValue = true;
+    if (typeof value === "number") text += value;
+    else text += special.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : `"${value}"`;
   }
   return hasValue ? `${text}}` : "{}";
 }

@@ -21,6 +21,7 @@ type StatFigure = (typeof statFigures)[number];
 export type StatChange = Record<StatFigure, number>;
 
 export interface OpenStat extends StatChange {
+  /** Empty in dimensions that no visitor has seen. */
   readonly hash: string;
 }
 
@@ -28,12 +29,13 @@ export interface OpenStat extends StatChange {
  * 64 bits of SHA-256 over dimension and value, like the database function `seen_hash`. Two values of one visitor's day collide
  * once in 10^15 days with a hundred values each. The next batch often has the same values.
  */
-const seenHashes = new LRUCache<string, string>({ max: 5_000, memoMethod: hash64 });
+const seenHashes = new LRUCache<string, string>({ max: 20_000, memoMethod: hash64 });
 
 function seenHash(dimension: string, value: string): string {
   return seenHashes.memo(`${dimension}\n${value}`);
 }
 
+const seenDimensions = new Set(["hour", ...viewLists.map(({ dimension }) => dimension)]);
 const dimensionsPerView = new Set(viewLists.flatMap(({ isPerView, dimension }) => (isPerView ? [dimension] : [])));
 
 /** A batch's additions to a day's rows of `daily_stat`. */
@@ -60,7 +62,7 @@ export class StatTable {
     }
     const there = table.get(value);
     if (there) return there;
-    const made = openStat(seenHash(dimension, value));
+    const made = openStat(seenDimensions.has(dimension) ? seenHash(dimension, value) : "");
     table.set(value, made);
     if (dimensionsPerView.has(dimension)) this.perView.set(made.hash, made);
     return made;

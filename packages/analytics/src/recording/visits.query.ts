@@ -1,3 +1,4 @@
+import type { ListColumn } from "@waymark/lists";
 import type pg from "pg";
 import { keyOf } from "./record-events.query.js";
 import { toArray } from "./sql-array.js";
@@ -102,37 +103,60 @@ const removeVisitsSql = `
   DELETE FROM visit USING unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[]) AS gone (site_id, day, visitor, first_us)
   WHERE (visit.site_id, visit.day, visit.visitor, visit.first_us) = (gone.site_id, gone.day, gone.visitor, gone.first_us)`;
 
-const parameters = columns.map(([, type], index) => `$${index + 5}::${type === "bigint[]" ? "text" : type}[]`);
-
-/** Stores visits by `visit_pkey`. Lists come as texts of arrays: `unnest` would flatten them. */
-const writeVisitsSql = `
-  INSERT INTO visit (site_id, day, visitor, first_us, ${names})
-  SELECT site_id, day, visitor, first_us, ${names.replace("viewed", "viewed::bigint[]")}
-  FROM unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], ${parameters.join(", ")})
-    AS each (site_id, day, visitor, first_us, ${names})
-  ON CONFLICT (site_id, day, visitor, first_us) DO UPDATE
-  SET ${columns.map(([name]) => `${name} = EXCLUDED.${name}`).join(", ")}`;
-
 /** A column's value of a visit. */
-const readers: readonly ((visit: Visit) => string | number | null)[] = [
-  ({ lastUs }) => lastUs,
-  ({ entryUs }) => entryUs,
-  ({ entryId }) => entryId,
-  ({ exitUs }) => exitUs,
-  ({ exitId }) => exitId,
-  ({ views }) => views,
-  ({ events }) => events,
-  ({ passive }) => passive,
-  ({ endUs, lastUs }) => (endUs > lastUs ? endUs : null),
-  ({ entryPath }) => entryPath,
-  ({ exitPath }) => exitPath,
-  ({ viewed }) => `{${viewed.join(",")}}`,
-  ...originColumns.map(
-    (column) =>
-      ({ origin }: Visit) =>
-        origin[column] ?? null,
-  ),
-];
+const readers: Readonly<Record<string, (visit: Visit) => string | number | null>> = {
+  last_us: ({ lastUs }) => lastUs,
+  entry_us: ({ entryUs }) => entryUs,
+  entry_id: ({ entryId }) => entryId,
+  exit_us: ({ exitUs }) => exitUs,
+  exit_id: ({ exitId }) => exitId,
+  views: ({ views }) => views,
+  events: ({ events }) => events,
+  passive_events: ({ passive }) => passive,
+  end_us: ({ endUs, lastUs }) => (endUs > lastUs ? endUs : null),
+  entry_path: ({ entryPath }) => entryPath,
+  exit_path: ({ exitPath }) => exitPath,
+  viewed: ({ viewed }) => `{${viewed.join(",")}}`,
+};
+
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly columns: readonly string[];
+}
+
+/** Rows from arrays, beginning with the key. Lists come as texts of arrays: `unnest` would flatten them. */
+function givenRows(those: typeof columns | readonly (typeof columns)[number][]): string {
+  const parameters = those.map(([, type], index) => `$${index + 5}::${type === "bigint[]" ? "text" : type}[]`);
+  return `unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], ${parameters.join(", ")})
+    AS given (site_id, day, visitor, first_us, ${those.map(([name]) => name).join(", ")})`;
+}
+
+/** The site's lock and the rows read before tell new visits, so no conflict is possible. */
+const addVisits: Statement = {
+  name: "add-visits",
+  text: `
+  INSERT INTO visit (site_id, day, visitor, first_us, ${names})
+  SELECT site_id, day, visitor, first_us, ${names.replace("viewed", "viewed::bigint[]")} FROM ${givenRows(columns)}`,
+  columns: columns.map(([name]) => name),
+};
+
+const beginning = new Set<string>(["entry_us", "entry_id", "entry_path", ...originColumns]);
+const growing = columns.filter(([name]) => !beginning.has(name));
+
+/** Writes what changes after a visit's beginning, by `visit_pkey`. Under the site's lock no row moves after the look-up of its `ctid`. */
+const growVisits: Statement = {
+  name: "grow-visits",
+  text: `
+  UPDATE visit SET ${growing.map(([name, type]) => `${name} = given.${name}${type === "bigint[]" ? "::bigint[]" : ""}`).join(", ")}
+  FROM ${givenRows(growing)}
+  CROSS JOIN LATERAL (
+    SELECT ctid AS row_id FROM visit AS known
+    WHERE (known.site_id, known.day, known.visitor, known.first_us) = (given.site_id, given.day, given.visitor, given.first_us) OFFSET 0
+  ) AS found
+  WHERE visit.ctid = found.row_id`,
+  columns: growing.map(([name]) => name),
+};
 
 /** Rows of several days and visitors: the keys beside the visits, in one order. */
 export interface VisitRows {
@@ -147,10 +171,26 @@ export async function removeVisits(client: pg.ClientBase, rows: VisitRows): Prom
   await client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(rows) });
 }
 
-export async function storeVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+/** Adds new visits. */
+export function insertVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+  return write(client, addVisits, rows, visits);
+}
+
+/** Updates visits with the beginning and the entry of their row. */
+export function updateVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+  return write(client, growVisits, rows, visits);
+}
+
+async function write(
+  client: pg.ClientBase,
+  { name, text, columns }: Statement,
+  rows: VisitRows,
+  visits: readonly Visit[],
+): Promise<void> {
   if (visits.length === 0) return;
-  const values = [...keysOf(rows), ...readers.map((read) => toArray(visits.map(read)))];
-  await client.query({ name: "store-visits", text: writeVisitsSql, values });
+  const read = (column: string) => readers[column] ?? (({ origin }: Visit) => origin[column as ListColumn] ?? null);
+  const values = [...keysOf(rows), ...columns.map((column) => toArray(visits.map(read(column))))];
+  await client.query({ name, text, values });
 }
 
 function keysOf({ siteIds, days, visitors, firstUs }: VisitRows): string[] {

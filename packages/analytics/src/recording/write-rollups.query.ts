@@ -3,8 +3,7 @@ import { eventRowBytes } from "./day-bounds.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 import { type StatChange, statFigures } from "./stat-table.js";
-import type { Visit } from "./visit.js";
-import { removeVisits, storeVisits, type VisitRows } from "./visits.query.js";
+import { insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */
 const figureArrays = (first: number) =>
@@ -15,12 +14,13 @@ const addFigures = (from: string) =>
 
 /**
  * Adds to the figures by `daily_stat_pkey`, and to the sizes of the days' lists by `daily_size_pkey`. The sites are
- * locked, so no two writers change a row at once.
+ * locked, so no two writers change a row at once. A row names its site and day by their position: texts take long to read.
  */
 const writeStatsSql = `
   WITH changed AS (
     INSERT INTO daily_stat (site_id, dimension, day, value, ${figureNames})
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::date[], $4::text[], ${figureArrays(5)})
+    SELECT ($1::uuid[])[place], dimension, ($2::date[])[place], value, ${figureNames}
+    FROM unnest($3::int[], $4::text[], $5::text[], ${figureArrays(6)}) AS given (place, dimension, value, ${figureNames})
     ON CONFLICT (site_id, dimension, day, value) DO UPDATE SET ${addFigures("EXCLUDED")}
     RETURNING site_id, dimension, day, xmax = 0 AS is_new
   )
@@ -79,15 +79,17 @@ export async function writeRollups(client: pg.ClientBase, changes: readonly DayC
 }
 
 async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  const rows = new Columns(4 + statFigures.length);
-  for (const { siteId, day, stats } of changes) {
+  const rows = new Columns(3 + statFigures.length);
+  for (const [index, { stats }] of changes.entries()) {
     for (const [dimension, values] of stats) {
       for (const [value, change] of values) {
-        if (isChanged(change)) rows.add(siteId, dimension, day, value, ...figuresOf(change));
+        if (isChanged(change)) rows.add(index + 1, dimension, value, ...figuresOf(change));
       }
     }
   }
-  if (rows.count > 0) await client.query({ name: "write-stats", text: writeStatsSql, values: rows.toArrays() });
+  if (rows.count === 0) return;
+  const values = [changes.map(({ siteId }) => siteId), changes.map(({ day }) => day), ...rows.toArrays()];
+  await client.query({ name: "write-stats", text: writeStatsSql, values });
 }
 
 async function writeUnnamedStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
@@ -109,8 +111,7 @@ function isChanged(change: StatChange): boolean {
 
 async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
   const noRows = (): VisitRows => ({ siteIds: [], days: [], visitors: [], firstUs: [] });
-  const [removed, stored] = [noRows(), noRows()];
-  const visits: Visit[] = [];
+  const [removed, added, grown] = [noRows(), noRows(), noRows()];
   for (const day of changes) {
     for (const change of day.visits) {
       const add = (rows: VisitRows, firstUs: number) => {
@@ -120,13 +121,24 @@ async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[])
         rows.firstUs.push(firstUs);
       };
       for (const firstUs of change.removed) add(removed, firstUs);
-      for (const visit of change.written) {
-        add(stored, visit.firstUs);
-        visits.push(visit);
-      }
+      for (const { firstUs } of change.added) add(added, firstUs);
+      for (const { firstUs } of change.grown) add(grown, firstUs);
     }
   }
-  await Promise.all([removeVisits(client, removed), storeVisits(client, stored, visits)]);
+  const visits = changes.flatMap((day) => day.visits);
+  await Promise.all([
+    removeVisits(client, removed),
+    insertVisits(
+      client,
+      added,
+      visits.flatMap((change) => change.added),
+    ),
+    updateVisits(
+      client,
+      grown,
+      visits.flatMap((change) => change.grown),
+    ),
+  ]);
 }
 
 async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
