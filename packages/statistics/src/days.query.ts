@@ -1,5 +1,7 @@
 import type pg from "pg";
+import { visitColumns } from "./metrics.js";
 import { type Days, listDays } from "./range.js";
+import { noSums, type Sums } from "./statistics.query.js";
 
 /** Visitors, page views and custom events of a time. */
 export interface Counts {
@@ -8,22 +10,25 @@ export interface Counts {
   events: number;
 }
 
-/** The counts of a day (`2026-03-15`) or an hour (`2026-03-15T04`), in UTC. */
-export interface Point extends Counts {
+/** The sums of a day (`2026-03-15`) or an hour (`2026-03-15T04`), in UTC. */
+export interface PointSums extends Sums {
   at: string;
 }
+
+const visitNames = visitColumns.filter((name) => name !== "events");
 
 /**
  * The figures of each day that has any, from the rollups. Reads a range of `daily_stat_pkey`, and of `daily_event_pkey` the
  * range that the list of custom events reads too.
  */
 const readDaysSql = `
-  SELECT day::text AS at, sum(visitors) AS visitors, sum(pageviews) AS pageviews, sum(events) AS events
+  SELECT day::text AS at, sum(visitors) AS visitors, sum(pageviews) AS pageviews, sum(events) AS events,
+    ${visitNames.map((name) => `sum(${name})::float8 AS ${name}`).join(", ")}
   FROM (
-    SELECT day, visitors, pageviews, 0 AS events FROM daily_stat
+    SELECT day, visitors, pageviews, 0 AS events, ${visitNames.join(", ")} FROM daily_stat
     WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3
     UNION ALL
-    SELECT day, 0, 0, count FROM daily_event
+    SELECT day, 0, 0, count, 0, 0, 0, 0 FROM daily_event
     WHERE site_id = $1 AND day BETWEEN $2 AND $3 AND property = ''
   ) AS stored
   GROUP BY day`;
@@ -33,10 +38,13 @@ const hasEventsSql = `
   SELECT EXISTS (SELECT FROM daily_stat WHERE site_id = $1) OR EXISTS (SELECT FROM daily_event WHERE site_id = $1) AS found`;
 
 /** Reads the figures of every day, both included; days without events have zeros. */
-export async function readDays(pool: pg.Pool, { siteId, first, last }: { siteId: string } & Days): Promise<Point[]> {
-  const { rows } = await pool.query<Point>({ name: "read-days", text: readDaysSql, values: [siteId, first, last] });
+export async function readDays(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<PointSums[]> {
+  const { rows } = await pool.query<PointSums>({ name: "read-days", text: readDaysSql, values: [siteId, first, last] });
   const stored = new Map(rows.map((row) => [row.at, row]));
-  return listDays({ first, last }).map((at) => stored.get(at) ?? { at, visitors: 0, pageviews: 0, events: 0 });
+  return listDays({ first, last }).map((at) => stored.get(at) ?? { at, ...noSums() });
 }
 
 export async function hasEvents(pool: pg.Pool, siteId: string): Promise<boolean> {

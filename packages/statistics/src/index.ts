@@ -1,7 +1,7 @@
 export { createDayColumns, type DayColumns } from "./columns/day-columns.js";
 export { storeDays } from "./columns/store-days.js";
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
-export { type Counts, hasEvents, type Point } from "./days.query.js";
+export { hasEvents } from "./days.query.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export { readFilteredEvents } from "./filters/filtered-events.js";
 export { readFilteredRealtime } from "./filters/filtered-realtime.js";
@@ -24,9 +24,16 @@ export {
   resolveRange,
 } from "./range.js";
 export { readInTime } from "./read-in-time.js";
-export { type Comparison, comparisons, createOverviewReader, type Overview } from "./read-overview.js";
+export {
+  type Comparison,
+  comparisons,
+  createOverviewReader,
+  type Figures,
+  type Overview,
+  type Point,
+} from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
-export { type Filtering, readList, readStatistics, type Statistics } from "./read-statistics.js";
+export { type Filtering, readList, readStatistics, readVisitCoverage, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";

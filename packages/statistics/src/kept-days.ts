@@ -1,10 +1,14 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import type { Counts, Point } from "./days.query.js";
+import type { Counts, PointSums } from "./days.query.js";
 import { readHours, readMinutes } from "./hours.query.js";
+import type { Sums } from "./statistics.query.js";
+import { type BegunVisits, readVisitHours, readVisitMinutes } from "./visits.query.js";
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
+
+const noVisits: BegunVisits = { visits: 0, bounces: 0, visit_us: 0, visit_views: 0 };
 
 /** Some 20 KB each. */
 const maxDays = 200;
@@ -25,7 +29,7 @@ interface Kept<Value> {
  */
 export function createKeptDays(pool: pg.Pool) {
   const hours = new LRUCache<string, Kept<Counts[]> & { at: number }>({ max: maxDays });
-  const minutes = new LRUCache<string, Kept<(minute: number) => Counts>>({ max: maxDays });
+  const minutes = new LRUCache<string, Kept<(minute: number) => Sums>>({ max: maxDays });
 
   /** Hours that ended before the last reading are read again only where the day's sum shows an event in them. */
   async function readChanged(siteId: string, day: string, now: number): Promise<Kept<Counts[]> & { at: number }> {
@@ -41,8 +45,11 @@ export function createKeptDays(pool: pg.Pool) {
   }
 
   return {
-    /** The hours of a UTC day up to a moment, the hour of the moment included; hours without events have zeros. */
-    async hours(siteId: string, { at: day, ...ofDay }: Point, until: Date): Promise<Point[]> {
+    /**
+     * The hours of a UTC day up to a moment, the hour of the moment included; hours without events have zeros. Visits are read
+     * each time: one changes for as long as it lasts.
+     */
+    async hours(siteId: string, { at: day, ...ofDay }: PointSums, until: Date): Promise<PointSums[]> {
       const key = `${siteId} ${day}`;
       let kept = hours.get(key);
       if (!kept || !isSame(kept.ofDay, ofDay)) {
@@ -50,16 +57,21 @@ export function createKeptDays(pool: pg.Pool) {
         hours.set(key, kept);
       }
       const count = Math.max(1, Math.ceil((until.getTime() - Date.parse(day)) / hourMs));
-      return kept.value
-        .slice(0, count)
-        .map((counts, hour) => ({ at: `${day}T${String(hour).padStart(2, "0")}`, ...counts }));
+      const visits = await readVisitHours(pool, { siteId, day });
+      return kept.value.slice(0, count).map((counts, hour) => {
+        return { at: `${day}T${String(hour).padStart(2, "0")}`, ...counts, ...(visits.get(hour) ?? noVisits) };
+      });
     },
-    /** The figures of a UTC day before a whole minute of it. */
-    async until(siteId: string, { at: day, ...ofDay }: Point, until: Date): Promise<Counts> {
+    /** The figures of a UTC day before a whole minute of it, and of the visits that began before it. */
+    async until(siteId: string, { at: day, ...ofDay }: PointSums, until: Date): Promise<Sums> {
       const key = `${siteId} ${day}`;
       let kept = minutes.get(key);
       if (!kept || !isSame(kept.ofDay, ofDay)) {
-        kept = { ofDay, value: await readMinutes(pool, { siteId, day }) };
+        const [counts, visits] = [
+          await readMinutes(pool, { siteId, day }),
+          await readVisitMinutes(pool, { siteId, day }),
+        ];
+        kept = { ofDay, value: (minute) => ({ ...counts(minute), ...visits(minute) }) };
         minutes.set(key, kept);
       }
       return kept.value((until.getTime() - Date.parse(day)) / minuteMs);

@@ -66,7 +66,7 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   const coverage = query.filtering
     ? await readEventDays(pool, { siteId: query.siteId, ...days })
     : withVisits || withHours
-      ? coverageOf(days, await readVisitsDay(pool))
+      ? await readVisitCoverage(pool, days)
       : undefined;
   return {
     ...asked,
@@ -112,6 +112,11 @@ function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: r
     if (row.dimension === "total" && row.value >= first && row.value <= last) sumUp(sums, row);
   }
   return { pageviews: sums.pageviews, uniqueVisitors: sums.visitors, ...toMetrics(metrics, sums) };
+}
+
+/** The asked days with countable visits; undefined if all have them. */
+export async function readVisitCoverage(pool: pg.Pool, days: Days): Promise<Statistics["coverage"]> {
+  return coverageOf(days, await readVisitsDay(pool));
 }
 
 /** @param visitsDay the first day with countable visits; null for all */

@@ -34,7 +34,7 @@ export function noSums(): Sums {
 const sumNames = Object.keys(noSums()) as (keyof Sums)[];
 
 /** Adds a row to sums. Without visits a row has no figures of them. */
-export function sumUp(sums: Sums | undefined, row: FigureRow): void {
+export function sumUp(sums: Sums | undefined, row: Sums): void {
   if (sums) for (const name of sumNames) sums[name] += row[name] ?? 0;
 }
 

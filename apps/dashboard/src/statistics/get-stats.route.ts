@@ -8,6 +8,7 @@ import {
   readInTime,
   readList,
   readStatistics,
+  readVisitCoverage,
   resolveRange,
   writeCsv,
 } from "@waymark/statistics";
@@ -50,8 +51,10 @@ export function getStatsRoute(deps: StatisticsDeps) {
         const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [] };
         const statistics = await readStatistics(deps.pool, asInApi);
         const overview = await readOverview({ siteId, range: days, comparison, now });
+        const coverage = await readVisitCoverage(deps.pool, days);
         const found = await hasEvents(deps.pool, siteId);
-        return { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
+        const answer = { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
+        return { ...answer, ...(coverage && { coverage }) };
       }
     },
   });

@@ -95,10 +95,13 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     ] as const) {
       await page.getByRole("group", { name: "Range" }).getByRole("button", { name }).click();
       await page.waitForURL((url) => (url.searchParams.get("range") ?? "7d") === range);
-      const { body } = await ask(`/sites/${siteId}/stats?range=${range}`).expect(200);
+      const { body } = await ask(`/sites/${siteId}/stats?range=${range}&metrics=visits,viewsPerVisit`).expect(200);
       const views = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Page views" });
       await views.getByText(String(body.pageviews), { exact: true }).waitFor();
       expect(await numberIn(page, "Visitors")).toBe(String(body.uniqueVisitors));
+      expect(await numberIn(page, "Visits")).toBe(String(body.visits));
+      const perVisit = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Views per visit" });
+      expect(await perVisit.textContent()).toContain(body.viewsPerVisit.toFixed(2));
       const first = page.getByRole("region", { name: "Pages" }).getByRole("row").nth(1);
       expect(await first.textContent()).toContain(body.topPages[0].path);
       expect(await first.textContent()).toContain(String(body.topPages[0].pageviews));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { listNames } from "@waymark/lists";
+import { type Metric, metricNames } from "@waymark/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
 import type { SiteStats } from "./site-stats.schema.js";
@@ -72,7 +73,8 @@ describe("GET /sites/:id/stats and /events", () => {
               await ask(`/sites/${siteId}/stats?${range}&lists=${lists}&interval=day&compare=previous`).expect(200)
             ).body;
             expect(own.body).toMatchObject(rest);
-            checkOverview(own.body, series);
+            const asked = `/sites/${siteId}/stats?${range}&metrics=${metricNames}&compare=previous`;
+            checkOverview(own.body, (await ask(`${asked}&interval=${own.body.overview.interval}`).expect(200)).body);
             const events = await viewer.get(`/sites/${siteId}/events?${range}`).expect(200);
             expect(events.body).toMatchObject((await ask(`/sites/${siteId}/events?${range}`).expect(200)).body);
             const before = await viewer
@@ -92,14 +94,25 @@ describe("GET /sites/:id/stats and /events", () => {
     );
   });
 
+  type Answered = Record<Metric, number> & { pageviews: number; uniqueVisitors: number };
+
+  function figuresOf({ uniqueVisitors: visitors, pageviews, ...more }: Answered) {
+    return { visitors, pageviews, ...Object.fromEntries(metricNames.map((name) => [name, more[name]])) };
+  }
+
+  /** Hours go up to the present one; whole days are compared with whole days. */
   function checkOverview(
-    { overview, uniqueVisitors, pageviews }: SiteStats,
-    series: readonly { day: string; visitors: number; pageviews: number }[],
+    { overview }: SiteStats,
+    api: Answered & { series: Record<string, unknown>[]; previous: Answered },
   ) {
-    expect(overview.totals).toMatchObject({ visitors: uniqueVisitors, pageviews });
-    if (overview.interval === "day") {
-      expect(overview.series.map(({ at, visitors, pageviews }) => ({ day: at, visitors, pageviews }))).toEqual(series);
-    }
+    const { interval, totals, series, comparison } = overview;
+    expect(totals).toEqual(figuresOf(api));
+    const points = api.series.map(({ day, hour, ...figures }) => ({
+      at: interval === "day" ? day : String(hour).slice(0, 13),
+      ...figures,
+    }));
+    expect(series).toEqual(points.slice(0, series.length));
+    if (!comparison?.until) expect(comparison?.totals).toEqual(figuresOf(api.previous));
   }
 
   it("sum the hours of a day to its page views and events", async () => {
@@ -114,7 +127,22 @@ describe("GET /sites/:id/stats and /events", () => {
     const { overview } = body as SiteStats;
     expect(overview.interval).toBe("hour");
     expect(overview.series.map(({ pageviews }) => pageviews)).toEqual([1, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0]);
-    expect(overview.totals).toEqual({ visitors: 1, pageviews: 4, events: 0 });
+    expect(overview.totals).toMatchObject({ visitors: 1, pageviews: 4, events: 0, visits: 3 });
+    expect(overview.series.map(({ visits }) => visits)).toEqual([1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0]);
+  });
+
+  it("compare with the visits that began by the same time of the day", async () => {
+    const lines: Line[] = ["08:00:00", "08:20:00", "10:29:59", "10:30:00"].map((time, n) => ({
+      type: "pageview",
+      ts: `2026-03-14T${time}Z`,
+      path: "/",
+      visitor: n < 2 ? "a" : `v${n}`,
+    }));
+    const { viewer, siteId } = await open(lines);
+    const { body } = await viewer.get(`/sites/${siteId}/stats?range=today`).expect(200);
+    const { comparison } = (body as SiteStats).overview;
+    expect(comparison?.totals).toMatchObject({ visits: 2, bounceRate: 0.5, visitDuration: 600, viewsPerVisit: 1.5 });
+    expect(comparison?.series.map(({ visits }) => visits).slice(8, 11)).toEqual([1, 0, 2]);
   });
 
   it("answer a file with a name of its own", async () => {

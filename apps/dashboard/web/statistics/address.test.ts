@@ -1,6 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Address, defaultAddress, listPath, readAddress, statsPath, writeAddress } from "./address.js";
+import {
+  type Address,
+  defaultAddress,
+  figureNames,
+  listPath,
+  readAddress,
+  statsPath,
+  writeAddress,
+} from "./address.js";
 
 describe("an address", () => {
   const day = fc.constantFrom("2026-01-01", "2026-03-15");
@@ -8,7 +16,7 @@ describe("an address", () => {
     .record({
       range: fc.constantFrom("today", "7d", "30d", "custom"),
       compare: fc.constantFrom("previous", "year", "off"),
-      figure: fc.constantFrom("visitors", "pageviews", "ratio", "events"),
+      figure: fc.constantFrom(...figureNames),
       from: day,
       to: day,
     })

@@ -1,7 +1,19 @@
 import type { Comparison, Range } from "@waymark/statistics";
 import { rangeProblem } from "../ui/day-range.js";
 
-export type FigureName = "visitors" | "pageviews" | "ratio" | "events";
+/** In the order of the page. */
+export const figureNames = [
+  "visitors",
+  "pageviews",
+  "ratio",
+  "events",
+  "visits",
+  "viewsPerVisit",
+  "bounceRate",
+  "visitDuration",
+] as const;
+
+export type FigureName = (typeof figureNames)[number];
 
 /** What the page's address asks for. */
 export interface Address {
@@ -18,7 +30,6 @@ export const defaultAddress: Address = { range: "7d", compare: "previous", figur
 
 const ranges: readonly string[] = ["today", "7d", "30d"] satisfies Range[];
 const comparisons: readonly string[] = ["previous", "year", "off"] satisfies Comparison[];
-const figures: readonly string[] = ["visitors", "pageviews", "ratio", "events"] satisfies FigureName[];
 
 /** Of a custom range, as in the API. */
 export const maxDays = 366;
@@ -31,7 +42,7 @@ export function readAddress(query: Readonly<Record<string, string>>): Address {
     range: isCustom ? "custom" : oneOf(ranges, range, defaultAddress.range),
     ...(isCustom ? { from, to } : {}),
     compare: oneOf(comparisons, compare, defaultAddress.compare),
-    figure: oneOf(figures, figure, defaultAddress.figure),
+    figure: oneOf(figureNames, figure, defaultAddress.figure),
   };
 }
 

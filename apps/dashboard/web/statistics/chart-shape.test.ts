@@ -3,7 +3,8 @@ import type { Overview } from "@waymark/statistics";
 import fc from "fast-check";
 import { changeOf, drawCurve, figureOf, labelledTimes, toCurve } from "./chart-shape.js";
 
-const counts = (visitors: number) => ({ visitors, pageviews: 2 * visitors, events: 0 });
+const noVisits = { visits: 0, bounceRate: 0, visitDuration: 0, viewsPerVisit: 0 };
+const counts = (visitors: number) => ({ visitors, pageviews: 2 * visitors, events: 0, ...noVisits });
 const point = (at: string, visitors: number) => ({ at, ...counts(visitors) });
 
 describe("a curve", () => {
@@ -51,8 +52,9 @@ describe("a curve", () => {
 
 describe("figures", () => {
   it("divide page views by visitors, and by nobody to 0", () => {
-    expect(figureOf({ visitors: 4, pageviews: 6, events: 1 }, "ratio")).toBe(1.5);
-    expect(figureOf({ visitors: 0, pageviews: 0, events: 1 }, "ratio")).toBe(0);
+    expect(figureOf({ ...counts(4), pageviews: 6 }, "ratio")).toBe(1.5);
+    expect(figureOf({ ...counts(0), events: 1 }, "ratio")).toBe(0);
+    expect(figureOf({ ...counts(4), bounceRate: 0.25 }, "bounceRate")).toBe(0.25);
   });
 
   it("change against what was, and not against nothing", () => {

@@ -1,4 +1,4 @@
-import type { Overview, Point } from "@waymark/statistics";
+import type { Figures, Overview } from "@waymark/statistics";
 import { max } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
@@ -17,9 +17,9 @@ export interface Curve {
   beforeTimes: readonly string[];
 }
 
-export function figureOf({ visitors, pageviews, events }: Omit<Point, "at">, figure: FigureName): number {
-  if (figure === "ratio") return visitors === 0 ? 0 : pageviews / visitors;
-  return { visitors, pageviews, events }[figure];
+export function figureOf(figures: Figures, figure: FigureName): number {
+  if (figure !== "ratio") return figures[figure];
+  return figures.visitors === 0 ? 0 : figures.pageviews / figures.visitors;
 }
 
 /** Takes a figure out of an overview; times after `now` have no value. */

@@ -1,10 +1,10 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatShortDay } from "../ui/format.js";
+import { formatShortDay } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
 import type { FigureName } from "./address.js";
 import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
-import { formatFigure, labelOfFigure } from "./figures.js";
+import { formatFigure, formatTick, labelOfFigure } from "./figures.js";
 
 const height = 200;
 
@@ -79,11 +79,9 @@ function Axes({ curve, drawn, width, figure }: { curve: Curve; drawn: Drawn; wid
       {drawn.ticks.map(({ value, y }) => (
         <g key={value}>
           <line class="chart-grid" x1={44} x2={width - 16} y1={y} y2={y} />
-          {(figure === "ratio" || Number.isInteger(value)) && (
-            <text class="chart-label" x={36} y={y + 4} text-anchor="end">
-              {figure === "ratio" ? value : formatCount(value)}
-            </text>
-          )}
+          <text class="chart-label" x={36} y={y + 4} text-anchor="end">
+            {formatTick(figure, value)}
+          </text>
         </g>
       ))}
       {labelled.map((index) => (

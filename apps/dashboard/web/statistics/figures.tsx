@@ -1,23 +1,45 @@
-import type { Counts, Overview } from "@waymark/statistics";
-import { formatCount, formatShare } from "../ui/format.js";
-import type { FigureName } from "./address.js";
+import type { Figures as FiguresOfTime, Overview } from "@waymark/statistics";
+import { formatCount, formatDuration, formatShare } from "../ui/format.js";
+import { type FigureName, figureNames } from "./address.js";
 import { changeOf, figureOf } from "./chart-shape.js";
 
-const labels: Readonly<Record<FigureName, string>> = {
-  visitors: "Visitors",
-  pageviews: "Page views",
-  ratio: "Views per visitor",
-  events: "Custom events",
+interface FigureLook {
+  label: string;
+  format(value: number): string;
+  /** On the chart's axis; whole numbers alone without it. */
+  tick?(value: number): string;
+  /** More of it is no gain. */
+  isBetterLow?: true;
+}
+
+const toRatio = (value: number) => value.toFixed(2);
+const toPercent = (value: number) => `${Math.round(100 * value)}%`;
+const toClock = (seconds: number) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+const toSeconds = (value: number) => formatDuration(1_000 * (value < 10 ? value : Math.round(value)));
+
+const looks: Readonly<Record<FigureName, FigureLook>> = {
+  visitors: { label: "Visitors", format: formatCount },
+  pageviews: { label: "Page views", format: formatCount },
+  ratio: { label: "Views per visitor", format: toRatio, tick: String },
+  events: { label: "Custom events", format: formatCount },
+  visits: { label: "Visits", format: formatCount },
+  viewsPerVisit: { label: "Views per visit", format: toRatio, tick: String },
+  bounceRate: { label: "Bounce rate", format: formatShare, tick: toPercent, isBetterLow: true },
+  visitDuration: { label: "Visit duration", format: toSeconds, tick: toClock },
 };
 
-const names = Object.keys(labels) as FigureName[];
-
 export function labelOfFigure(figure: FigureName): string {
-  return labels[figure];
+  return looks[figure].label;
 }
 
 export function formatFigure(figure: FigureName, value: number): string {
-  return figure === "ratio" ? value.toFixed(2) : formatCount(value);
+  return looks[figure].format(value);
+}
+
+export function formatTick(figure: FigureName, value: number): string {
+  const { tick } = looks[figure];
+  if (tick) return tick(value);
+  return Number.isInteger(value) ? formatCount(value) : "";
 }
 
 interface FiguresProps {
@@ -31,9 +53,9 @@ export function Figures({ overview, selected, onSelect }: FiguresProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
     <div class="figures" role="group" aria-label="Figures">
-      {names.map((name) => (
+      {figureNames.map((name) => (
         <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
-          <span class="figure-label">{labels[name]}</span>{" "}
+          <span class="figure-label">{looks[name].label}</span>{" "}
           <span class="figure-value">{formatFigure(name, figureOf(overview.totals, name))}</span>{" "}
           <Change figure={name} totals={overview.totals} before={overview.comparison?.totals} />
         </button>
@@ -42,7 +64,13 @@ export function Figures({ overview, selected, onSelect }: FiguresProps) {
   );
 }
 
-function Change({ figure, totals, before }: { figure: FigureName; totals: Counts; before: Counts | undefined }) {
+interface ChangeProps {
+  figure: FigureName;
+  totals: FiguresOfTime;
+  before: FiguresOfTime | undefined;
+}
+
+function Change({ figure, totals, before }: ChangeProps) {
   if (!before) return null;
   const change = changeOf(figureOf(totals, figure), figureOf(before, figure));
   if (change === undefined) return null;
@@ -50,7 +78,7 @@ function Change({ figure, totals, before }: { figure: FigureName; totals: Counts
   if (percent === 0) return <span class="change">±0 %</span>;
   const isUp = percent > 0;
   return (
-    <span class={isUp ? "change is-up" : "change is-down"}>
+    <span class={isUp === (looks[figure].isBetterLow === undefined) ? "change is-gain" : "change is-loss"}>
       <span aria-hidden="true">{isUp ? "▲" : "▼"}</span>
       <span class="sr-only">{isUp ? "up" : "down"}</span> {formatShare(Math.abs(change))}
     </span>

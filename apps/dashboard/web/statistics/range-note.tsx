@@ -8,11 +8,12 @@ export function RangeNote({ stats }: { stats: SiteStats }) {
     <>
       {isOneDay ? `${days.first}, UTC. ` : `${days.first} to ${days.last}, UTC days. `}
       {compareText(stats)}
-      {overview.interval === "hour" && "A visitor counts in every hour with a page view."}
+      {overview.interval === "hour" && "A visitor counts in every hour with a page view. "}
       {overview.interval === "day" &&
         (isOneDay
-          ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept."
-          : "Daily visitors add up: somebody who comes on two days counts twice.")}
+          ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept. "
+          : "Daily visitors add up: somebody who comes on two days counts twice. ")}
+      {coverageText(stats)}
     </>
   );
 }
@@ -23,6 +24,12 @@ function compareText({ overview }: SiteStats): string {
   const { from, to, until } = comparison;
   const days = from === to ? from : `${from} to ${to}`;
   return until ? `Compared with ${days}, up to ${endText(until, to)}. ` : `Compared with ${days}. `;
+}
+
+function coverageText({ coverage }: SiteStats): string {
+  if (!coverage) return "";
+  const { from, to } = coverage;
+  return from === null || to === null ? "Visits are not counted in these days." : `Visits are counted from ${from} on.`;
 }
 
 function endText(until: string, last: string): string {
