@@ -89,6 +89,9 @@ export function readBlock(stored: Uint8Array): BlockReader {
 
 /** Collects a column of texts. The empty text is always value 0. */
 export class TextCollector {
+  /** @param size is told the length of each new value */
+  constructor(private readonly size = { characters: 0 }) {}
+
   private readonly idsByValue = new Map<string, number>([["", 0]]);
   private readonly ids: number[] = [];
 
@@ -101,6 +104,7 @@ export class TextCollector {
     if (id === undefined) {
       id = this.idsByValue.size;
       this.idsByValue.set(value, id);
+      this.size.characters += value.length;
     }
     this.ids.push(id);
   }

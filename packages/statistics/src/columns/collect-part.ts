@@ -26,6 +26,8 @@ const usPerMs = 1_000;
 /** Collects the visits and events of a part, in the order of its columns. */
 export class PartCollector {
   events = 0;
+  /** Of all texts. */
+  readonly size = { characters: 0 };
   private visitors = 0;
   private lastVisitor: string | undefined;
   private readonly visitor: number[] = [];
@@ -33,11 +35,11 @@ export class PartCollector {
   private readonly views: number[] = [];
   private readonly bounce: number[] = [];
   private readonly durations: number[] = [];
-  private readonly dimensions = visitDimensions.map(() => new TextCollector());
-  private readonly names = new TextCollector();
-  private readonly pages = new TextCollector();
+  private readonly dimensions = visitDimensions.map(() => new TextCollector(this.size));
+  private readonly names = new TextCollector(this.size);
+  private readonly pages = new TextCollector(this.size);
   private readonly times: number[] = [];
-  private readonly details = detailNames.map(() => new TextCollector());
+  private readonly details = detailNames.map(() => new TextCollector(this.size));
 
   addVisit(row: VisitRow): void {
     const [visitor, , , durationUs, isBounce] = row;
@@ -74,7 +76,7 @@ export class PartCollector {
         count: this.visitor.length,
         visitor: Uint32Array.from(this.visitor),
         firstEvent: Uint32Array.from([...this.firstEvent, events]),
-        views: narrow(this.views, Math.max(0, ...this.views.map(Number)) + 1),
+        views: narrow(this.views, 1 + this.views.reduce((most, views) => Math.max(most, views), 0)),
         bounce: Uint8Array.from(this.bounce),
         // A day's milliseconds fit into 32 bits; its microseconds do not.
         duration: isWholeMs ? Uint32Array.from(durations, (us) => us / usPerMs) : Float64Array.from(durations),
@@ -124,8 +126,11 @@ export class RowFeed<Row> {
   }
 }
 
-/** A part ends with the visitor whose events reach this number. */
-const partEvents = 200_000;
+/** A part ends with the visitor whose events, or the length of whose texts, reach these numbers. */
+export const partBounds = { events: 200_000, characters: 8_000_000 } as const;
+
+/** Of a visitor's day; further ones are left out. They would be of a program, and a visitor stays in one part. */
+export const maxVisitorEvents = 50_000;
 
 /**
  * Makes the parts of a day, one at least. An event that no visit holds, as before visits were counted, is left out.
@@ -135,16 +140,18 @@ const partEvents = 200_000;
 export async function* collectParts(
   visits: RowFeed<VisitRow>,
   events: RowFeed<EventRow>,
-  maxEvents = partEvents,
+  maxEvents: number = partBounds.events,
 ): AsyncGenerator<DayPart> {
   let part = new PartCollector();
   let last: string | undefined;
+  let ofVisitor = 0;
   for (;;) {
     if (visits.isEmpty) await visits.fill();
     const visit = visits.row;
     if (!visit) break;
     const [visitor] = visit;
-    if (part.events >= maxEvents && visitor !== last) {
+    if (visitor !== last) ofVisitor = 0;
+    if (visitor !== last && (part.events >= maxEvents || part.size.characters >= partBounds.characters)) {
       yield part.finish();
       part = new PartCollector();
     }
@@ -154,7 +161,7 @@ export async function* collectParts(
       if (events.isEmpty) await events.fill();
       const event = events.row;
       if (!event || isAfter(event, visit)) break;
-      if (event[0] === visitor && event[1] >= visit[1]) part.addEvent(event);
+      if (event[0] === visitor && event[1] >= visit[1] && ofVisitor++ < maxVisitorEvents) part.addEvent(event);
       events.advance();
     }
     visits.advance();

@@ -7,19 +7,22 @@ import { collectParts } from "./collect-part.js";
 import type { DayPart, PartNeeds } from "./day-part.js";
 import { openDay, readVersions, type SiteDay } from "./day-rows.query.js";
 import { hasNeeds, readPart, sizeOf } from "./part-blocks.js";
-import { readStoredParts } from "./stored-parts.query.js";
+import { readStoredParts, readStoredSizes, type StoredKey, type StoredSize } from "./stored-parts.query.js";
 
-/** A UTC day with events, and all its parts. */
+/** Some or all parts of a UTC day with events. */
 export interface DayOfParts {
   readonly day: string;
   readonly parts: readonly DayPart[];
+  /** Whether no more parts of the day follow. */
+  readonly isEnd: boolean;
 }
 
 /** The visits and events of sites, by day and column. */
 export interface DayColumns {
   /**
-   * The days with events, in order. Between two days other requests have their turn.
-   * @throws an error with SQLSTATE 57014, as of a statement's timeout, when the days take longer than 15 s
+   * The parts of the days with events, in order. Between two of them other requests have their turn.
+   * @throws an error with SQLSTATE 57014, as of a statement's timeout, when the days take longer than 15 s, or a day that must be
+   * made from its events takes more than 128 MiB
    */
   read(asked: { siteId: string; days: Days; needs: PartNeeds }): AsyncGenerator<DayOfParts>;
 }
@@ -27,20 +30,21 @@ export interface DayColumns {
 interface Kept {
   readonly version: string;
   readonly parts: readonly DayPart[];
-  /** When it was made from events, and how long that took, in milliseconds; zeros for a stored day. */
+  /** When it was made from events, and how long that took, in milliseconds; zeros for a stored part. */
   readonly madeAt: number;
   readonly makingMs: number;
 }
 
-/** Days that are read from the store at once, while the ones before are counted. */
-const groupDays = 4;
+/** Bytes that are read from the store at once, while those before are counted. */
+const groupBytes = 16_777_216;
 
 const timeoutMs = 15_000;
+const maxMadeBytes = 134_217_728;
 
 /** A day of events that takes longer to make may stand for a changed one, for ten times as long as it took. */
 const slowMs = 200;
 
-/** @param maxBytes of days kept in memory; the least recently used makes room */
+/** @param maxBytes of parts kept in memory; the least recently used makes room */
 export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: number }): DayColumns {
   const kept = new LRUCache<string, Kept>({
     maxSize: maxBytes,
@@ -55,85 +59,132 @@ export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: 
     return entry.version === version || isRecent ? entry : undefined;
   }
 
-  function make(key: string, siteDay: SiteDay): Promise<Kept> {
+  async function make({ siteId, day }: SiteDay, version: string, needs: PartNeeds): Promise<readonly DayPart[]> {
+    const key = `${siteId} ${day}`;
+    const there = findKept(key, version, needs);
+    if (there) return there.parts;
     const started = underWay.get(key);
-    if (started) return started;
-    const making = makeDay(pool, siteDay).finally(() => underWay.delete(key));
-    underWay.set(key, making);
-    return making;
+    const making = started ?? makeDay(pool, { siteId, day }).finally(() => underWay.delete(key));
+    if (!started) underWay.set(key, making);
+    const made = await making;
+    kept.set(key, made);
+    return made.parts;
   }
 
-  async function load(siteId: string, days: readonly [day: string, version: string][], needs: PartNeeds) {
-    const found = new Map<string, Kept>();
-    for (const [day, version] of days) {
-      const entry = findKept(keyOf(siteId, day), version, needs);
-      if (entry) found.set(day, entry);
+  /** Stored parts by day and number, from memory or the store. Those of another version are missing. */
+  async function readParts(siteId: string, group: readonly DayGroup[], needs: PartNeeds) {
+    const keyOf = (day: string, part: number) => `${siteId} ${day} ${part}`;
+    const found = new Map<string, DayPart>();
+    const missing: StoredKey[] = [];
+    for (const { day, version, numbers } of group) {
+      for (const part of numbers) {
+        const [stored] = findKept(keyOf(day, part), version, needs)?.parts ?? [];
+        if (stored) found.set(keyOf(day, part), stored);
+        else missing.push({ day, part, version });
+      }
     }
-    const missing = days.filter(([day]) => !found.has(day));
-    for (const [day, entry] of await readStored(pool, siteId, missing, needs)) found.set(day, entry);
-    for (const [day] of missing) {
-      const key = keyOf(siteId, day);
-      const entry = found.get(day) ?? (await make(key, { siteId, day }));
-      found.set(day, entry);
-      kept.set(key, entry);
+    for (const { day, part, version, ...blocks } of await readStoredParts(pool, { siteId, wanted: missing, needs })) {
+      const read = readPart(blocks);
+      found.set(keyOf(day, part), read);
+      kept.set(keyOf(day, part), { version, parts: [read], madeAt: 0, makingMs: 0 });
     }
-    return days.map(([day]) => ({ day, parts: found.get(day)?.parts ?? [] }));
+    return (day: string, part: number) => found.get(keyOf(day, part));
+  }
+
+  async function load(siteId: string, group: readonly DayGroup[], needs: PartNeeds): Promise<DayOfParts[]> {
+    const partOf = await readParts(siteId, group, needs);
+    const days: DayOfParts[] = [];
+    for (const { day, version, numbers, isStart, isEnd } of group) {
+      const parts = numbers.map((part) => partOf(day, part)).filter((part) => part !== undefined);
+      if (numbers.length > 0 && parts.length === numbers.length) days.push({ day, parts, isEnd });
+      // Somebody stored the day anew meanwhile, or nobody has.
+      else if (isStart && isEnd) days.push({ day, parts: await make({ siteId, day }, version, needs), isEnd });
+      else throw tooLong("The day changed while it was read");
+    }
+    return days;
   }
 
   return {
     async *read({ siteId, days, needs }) {
       const started = performance.now();
-      const versions = [...(await readVersions(pool, { siteId, ...days }))];
-      const loadFrom = (at: number) => {
-        const loading = load(siteId, versions.slice(at, at + groupDays), needs);
+      const groups = groupDays(await readStoredSizes(pool, { siteId, ...days }, needs));
+      const loadGroup = (at: number) => {
+        const loading = load(siteId, groups[at] ?? [], needs);
         // Awaited later, or never when the reader gives up.
         loading.catch(() => undefined);
         return loading;
       };
-      let next = loadFrom(0);
-      for (let at = 0; at < versions.length; at += groupDays) {
+      let next = loadGroup(0);
+      for (let at = 0; at < groups.length; at++) {
         const group = await next;
-        next = loadFrom(at + groupDays);
+        next = loadGroup(at + 1);
         for (const day of group) {
           yield day;
           await nextTurn();
         }
-        if (performance.now() - started > timeoutMs) {
-          throw Object.assign(new Error("The days took too long to add up"), { code: "57014" });
-        }
+        if (performance.now() - started > timeoutMs) throw tooLong("The days took too long to add up");
       }
     },
   };
 }
 
-function keyOf(siteId: string, day: string): string {
-  return `${siteId} ${day}`;
+function tooLong(message: string): Error {
+  return Object.assign(new Error(message), { code: "57014" });
 }
 
-/** Reads days that are stored in their present version, with all parts. */
-async function readStored(
-  pool: pg.Pool,
-  siteId: string,
-  days: readonly [day: string, version: string][],
-  needs: PartNeeds,
-): Promise<Map<string, Kept>> {
-  const byDay = new Map<string, Kept>();
-  if (days.length === 0) return byDay;
-  const versions = new Map(days);
-  const stored = await readStoredParts(pool, { siteId, days: [...versions.keys()], needs });
-  for (const { day, version, ...blocks } of stored) {
-    if (versions.get(day) !== version) continue;
-    const parts = [...(byDay.get(day)?.parts ?? []), readPart(blocks)];
-    byDay.set(day, { version, parts, madeAt: 0, makingMs: 0 });
+/** Parts of a day that are read at once; without numbers the day must be made from its events. */
+interface DayGroup {
+  readonly day: string;
+  readonly version: string;
+  readonly numbers: readonly number[];
+  readonly isStart: boolean;
+  readonly isEnd: boolean;
+}
+
+/** Days in groups of bounded bytes. A day is divided only where it is larger than a group. */
+function groupDays(sizes: readonly StoredSize[]): DayGroup[][] {
+  const groups: DayGroup[][] = [];
+  let [group, bytes] = [[] as DayGroup[], 0];
+  const close = () => {
+    if (group.length > 0) groups.push(group);
+    [group, bytes] = [[], 0];
+  };
+  for (let at = 0, end = at; at < sizes.length; at = end) {
+    const { day, version } = sizes[at] as StoredSize;
+    while (sizes[end]?.day === day) end++;
+    const parts = sizes.slice(at, end);
+    const dayBytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (bytes + dayBytes > groupBytes) close();
+    let numbers: number[] = [];
+    let isStart = true;
+    for (const [index, { part, bytes: own }] of parts.entries()) {
+      if (bytes + own > groupBytes && numbers.length > 0) {
+        group.push({ day, version, numbers, isStart, isEnd: false });
+        close();
+        [numbers, isStart] = [[], false];
+      }
+      if (part !== null) numbers.push(part);
+      bytes += own;
+      if (index === parts.length - 1) group.push({ day, version, numbers, isStart, isEnd: true });
+    }
+    // A day that must be made may be large.
+    if (numbers.length === 0) close();
   }
-  return byDay;
+  close();
+  return groups;
 }
 
 async function makeDay(pool: pg.Pool, siteDay: SiteDay): Promise<Kept> {
   const madeAt = performance.now();
   const { version, parts } = await readDay(pool, siteDay, async (day) => {
     const made: DayPart[] = [];
-    for await (const part of day) made.push(part);
+    let bytes = 0;
+    for await (const part of day) {
+      made.push(part);
+      bytes += sizeOf(part);
+      const isLate = performance.now() - madeAt > timeoutMs;
+      if (isLate || bytes > maxMadeBytes) throw tooLong("A day that is not stored has too many events");
+    }
     return made;
   });
   return { version, parts, madeAt, makingMs: performance.now() - madeAt };

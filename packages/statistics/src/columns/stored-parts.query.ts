@@ -3,36 +3,86 @@ import { buffer } from "node:stream/consumers";
 import { withConnection } from "@waymark/database";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
+import type { Days } from "../range.js";
 import type { PartNeeds } from "./day-part.js";
 import { type SiteDay, versionSql } from "./day-rows.query.js";
 import type { PartBlocks, ReadBlocks } from "./part-blocks.js";
 
-/** A stored part of a day. */
-export interface StoredPart extends ReadBlocks {
+/** A stored part of a day in its version. */
+export interface StoredKey {
   readonly day: string;
   readonly version: string;
+  /** From 0. */
+  readonly part: number;
+}
+
+interface StoredPart extends StoredKey, ReadBlocks {}
+
+/** A part of a day with events; `part` is null, and the only one, where the present version is not stored. */
+export interface StoredSize {
+  readonly day: string;
+  readonly version: string;
+  readonly part: number | null;
+  /** Of the blocks that are needed. */
+  readonly bytes: number;
+}
+
+/** A range of `daily_stat_pkey`, and one of `day_part_pkey` for each day; sizes are known without the bytes. */
+const readSizesSql = ({ times, details }: PartNeeds) => `
+  SELECT present.day::text, present.version, part, coalesce(octet_length(visits) + octet_length(pages)
+    ${times ? "+ octet_length(times)" : ""} ${details ? "+ octet_length(details)" : ""}, 0) AS bytes
+  FROM (
+    SELECT day, ${versionSql} AS version FROM daily_stat
+    WHERE site_id = $1 AND dimension = 'total' AND value = '' AND day BETWEEN $2 AND $3
+  ) AS present
+  LEFT JOIN day_part ON day_part.site_id = $1 AND day_part.day = present.day AND day_part.version = present.version
+  ORDER BY present.day, part`;
+
+/** Reads which days have events, and the sizes of their stored parts, in order. */
+export async function readStoredSizes(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+  needs: PartNeeds,
+): Promise<StoredSize[]> {
+  const { rows } = await pool.query<StoredSize>(readSizesSql(needs), [siteId, first, last]);
+  return rows;
 }
 
 /**
- * Stored parts of days, by ranges of `day_part_pkey`; blocks that nobody needs stay where they are. COPY sends bytes as they are, where
- * a statement would send text of twice the length.
+ * Stored parts, each by `day_part_pkey`; blocks that nobody needs stay where they are. COPY sends bytes as they are, where a
+ * statement would send text of twice the length.
  */
-const readPartsSql = ({ times, details }: PartNeeds, siteId: string, days: readonly string[]) => `
+const readPartsSql = ({ times, details }: PartNeeds, siteId: string, keys: readonly string[]) => `
   COPY (
-    SELECT day::text, version, visits, pages, ${times ? "times" : "NULL"}, ${details ? "details" : "NULL"} FROM day_part
-    WHERE site_id = ${pg.escapeLiteral(siteId)} AND day IN (${days.map(pg.escapeLiteral).join(", ")}) ORDER BY day, part
+    SELECT day::text, part::text, version, visits, pages, ${times ? "times" : "NULL"}, ${details ? "details" : "NULL"}
+    FROM (VALUES ${keys.join(", ")}) AS wanted (day, part, version) JOIN day_part USING (day, part, version)
+    WHERE site_id = ${pg.escapeLiteral(siteId)}
+    ORDER BY day, part
   ) TO STDOUT (FORMAT binary)`;
 
-/** Reads the stored parts of days, in order. @param days one at least */
+/** Reads stored parts, in order. Those of another version are left out. */
 export async function readStoredParts(
   pool: pg.Pool,
-  { siteId, days, needs }: { siteId: string; days: readonly string[]; needs: PartNeeds },
+  { siteId, wanted, needs }: { siteId: string; wanted: readonly StoredKey[]; needs: PartNeeds },
 ): Promise<StoredPart[]> {
-  const sent = await withConnection(pool, (client) => buffer(client.query(copyTo(readPartsSql(needs, siteId, days)))));
-  return readCopiedRows(sent).map(([day, version, visits, pages, times = null, details = null]) => {
+  if (wanted.length === 0) return [];
+  const keys = wanted.map(({ day, part, version }) => `('${day}'::date, ${part}, ${pg.escapeLiteral(version)})`);
+  const sent = await withConnection(pool, (client) => copy(client, readPartsSql(needs, siteId, keys)));
+  return readCopiedRows(sent).map(([day, part, version, visits, pages, times = null, details = null]) => {
     if (!day || !version || !visits || !pages) throw new Error("A stored part lacks a column");
-    return { day: day.toString(), version: version.toString(), visits, pages, times, details };
+    return { day: String(day), part: Number(part), version: String(version), visits, pages, times, details };
   });
+}
+
+/** Reads all that COPY sends. */
+async function copy(client: pg.ClientBase, sql: string): Promise<Buffer> {
+  const query: ReturnType<typeof copyTo> & { callback?: () => void } = copyTo(sql);
+  try {
+    return await buffer(client.query(query));
+  } finally {
+    // The driver's timeout ends with this call, which a stream never makes.
+    query.callback?.();
+  }
 }
 
 /** Bytes of the signature, the flags and the length of an extension, before the rows (Postgres documentation, COPY). */

@@ -1,12 +1,18 @@
 import { Buffer } from "node:buffer";
-import { type ListName, lists, type StatisticsList } from "@waymark/lists";
+import { type ListName, lists, otherValue, type StatisticsList } from "@waymark/lists";
 import type { DayColumns } from "../columns/day-columns.js";
 import type { DayPart, PartNeeds, TextColumn, VisitDimension } from "../columns/day-part.js";
 import type { Days } from "../range.js";
-import { type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
+import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
 import type { Filter } from "./filter.js";
 import { type Match, matchVisits, needsOf } from "./match-visits.js";
 import { addAttribute, addHours, addTotals, addViewed, type Counted, countEvents } from "./tally.js";
+
+/**
+ * Values of a list held while counting. Above it the half with fewest visitors joins `(other)`, as values beyond a day's bound do in
+ * the rollups: a value that comes back lacks its days until then.
+ */
+const maxValues = 50_000;
 
 interface FilteredQuery extends Days {
   siteId: string;
@@ -62,7 +68,10 @@ export async function readFilteredFigures(columns: DayColumns, query: FilteredQu
       addTotals(total, part, counted);
       if (!isAsked) continue;
       if (withHours) addHours(hours, part, counted, match);
-      for (const [name, values] of sums) addList(values, part, counted, { name, match });
+      for (const [name, values] of sums) {
+        addList(values, part, counted, { name, match });
+        if (values.size > maxValues) sums.set(name, withoutRare(values));
+      }
     }
     rows.push({ dimension: "total", value: day, ...total });
     for (const [hour, row] of hours.entries()) {
@@ -110,23 +119,38 @@ function columnOf({ events }: DayPart, name: "pages" | "host"): TextColumn {
   return column;
 }
 
-/** The rows with most visitors, up to the limits of an answer. */
+function withoutRare(sums: ReadonlyMap<string, Sums>): Map<string, Sums> {
+  const ordered = [...sums].sort(([a, one], [b, other]) => {
+    if (a === otherValue || b === otherValue) return a === otherValue ? -1 : 1;
+    return other.visitors - one.visitors || other.visits - one.visits;
+  });
+  const kept = new Map(ordered.slice(0, maxValues / 2));
+  const rest = kept.get(otherValue) ?? noSums();
+  for (const [, row] of ordered.slice(maxValues / 2)) addSums(rest, row);
+  return kept.set(otherValue, rest);
+}
+
+/** The rows with most visitors, up to the limits of an answer, and last the one of values that were not held. */
 function topOf(
   sums: ReadonlyMap<string, Sums>,
   { list, limit, maxBytes }: { list: StatisticsList; limit: number; maxBytes: number },
 ): [string, Sums][] {
   const pageviews = ({ pageviews }: Sums) => (list.showsPageviews ? pageviews : 0);
-  const ordered = [...sums].sort(
-    ([a, one], [b, other]) =>
-      other.visitors - one.visitors || pageviews(other) - pageviews(one) || compareCodePoints(a, b),
-  );
+  const rest = sums.get(otherValue);
+  const ordered = [...sums]
+    .filter(([value]) => value !== otherValue)
+    .sort(
+      ([a, one], [b, other]) =>
+        other.visitors - one.visitors || pageviews(other) - pageviews(one) || compareCodePoints(a, b),
+    );
   if (list.isWhole) return ordered;
   let bytes = 0;
   const end = ordered.findIndex(([value], index) => {
     bytes += Buffer.byteLength(JSON.stringify(value)) + rowBytes;
     return index >= limit || bytes > maxBytes;
   });
-  return end < 0 ? ordered : ordered.slice(0, end);
+  const shown = end < 0 ? ordered : ordered.slice(0, end);
+  return rest ? [...shown, [otherValue, rest]] : shown;
 }
 
 /** The order of Postgres's collation "C": by code points, where JavaScript's is by units of UTF-16. */

@@ -52,15 +52,17 @@ export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ go
     const isAll = filters.length === 0;
     const counts = isAll ? await readDayCounts(deps.pool, { siteId, days }) : new Map<string, number>();
     const needs = { details: needsOf(filters).details || goals.some(({ event }) => event !== null) };
-    for await (const { day, parts } of deps.columns.read({ siteId, days, needs })) {
-      let known = 0;
+    let known = 0;
+    for await (const { day, parts, isEnd } of deps.columns.read({ siteId, days, needs })) {
       for (const part of parts) {
         const { visits: matching } = matchVisits(part, filters);
         countGoals(tallies, part, { goals, matching });
         all += countVisitors(part, matching);
         known += part.events.count;
       }
+      if (!isEnd) continue;
       if (isAll && known !== counts.get(day)) await countAnonymous(deps.pool, { siteId, day, goals, tallies });
+      known = 0;
     }
   }
   const figures = goals.map(({ id, name }, index): GoalFigures => {
