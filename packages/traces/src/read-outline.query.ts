@@ -6,7 +6,6 @@ import type { ListedTrace } from "./list-traces.query.js";
 
 const outlinePageSpans = 5_000;
 const maxErrorText = 200;
-/** Larger attributes are not read for the kind; the name decides then. */
 const maxAttributeBytes = 4_096;
 
 export interface OutlineTrace extends Omit<ListedTrace, "duration_ms"> {
@@ -20,7 +19,6 @@ export interface OutlineTrace extends Omit<ListedTrace, "duration_ms"> {
 /** The spans of a page by column, without contents; rows in order of receipt. */
 export interface OutlinePage {
   trace: OutlineTrace;
-  /** The database's time of this reading. */
   at: string;
   id: string[];
   /** As sent; null at the top. */
@@ -36,9 +34,7 @@ export interface OutlinePage {
   duration: (number | null)[];
   /** 1: failed, 2: has input, 4: has output, 8: has an error text, 16: has attributes. */
   flags: number[];
-  /** The first 200 characters of error texts, by row. */
   errors: Record<number, string>;
-  /** The id to continue after; null on the last page. */
   next: string | null;
 }
 
@@ -101,7 +97,6 @@ interface OutlineToRead {
   traceId: string;
   /** Spans after this id; from the first, with counts, if omitted. */
   after?: string | undefined;
-  /** Spans up to `after` to read again. */
   ids?: readonly string[] | undefined;
 }
 
