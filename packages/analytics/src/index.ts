@@ -14,5 +14,5 @@ export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollu
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
 export { readRevenue } from "./recording/revenue.js";
-export { type Engagement, eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";
+export { eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/salts.query.js";

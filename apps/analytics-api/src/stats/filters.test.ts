@@ -115,7 +115,8 @@ describe("filters=", () => {
 
   const line = fc.record({
     minute: fc.integer({ min: 0, max: 2 * 24 * 12 - 1 }).map((step) => step * 5),
-    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const),
+    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const, "engagement" as const),
+    interactive: fc.constantFrom(undefined, false),
     name: fc.constantFrom("signup", "a|b;c:d\\"),
     props: fc.constantFrom(undefined, { plan: "pro", seats: 3 }, { plan: "free" }),
     host: fc.constantFrom("https://example.com", "https://docs.example.com", ""),

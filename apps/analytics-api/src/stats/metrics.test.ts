@@ -151,7 +151,8 @@ describe("random visits", () => {
   const line = fc.record({
     // A line's place among the lines gives its millisecond, so no two are at one moment.
     minute: fc.integer({ min: 0, max: 2 * 24 * 12 - 1 }).map((step) => step * 5),
-    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const),
+    type: fc.constantFrom("pageview" as const, "pageview" as const, "event" as const, "engagement" as const),
+    interactive: fc.constantFrom(undefined, false),
     host: fc.constantFrom("https://example.com", "https://docs.example.com", ""),
     path: fc.constantFrom("/", "/a", "/b"),
     referrer: fc.constantFrom(undefined, "https://www.google.com/", "https://duckduckgo.com/"),
