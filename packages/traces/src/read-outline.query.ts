@@ -9,10 +9,9 @@ const maxErrorText = 200;
 const maxAttributeBytes = 4_096;
 
 export interface OutlineTrace extends Omit<ListedTrace, "duration_ms"> {
-  /** The three below are on the first page only. */
+  /** On the first page only, as `errors` and `first_failed`, the failing span that the failure mail names. */
   spans?: number;
   errors?: number;
-  /** The failing span that the failure mail names. */
   first_failed?: string | null;
 }
 
@@ -28,9 +27,8 @@ export interface OutlinePage {
   /** `gen_ai.operation.name|openinference.span.kind|traceloop.span.kind|ai.operationId`. */
   hints: string[];
   hint: number[];
-  /** Microseconds since the trace's start. */
+  /** Microseconds since the trace's start; a duration is null without an end. */
   start: number[];
-  /** Microseconds; null without an end. */
   duration: (number | null)[];
   /** 1: failed, 2: has input, 4: has output, 8: has an error text, 16: has attributes. */
   flags: number[];
