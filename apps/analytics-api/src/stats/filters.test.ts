@@ -151,7 +151,7 @@ describe("filters=", () => {
     const drawnFilters = fc.array(fc.array(filter, { minLength: 1, maxLength: 3 }), { minLength: 6, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.array(line, { maxLength: 50 }), drawnFilters, async (drawn, asked) => {
-        const lines = drawn.map(({ minute, host, path, name, props, ...rest }, n): Line => {
+        const lines = drawn.map(({ minute, host, path, name, props, interactive, ...rest }, n): Line => {
           const ts = new Date(Date.UTC(2026, 2, 14, 0, minute, 0, n)).toISOString();
           return {
             ...rest,
