@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { createApiKey } from "@waymark/auth";
 import { createPool, createUuidV7, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
+import { makeFunnel } from "./make-funnel.mjs";
 import { measureCollector } from "./measure-collector.mjs";
 import { measureStats } from "./measure-stats.mjs";
 
@@ -66,10 +67,10 @@ async function openSites(pool) {
       "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3) ON CONFLICT (id) DO NOTHING",
       [id, accountId, domain],
     );
-    sites[name] = { id, domain };
+    sites[name] = { id, domain, funnelId: await makeFunnel(pool, id) };
   }
   // Each key has its own 60 requests a minute.
-  const keys = Array.from({ length: 40 }, () => createApiKey("analytics"));
+  const keys = Array.from({ length: 200 }, () => createApiKey("analytics"));
   for (const { hash, hint } of keys) {
     await pool.query(
       "INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'analytics', 'b', $3, $4)",

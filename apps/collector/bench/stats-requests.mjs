@@ -1,6 +1,8 @@
 // The requests that `pnpm bench analytics` times: each with the budget of its median on a site of ten million events, and with
 // plain SQL that counts the same over raw events, from $2 until before $3.
 
+import { goalConditions } from "./make-funnel.mjs";
+
 const visitMetrics = "metrics=visits,bounceRate,visitDuration,viewsPerVisit,events";
 const pageviews = "event WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND type = 'pageview'";
 const day = "(at AT TIME ZONE 'UTC')::date";
@@ -45,7 +47,27 @@ const visitsSql = [
    GROUP BY path`,
 ];
 
-/** `paths` are asked one after the other and timed together; `range` is `from=…&to=…`. */
+const events = "event WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3)";
+
+const goalFigures = goalConditions.map(
+  (condition) => `count(*) FILTER (WHERE ${condition}), count(DISTINCT visitor) FILTER (WHERE ${condition})`,
+);
+const goalsSql = [`SELECT ${day}, ${goalFigures.join(", ")} FROM ${events} GROUP BY 1`];
+
+/** The first moment at which each visitor's day has the steps up to one. */
+const stepsCte = goalConditions.map((condition, step) =>
+  step === 0
+    ? `step0 AS (SELECT visitor, day, min(at) AS at FROM moment WHERE ${condition} GROUP BY 1, 2)`
+    : `step${step} AS (
+        SELECT visitor, day, min(moment.at) AS at FROM moment JOIN step${step - 1} AS before USING (visitor, day)
+        WHERE moment.at > before.at AND ${condition} GROUP BY 1, 2)`,
+);
+const funnelSql = [
+  `WITH moment AS (SELECT *, ${day} AS day FROM ${events} AND visitor IS NOT NULL), ${stepsCte.join(", ")}
+   ${goalConditions.map((_, step) => `SELECT count(*) FROM step${step}`).join(" UNION ALL ")}`,
+];
+
+/** `paths` are asked one after the other and timed together; `range` is `from=…&to=…`, `site` has a `funnelId`. */
 export const statsRequests = [
   {
     what: "stats and events",
@@ -58,5 +80,17 @@ export const statsRequests = [
     paths: (range) => [`stats?${range}&interval=day&compare=previous&${visitMetrics}`],
     budgetMs: 30,
     sql: [...contractSql, ...visitsSql],
+  },
+  {
+    what: "four goals",
+    paths: (range) => [`goals?${range}`],
+    budgetMs: null,
+    sql: goalsSql,
+  },
+  {
+    what: "a funnel of four steps",
+    paths: (range, site) => [`funnels/${site.funnelId}?${range}`],
+    budgetMs: 1_000,
+    sql: funnelSql,
   },
 ];
