@@ -1,5 +1,4 @@
-import type { Buffer } from "node:buffer";
-import { buffer } from "node:stream/consumers";
+import { Buffer } from "node:buffer";
 import { withConnection } from "@waymark/database";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
@@ -78,7 +77,9 @@ export async function readStoredParts(
 async function copy(client: pg.ClientBase, sql: string): Promise<Buffer> {
   const query: ReturnType<typeof copyTo> & { callback?: () => void } = copyTo(sql);
   try {
-    return await buffer(client.query(query));
+    const chunks: Buffer[] = [];
+    for await (const chunk of client.query(query)) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks);
   } finally {
     // The driver's timeout ends with this call, which a stream never makes.
     query.callback?.();

@@ -1,4 +1,4 @@
-import type { DayPart, Ids, PartNeeds, TextColumn } from "../columns/day-part.js";
+import type { DayPart, PartNeeds, TextColumn } from "../columns/day-part.js";
 import type { Filter } from "./filter.js";
 
 /** What filters make of a part. */
@@ -33,6 +33,7 @@ export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
   const checks = filters.flatMap((filter) => checkOf(part, filter));
   if (checks.length === 0) return { visits, events: undefined };
   const together = checks.filter(({ of, isNegated }) => of === "custom" && !isNegated);
+  together.sort((a, b) => Number(b.isMixed) - Number(a.isMixed));
   for (const check of checks) {
     if (!together.includes(check)) keepVisits(part, visits, markEvents(part, [check]), check.isNegated);
   }
@@ -44,22 +45,28 @@ export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
 interface Check {
   readonly of: "view" | "custom" | "any";
   readonly isNegated: boolean;
-  /** By the column's values: whether an event with it has one of the filter's values. */
-  readonly hits: Uint8Array;
   readonly column: TextColumn;
+  /** By the column's values: 1 where an event of the kind has one of the filter's values. */
+  readonly hits: Uint8Array;
+  /** Whether value 0, the empty text, is of both kinds of events, so that names must tell. */
+  readonly isMixed: boolean;
 }
 
 function checkOf({ events }: DayPart, { subject, isNegated, test }: Filter): Check[] {
   if (subject.kind === "visit") return [];
-  const ofColumn = (of: Check["of"], column: TextColumn | undefined, read: (value: string) => string): Check[] => {
+  const read = (of: Check["of"], column: TextColumn | undefined, textOf = (text: string) => text): Check[] => {
     if (!column) throw new Error("The part was read without its details");
-    return [{ of, isNegated, column, hits: Uint8Array.from(column.values, (value) => (test(read(value)) ? 1 : 0)) }];
+    const hits = Uint8Array.from(column.values, (text) => (test(textOf(text)) ? 1 : 0));
+    const isMixed = column === events.details?.props;
+    // Custom events have no path, and page views have no name.
+    if (of !== "any" && !isMixed) hits[0] = 0;
+    return [{ of, isNegated, column, hits, isMixed }];
   };
-  const same = (value: string) => value;
-  if (subject.kind === "property")
-    return ofColumn("custom", events.details?.props, (props) => propertyOf(props, subject.name));
-  if (subject.dimension === "host") return ofColumn("any", events.details?.host, same);
-  return subject.dimension === "page" ? ofColumn("view", events.pages, same) : ofColumn("custom", events.names, same);
+  if (subject.kind === "property") {
+    return read("custom", events.details?.props, (props) => propertyOf(props, subject.name));
+  }
+  if (subject.dimension === "host") return read("any", events.details?.host);
+  return subject.dimension === "page" ? read("view", events.pages) : read("custom", events.names);
 }
 
 /** A property's value as text; empty for none. @param props JSON, or empty */
@@ -70,19 +77,19 @@ export function propertyOf(props: string, name: string): string {
 }
 
 /** Marks the events with a value of each check. All checks are of one kind of event. */
-function markEvents({ events }: DayPart, checks: readonly Check[]): Uint8Array {
-  const marks = new Uint8Array(events.count).fill(1);
-  for (const { of, column, hits } of checks) {
-    const { ids } = column;
-    for (let event = 0; event < marks.length; event++)
-      marks[event] = (marks[event] ?? 0) & (hits[ids[event] ?? 0] ?? 0);
-    if (of !== "any") keepKind(marks, events.names.ids, of === "view");
+function markEvents({ events }: DayPart, [first, ...others]: readonly Check[]): Uint8Array {
+  const marks = new Uint8Array(events.count);
+  if (!first) return marks;
+  const { ids } = first.column;
+  for (let event = 0; event < marks.length; event++) marks[event] = first.hits[ids[event] ?? 0] ?? 0;
+  for (const { column, hits } of others) {
+    for (let event = 0; event < marks.length; event++) {
+      marks[event] = (marks[event] ?? 0) & (hits[column.ids[event] ?? 0] ?? 0);
+    }
   }
+  const names = events.names.ids;
+  if (first.isMixed) for (let event = 0; event < marks.length; event++) if (names[event] === 0) marks[event] = 0;
   return marks;
-}
-
-function keepKind(marks: Uint8Array, names: Ids, isOfView: boolean): void {
-  for (let event = 0; event < marks.length; event++) if ((names[event] === 0) !== isOfView) marks[event] = 0;
 }
 
 /** Leaves the visits with a marked event, or those without one. */
@@ -103,11 +110,13 @@ function countedEvents({ events }: DayPart, checks: readonly Check[]): Uint8Arra
   if (counting.length === 0) return undefined;
   const names = events.names.ids;
   const counted = new Uint8Array(events.count).fill(1);
-  for (const { of, column, hits, isNegated } of counting) {
-    const [isOfView, wanted] = [of === "view", isNegated ? 0 : 1];
+  for (const { column, hits, isNegated, isMixed } of counting) {
     const { ids } = column;
+    const passes = hits.map((hit) => (isNegated ? 1 - hit : hit));
+    // Without the value an event is of the other kind, which the filter leaves alone.
+    if (!isMixed) passes[0] = 1;
     for (let event = 0; event < counted.length; event++) {
-      if ((names[event] === 0) === isOfView && hits[ids[event] ?? 0] !== wanted) counted[event] = 0;
+      if (passes[ids[event] ?? 0] === 0 && !(isMixed && names[event] === 0)) counted[event] = 0;
     }
   }
   return counted;

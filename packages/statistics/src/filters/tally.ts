@@ -164,7 +164,8 @@ export function addAttribute(
   if (values.length <= 1) return;
   const columns = new Columns(values.length);
   const { visitor, views } = part.visits;
-  for (const visit of counted.visits) {
+  for (let index = 0; index < counted.visits.length; index++) {
+    const visit = counted.visits[index] ?? 0;
     const id = ids[visit] ?? 0;
     if (id === 0) continue;
     columns.addVisit(part, counted, visit, id);
@@ -186,13 +187,16 @@ export function addViewed(
   if (values.length <= 1) return;
   const columns = new Columns(values.length);
   const { visitor, firstEvent } = part.visits;
-  const names = part.events.names.ids;
+  // A custom event has no path, but a host.
+  const names = column === part.events.pages ? undefined : part.events.names.ids;
   const lastVisit = new Int32Array(values.length).fill(-1);
-  for (const visit of counted.visits) {
+  const counts = match.events;
+  for (let index = 0; index < counted.visits.length; index++) {
+    const visit = counted.visits[index] ?? 0;
     const end = firstEvent[visit + 1] ?? 0;
     for (let event = firstEvent[visit] ?? 0; event < end; event++) {
       const id = ids[event] ?? 0;
-      if (id === 0 || names[event] !== 0 || match.events?.[event] === 0) continue;
+      if (id === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
       columns.pageviews[id] = (columns.pageviews[id] ?? 0) + 1;
       if (lastVisit[id] === visit) continue;
       lastVisit[id] = visit;
