@@ -57,7 +57,7 @@ export async function withStage(run: (stage: Stage) => Promise<void>): Promise<v
 
 async function withPool<T>(connectionString: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const limits = { maxConnections: 2, statementTimeoutMs: 0 };
-  const pool = createPool({ connectionString, applicationName: "bench", ...limits });
+  const pool = createPool({ connectionString, applicationName: "bench", pipeline: true, ...limits });
   try {
     return await work(pool);
   } finally {

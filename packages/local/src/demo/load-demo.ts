@@ -36,6 +36,7 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
     maxConnections: 3,
     applicationName: "waymark demo",
     statementTimeoutMs: 60_000,
+    pipeline: true,
   });
   const prisma = createPrisma(pool);
   try {
