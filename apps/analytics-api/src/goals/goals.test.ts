@@ -1,4 +1,6 @@
+import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
+import { importEvents } from "@waymark/analytics";
 import { createFunnel, createGoal, storeDays } from "@waymark/statistics";
 import fc from "fast-check";
 import request from "supertest";
@@ -18,6 +20,11 @@ async function open(lines: readonly Line[] = []) {
     siteId,
     path,
     get: async (rest: string) => (await account.get(path(rest)).expect(200)).body,
+    /** Adds events that come late. */
+    async add(later: readonly Line[]) {
+      const input = Readable.from(later.map((one) => Buffer.from(`${JSON.stringify(one)}\n`)));
+      await importEvents({ pool: test.pool, site: { id: siteId, domain: "example.com" }, input });
+    },
     goal: async (input: Parameters<typeof createGoal>[2]) => (await createGoal(test.pool, siteId, input)).id,
     funnel: async (name: string, steps: string[]) => (await createFunnel(test.pool, siteId, { name, steps })).id,
   };
@@ -234,10 +241,10 @@ describe("goals and funnels", () => {
     return done;
   }
 
-  it("have the figures of a naive recount, with filters and without, for stored days too", async () => {
+  it("have the figures of a naive recount, with filters and without, for stored days and late events too", async () => {
     const steps = fc.array(fc.integer({ min: 0, max: rules.length - 1 }), { minLength: 2, maxLength: 4 });
     await fc.assert(
-      fc.asyncProperty(fc.array(line, { maxLength: 50 }), steps, fc.boolean(), async (drawn, order, isStored) => {
+      fc.asyncProperty(fc.array(line, { maxLength: 50 }), fc.nat(50), steps, async (drawn, early, order) => {
         const all = drawn.map(({ minute, path, name, props, revenue, interactive, type, ...rest }, n) => {
           const ts = new Date(Date.UTC(2026, 2, 14, 0, minute, 0, n)).toISOString();
           const line = { ...rest, type, ts, url: path, referrer: undefined };
@@ -245,8 +252,9 @@ describe("goals and funnels", () => {
           return type === "event" ? { ...line, name, props, revenue, interactive } : line;
         });
         const lines = all.filter(({ type }) => type !== "engagement") as Drawn[];
-        const { siteId, get, goal, funnel } = await open(all);
-        if (isStored) await storeDays(test.pool, { siteIds: [siteId], before: "2026-03-16" });
+        const { siteId, get, add, goal, funnel } = await open(all.slice(0, early));
+        if (early % 2 === 0) await storeDays(test.pool, { siteIds: [siteId], before: "2026-03-16" });
+        await add(all.slice(early));
         const ids: string[] = [];
         for (const [input] of rules) ids.push(await goal(input));
         const funnelId = await funnel(
