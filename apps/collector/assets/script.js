@@ -59,7 +59,7 @@ if (!window.waymark?.isLoaded) {
 
   const see = () => {
     if (document.visibilityState !== "visible") return leave();
-    if (isSeen) since ||= Date.now();
+    if (isSeen) since = since || Date.now();
     else {
       isSeen = true;
       view();

@@ -7,7 +7,7 @@ import { useSites } from "./statistics.fixture.js";
 interface Visit {
   at: string;
   visitor: number;
-  type?: "pageview" | "event";
+  type?: "pageview" | "event" | "engagement";
 }
 
 const now = new Date("2026-03-15T10:30:00Z");
@@ -47,7 +47,9 @@ describe("the overview of a range", () => {
       { at: "2026-03-15T00:00:00Z", visitor: 1 },
       { at: "2026-03-15T10:10:00Z", visitor: 1 },
       { at: "2026-03-15T10:20:00Z", visitor: 2, type: "event" },
+      { at: "2026-03-15T10:21:00Z", visitor: 2, type: "engagement" },
       { at: "2026-03-14T10:29:59.999Z", visitor: 3 },
+      { at: "2026-03-14T10:29:59.999Z", visitor: 6, type: "engagement" },
       { at: "2026-03-14T10:30:00Z", visitor: 4 },
       { at: "2026-03-14T23:59:59Z", visitor: 3, type: "event" },
       { at: "2026-03-13T23:59:59Z", visitor: 5 },
