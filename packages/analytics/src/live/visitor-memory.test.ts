@@ -7,6 +7,7 @@ import { readVisitFigures, recountVisitFigures } from "../recording/recount-visi
 import { makeSite } from "../recording/site.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
+import { VisitorMemory } from "../recording/visitor-memory.js";
 import { createEventWriter } from "./event-writer.js";
 
 const analytics = useAnalytics();
@@ -40,6 +41,16 @@ describe("a writer that remembers a visitor", () => {
     for (const [minute, writer] of [one, other, one, one, other, one].entries())
       await writer.write([viewAt(id, minute)]);
     await expectRecount(id);
+  });
+
+  it("remembers fewer visitors where they have many rows", () => {
+    const memory = new VisitorMemory();
+    const day = memory.open("day", { events: 0, mends: 0 });
+    const seen = Array.from({ length: 100_000 }, (_, n) => String(n));
+    const counted = { seen, entry: { at: "2026-05-01T12:00:00.000000Z", id: "", path: "/" } };
+    for (let n = 0; n < 12; n++) day.keep({ events: n, mends: 0 }, [[`${n}`, { counted, visits: [] }]]);
+    expect(Array.from({ length: 12 }, (_, n) => day.recall(`${n}`) !== undefined).filter(Boolean)).toHaveLength(9);
+    expect(day.recall("11")).toBeDefined();
   });
 
   it("reads them after a rebuild has mended the day", async () => {

@@ -2,8 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { KnownVisitor } from "./roll-up.js";
 import type { Visit } from "./visit.js";
 
-/** Visitors of all sites and days, at about a kilobyte each. */
+/** Visitors of all sites and days, at about a kilobyte each. Some have many visits, or thousands of pages. */
 const maxVisitors = 20_000;
+/** Fields of visits and hashes of values, at some 30 bytes each. */
+const maxValues = 1_000_000;
+const valuesPerVisit = 25;
 const maxDays = 1_000;
 
 /** The rows of a visitor's day. */
@@ -25,7 +28,11 @@ export interface DayState {
  */
 export class VisitorMemory {
   private readonly days = new LRUCache<string, DayState & { generation: number }>({ max: maxDays });
-  private readonly visitors = new LRUCache<string, RememberedVisitor>({ max: maxVisitors });
+  private readonly visitors = new LRUCache<string, RememberedVisitor>({
+    max: maxVisitors,
+    maxSize: maxValues,
+    sizeCalculation: countValues,
+  });
   private generations = 0;
 
   /**
@@ -44,6 +51,12 @@ export class VisitorMemory {
       },
     };
   }
+}
+
+function countValues({ counted, visits }: RememberedVisitor): number {
+  let values = 1 + (counted?.seen.length ?? 0);
+  for (const { viewed } of visits) values += valuesPerVisit + viewed.length;
+  return values;
 }
 
 export interface DayMemory {
