@@ -1,9 +1,11 @@
 import type pg from "pg";
 import { type Counts, type PointSums, readDays } from "./days.query.js";
+import { openFilteredSource } from "./filters/filtered-source.js";
 import { hasHours } from "./hours.query.js";
 import { createKeptDays } from "./kept-days.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
 import { type Days, daysOfLastYear, previousDays, toDay } from "./range.js";
+import type { Filtering } from "./read-statistics.js";
 import { noSums, type Sums, sumUp } from "./statistics.query.js";
 
 export const comparisons = ["previous", "year", "off"] as const;
@@ -41,6 +43,7 @@ interface OverviewQuery {
   range: Days;
   comparison: Comparison;
   now: Date;
+  filtering?: Filtering | undefined;
 }
 
 /** Above this, a day has no hours and counts whole: a first read of it would take a processor more than 0.75 s. */
@@ -61,7 +64,8 @@ interface Source {
 /** Makes a function that reads the figures of a range over time, and what they are compared with, by one statement at a time. */
 export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => Promise<Overview> {
   const keptDays = createKeptDays(pool);
-  return ({ siteId, ...query }) => {
+  return ({ siteId, filtering, ...query }) => {
+    if (filtering) return readOverview(pool, openFilteredSource(filtering, siteId), query);
     const source: Source = {
       days: (days) => readDays(pool, { siteId, ...days }),
       hours: (day, until) => keptDays.hours(siteId, day, until),
@@ -71,7 +75,7 @@ export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => P
   };
 }
 
-type SourceQuery = Omit<OverviewQuery, "siteId">;
+type SourceQuery = Omit<OverviewQuery, "siteId" | "filtering">;
 
 async function readOverview(pool: pg.Pool, source: Source, query: SourceQuery): Promise<Overview> {
   const { range, now } = query;

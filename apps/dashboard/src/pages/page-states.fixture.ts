@@ -214,6 +214,18 @@ const sitePages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, Page
       shows: (page) => page.getByText("Waiting for the first visit"),
     },
     { state: "all rows", as: "owner", path: `/sites/${site}`, act: click("All pages"), shows: dialog },
+    {
+      state: "filtered",
+      as: "owner",
+      path: `/sites/${site}?range=30d&filters=country:is:NL;page:contains:/page;event:is:signup`,
+      shows: button("Remove filter Country is NL"),
+    },
+    {
+      state: "wrong filters",
+      as: "owner",
+      path: `/sites/${site}?filters=country`,
+      shows: (page) => page.getByText("Must have one of the operators"),
+    },
   ],
   "/sites/:id/events": [
     { as: "owner", path: `/sites/${site}/events`, shows: table("Event names") },

@@ -1,7 +1,7 @@
 import { route } from "@waymark/http";
-import { readCustomEvents, readInTime, resolveRange } from "@waymark/statistics";
+import { readCustomEvents, readEventDays, readFilteredEvents, readInTime, resolveRange } from "@waymark/statistics";
 import { z } from "zod";
-import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteEvents, siteEventsQuery } from "./site-stats.schema.js";
 
 export function getEventsRoute(deps: StatisticsDeps) {
@@ -15,9 +15,15 @@ export function getEventsRoute(deps: StatisticsDeps) {
     async handle(input) {
       const now = deps.now();
       const { asked, ...days } = resolveRange(input.query, now);
+      const filtering = filteringOf(deps, input.query.filters);
+      const read = async (siteId: string): Promise<Pick<SiteEvents, "events" | "coverage">> => {
+        if (!filtering) return { events: await readCustomEvents(deps.pool, { siteId, ...days }) };
+        const events = await readFilteredEvents(filtering, { siteId, days });
+        const coverage = await readEventDays(deps.pool, { siteId, ...days });
+        return { events, ...(coverage && { coverage }) };
+      };
       const body = await readOwnSite(deps, input, async (site): Promise<SiteEvents> => {
-        const events = await readInTime(asked, readCustomEvents(deps.pool, { siteId: site.id, ...days }));
-        return { ...asked, site, days, now: now.toISOString(), events };
+        return { ...asked, site, days, now: now.toISOString(), ...(await readInTime(asked, read(site.id))) };
       });
       return { status: 200, body };
     },

@@ -1,7 +1,7 @@
 import { route } from "@waymark/http";
-import { readRealtime, realtimeMinutes } from "@waymark/statistics";
+import { filtersParameter, readFilteredRealtime, readRealtime, realtimeMinutes } from "@waymark/statistics";
 import { z } from "zod";
-import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import type { SiteRealtime } from "./site-stats.schema.js";
 
 export function getRealtimeRoute(deps: StatisticsDeps) {
@@ -10,9 +10,14 @@ export function getRealtimeRoute(deps: StatisticsDeps) {
     path: "/sites/:id/realtime",
     operationId: "getRealtime",
     summary: `Read how many visitors opened a page in the last ${realtimeMinutes} minutes`,
+    query: z.object({ filters: filtersParameter }),
     answers: { 200: { description: "The visitors", schema: z.custom<SiteRealtime>() } },
     async handle(input) {
-      const read = (siteId: string) => readRealtime(deps.pool, { siteId, now: deps.now() });
+      const filtering = filteringOf(deps, input.query.filters);
+      const read = (siteId: string) => {
+        const asked = { siteId, now: deps.now() };
+        return filtering ? readFilteredRealtime(filtering, asked) : readRealtime(deps.pool, asked);
+      };
       const body: SiteRealtime = await readOwnSite(deps, input, ({ id }) => read(id));
       return { status: 200, body };
     },

@@ -13,7 +13,7 @@ import {
   writeCsv,
 } from "@waymark/statistics";
 import { z } from "zod";
-import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteStats, siteStatsQuery } from "./site-stats.schema.js";
 
 type Query = z.output<typeof siteStatsQuery>;
@@ -42,16 +42,17 @@ export function getStatsRoute(deps: StatisticsDeps) {
       const { asked, ...days } = resolveRange(query, now);
       const { limit, compare: comparison } = query;
       const lists = query.lists.length > 0 ? query.lists : listNames;
+      const filtering = filteringOf(deps, query.filters);
       const body = await readOwnSite(deps, input, (site) => readInTime(asked, readAll(site)));
       return { status: 200, body };
 
       async function readAll(site: SiteStats["site"]): Promise<SiteStats> {
         const siteId = site.id;
         const range = { asked, ...days };
-        const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [] };
+        const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [], filtering };
         const statistics = await readStatistics(deps.pool, asInApi);
-        const overview = await readOverview({ siteId, range: days, comparison, now });
-        const coverage = await readVisitCoverage(deps.pool, days);
+        const overview = await readOverview({ siteId, range: days, comparison, now, filtering });
+        const coverage = filtering ? statistics.coverage : await readVisitCoverage(deps.pool, days);
         const found = await hasEvents(deps.pool, siteId);
         const answer = { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
         return { ...answer, ...(coverage && { coverage }) };
@@ -64,9 +65,10 @@ type Input = Parameters<typeof readOwnSite>[1] & { query: Query };
 
 async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Promise<Answer> {
   const { asked, ...days } = resolveRange(input.query, deps.now());
-  const { limit } = input.query;
+  const { limit, filters } = input.query;
+  const filtering = filteringOf(deps, filters);
   return readOwnSite(deps, input, async ({ id: siteId, domain }) => {
-    const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit }));
+    const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit, filtering }));
     const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
     const headers = { "Content-Disposition": `attachment; filename="${name}"` };
     return { status: 200, contentType: csvType, headers, body: writeCsv(list, rows) };

@@ -1,4 +1,11 @@
-import { type ReadShares, requireSite, type Site } from "@waymark/statistics";
+import {
+  type DayColumns,
+  type Filter,
+  type Filtering,
+  type ReadShares,
+  requireSite,
+  type Site,
+} from "@waymark/statistics";
 import type { Response } from "express";
 import type pg from "pg";
 import { viewerOf } from "../session/viewer.js";
@@ -6,6 +13,7 @@ import { viewerOf } from "../session/viewer.js";
 export interface StatisticsDeps {
   pool: pg.Pool;
   reads: ReadShares;
+  columns: DayColumns;
   now(): Date;
 }
 
@@ -25,4 +33,9 @@ export async function readOwnSite<Result>(
     () => work(site),
     () => response.destroyed,
   );
+}
+
+/** What a request's filters need; undefined without one. */
+export function filteringOf({ columns }: StatisticsDeps, filters: readonly Filter[]): Filtering | undefined {
+  return filters.length > 0 ? { filters, columns } : undefined;
 }

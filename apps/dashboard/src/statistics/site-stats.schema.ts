@@ -2,6 +2,7 @@ import {
   type CustomEvent,
   checkRange,
   comparisons,
+  filtersParameter,
   limitParameter,
   listsParameter,
   type Overview,
@@ -17,13 +18,14 @@ export const siteStatsQuery = z
     ...rangeParameters,
     limit: limitParameter,
     lists: listsParameter,
+    filters: filtersParameter,
     compare: z.enum(comparisons).default("previous"),
     csv: z.enum(["1"]).optional().describe("Answers the one list that `lists` names as a file"),
   })
   .superRefine(checkRange);
 
 /** The query parameters of `GET /sites/:id/events`. */
-export const siteEventsQuery = z.object(rangeParameters).superRefine(checkRange);
+export const siteEventsQuery = z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange);
 
 /** The answer of `GET /sites/:id/stats`: the API's members, and what a page needs beside them. */
 export type SiteStats = Statistics & {
@@ -45,6 +47,7 @@ export interface SiteEvents {
   days: { first: string; last: string };
   now: string;
   events: CustomEvent[];
+  coverage?: Statistics["coverage"];
 }
 
 /** The answer of `GET /sites/:id/realtime`. */

@@ -100,7 +100,7 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
       await views.getByText(String(body.pageviews), { exact: true }).waitFor();
       expect(await numberIn(page, "Visitors")).toBe(String(body.uniqueVisitors));
       expect(await numberIn(page, "Visits")).toBe(String(body.visits));
-      const perVisit = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Views per visit" });
+      const perVisit = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: /^Views per visit / });
       expect(await perVisit.textContent()).toContain(body.viewsPerVisit.toFixed(2));
       const first = page.getByRole("region", { name: "Pages" }).getByRole("row").nth(1);
       expect(await first.textContent()).toContain(body.topPages[0].path);
@@ -167,5 +167,78 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     await page.getByText("Compared with 20").waitFor({ state: "detached" });
     await page.getByLabel("From", { exact: true }).fill("2001-01-01");
     await page.getByText("At most 366 days").waitFor();
+  });
+
+  it("are filtered by a click on a value; chips, keys and the back button undo it", async () => {
+    const { siteId, viewer, ask } = await makeBusySite();
+    const page = await browser.page(viewer);
+    await open(page, `/dashboard/sites/${siteId}?range=30d`);
+    const filters = () => new URL(page.url()).searchParams.get("filters");
+    const region = (name: string) => page.getByRole("region", { name });
+    const shows = async (text: string) => {
+      await page.waitForURL(() => (filters() ?? "") === text);
+      const query = `range=30d${text && `&filters=${encodeURIComponent(text)}`}`;
+      const { body } = await ask(`/sites/${siteId}/stats?${query}&metrics=visits,events`).expect(200);
+      const views = page.getByRole("group", { name: "Figures" }).getByRole("button", { name: "Page views" });
+      await views.getByText(String(body.pageviews), { exact: true }).waitFor();
+      expect(await numberIn(page, "Visits")).toBe(String(body.visits));
+      expect(await numberIn(page, "Custom events")).toBe(String(body.events));
+    };
+
+    const germany = region("Countries").getByRole("button", { name: "Germany" });
+    await germany.click();
+    await shows("country:is:DE");
+    await page.getByRole("button", { name: "Remove filter Country is DE" }).waitFor();
+    expect(await germany.getAttribute("aria-pressed")).toBe("true");
+    expect(await region("Countries").getByRole("row").count()).toBe(2);
+
+    const first = region("Pages").getByRole("table").getByRole("button").first();
+    const path = await first.textContent();
+    await first.focus();
+    await first.press("Enter");
+    await shows(`country:is:DE;page:is:${path}`);
+    expect(await region("Pages").getByRole("row").count()).toBe(2);
+    expect(await browser.findings(page)).toEqual([]);
+    const href = await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
+    expect(new URLSearchParams(href?.split("?")[1]).get("filters")).toBe(filters());
+
+    await page.goBack();
+    await shows("country:is:DE");
+    await page.goForward();
+    await shows(`country:is:DE;page:is:${path}`);
+    const remove = page.getByRole("button", { name: "Remove filter Country is DE" });
+    await remove.focus();
+    await remove.press("Enter");
+    await shows(`page:is:${path}`);
+    const focused = page.locator("button:focus");
+    expect(await focused.getAttribute("aria-label")).toBe(`Remove filter Page is ${path}`);
+    await page.getByRole("button", { name: "Remove all filters" }).click();
+    await shows("");
+    expect(await page.locator("h1:focus").count()).toBe(1);
+
+    const events = region("Custom events");
+    await events.getByRole("button", { name: "signup" }).click();
+    await events.getByRole("button", { name: "Filter by this event" }).click();
+    await shows("event:is:signup");
+    await page.getByRole("table", { name: "Values of plan" }).getByRole("button", { name: "p1" }).click();
+    await shows("event:is:signup;prop.plan:is:p1");
+
+    await region("Pages").getByRole("button", { name: "All pages" }).click();
+    const dialog = page.getByRole("dialog", { name: "All pages" });
+    const other = await dialog.getByRole("table").getByRole("button").nth(1).textContent();
+    await dialog.getByRole("table").getByRole("button").nth(1).click();
+    await shows(`event:is:signup;prop.plan:is:p1;page:is:${other}`);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  it("say what is wrong with filters in the address, and can leave them", async () => {
+    const { siteId, viewer } = await makeBusySite();
+    const page = await browser.page(viewer);
+    await page.goto(`/dashboard/sites/${siteId}?filters=colour:is:red;page:contains:%2Fpage`);
+    await page.getByRole("alert").getByText("Must name one of the dimensions").waitFor();
+    await page.getByRole("button", { name: "Remove filter colour is red" }).click();
+    await page.getByRole("group", { name: "Figures" }).waitFor();
+    await page.getByText("Page contains /page", { exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get("filters")).toBe("page:contains:/page");
   });
 });

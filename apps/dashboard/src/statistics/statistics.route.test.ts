@@ -12,6 +12,8 @@ const api = useAnalyticsApi(dashboard);
 const dayMs = 86_400_000;
 const now = new Date("2026-03-15T10:30:00.000Z");
 
+const operatorProblem = "Must have one of the operators is, isNot, contains, containsNot";
+
 function setNow(moment: Date) {
   dashboard.setNow(moment);
   api.setNow(moment);
@@ -56,6 +58,16 @@ const ranges = [
   "from=2026-03-15&to=2026-03-20",
 ];
 
+const filters = [
+  "country:is:NL",
+  "country:isNot:NL|",
+  "page:contains:/pri",
+  'page:is:/"quoted",x;source:containsNot:news',
+  "event:is:signup;prop.plan:is:pro",
+  "utmCampaign:is:=1+1",
+  "entryPage:is:/nowhere",
+];
+
 describe("GET /sites/:id/stats and /events", () => {
   it("have the analytics API's figures, lists, custom events and CSV", async () => {
     const lists = listNames.join(",");
@@ -92,6 +104,62 @@ describe("GET /sites/:id/stats and /events", () => {
       ),
       { numRuns: 12 },
     );
+  });
+
+  it("have its answers under filters", async () => {
+    const lists = listNames.join(",");
+    await fc.assert(
+      fc.asyncProperty(
+        visits,
+        fc.constantFrom(...ranges),
+        fc.constantFrom(...filters),
+        fc.constantFrom(...listNames),
+        async (random, range, text, list) => {
+          const { viewer, siteId, ask } = await open(random.map(toLine));
+          const query = `${range}&filters=${encodeURIComponent(text)}`;
+          const stats = `/sites/${siteId}/stats?${query}`;
+          const own = await viewer.get(stats).expect(200);
+          expect(own.body).toMatchObject((await ask(`${stats}&lists=${lists}`).expect(200)).body);
+          const asked = `${stats}&metrics=${metricNames}&compare=previous&interval=${own.body.overview.interval}`;
+          checkOverview(own.body, (await ask(asked).expect(200)).body);
+          const events = await viewer.get(`/sites/${siteId}/events?${query}`).expect(200);
+          expect(events.body).toMatchObject((await ask(`/sites/${siteId}/events?${query}`).expect(200)).body);
+          const file = await viewer.get(`${stats}&limit=1000&lists=${list}&csv=1`).expect(200);
+          expect(file.text).toBe((await ask(`${stats}&limit=1000&lists=${list}`, "text/csv").expect(200)).text);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it("compare the visits that match with those that began by the same time of the day", async () => {
+    const times = ["08:00:00", "08:20:00", "10:20:00", "10:40:00"];
+    const lines: Line[] = times.flatMap((time, n) =>
+      ["NL", "DE"].map((country) => {
+        const visitor = `${country}${Math.floor(n / 2)}`;
+        return { type: "pageview", ts: `2026-03-14T${time}Z`, path: "/", visitor, country };
+      }),
+    );
+    const { viewer, siteId } = await open(lines);
+    const { body } = await viewer.get(`/sites/${siteId}/stats?range=today&filters=country:is:NL`).expect(200);
+    const { comparison } = (body as SiteStats).overview;
+    const part = { visitors: 2, pageviews: 3, visits: 2, bounceRate: 0, visitDuration: 1200, viewsPerVisit: 1.5 };
+    expect(comparison).toMatchObject({ until: "2026-03-14T10:30:00.000Z", totals: part });
+    expect(comparison?.series.map(({ pageviews }) => pageviews).slice(8, 11)).toEqual([2, 0, 2]);
+  });
+
+  it("tell the days with events where not all have them", async () => {
+    const { viewer, siteId } = await open();
+    await dashboard.pool.query("UPDATE event_horizon SET day = '2026-03-12'");
+    try {
+      for (const answer of ["stats", "events"]) {
+        const { body } = await viewer.get(`/sites/${siteId}/${answer}?filters=country:is:NL`).expect(200);
+        expect(body.coverage).toEqual({ from: "2026-03-12", to: "2026-03-15" });
+        expect((await viewer.get(`/sites/${siteId}/${answer}`).expect(200)).body).not.toHaveProperty("coverage");
+      }
+    } finally {
+      await dashboard.pool.query("UPDATE event_horizon SET day = NULL");
+    }
   });
 
   type Answered = Record<Metric, number> & { pageviews: number; uniqueVisitors: number };
@@ -170,6 +238,9 @@ describe("GET /sites/:id/stats and /events", () => {
     ["stats?compare=next", { compare: "Must be one of: previous, year, off" }],
     ["stats?csv=1", { lists: "Must name exactly one list for CSV" }],
     ["stats?csv=1&lists=devices,browsers", { lists: "Must name exactly one list for CSV" }],
+    ["stats?filters=country", { filters: operatorProblem }],
+    ["events?filters=country", { filters: operatorProblem }],
+    ["realtime?filters=country", { filters: operatorProblem }],
     ["events?from=2026-03-01", { to: "Required together with from" }],
   ])("answer 400 for %s", async (path, fields) => {
     const { viewer, siteId } = await open();
@@ -193,18 +264,29 @@ describe("GET /sites/:id/realtime", () => {
     const lines: Line[] = ["10:26:00", "10:29:00", "10:20:00"].map((time, n) => ({
       type: "pageview",
       ts: `2026-03-15T${time}Z`,
-      path: "/",
+      path: `/${n}`,
       visitor: `v${n}`,
     }));
     const { viewer, siteId, ask } = await open(lines);
     const { body } = await viewer.get(`/sites/${siteId}/realtime`).expect(200);
     expect(body).toEqual({ since: "2026-03-15T10:25:00.000Z", visitors: 2 });
     expect((await ask(`/sites/${siteId}/realtime`).expect(200)).body).toEqual(body);
+    const filtered = `/sites/${siteId}/realtime?filters=page:is:/1`;
+    expect((await viewer.get(filtered).expect(200)).body).toEqual({ ...body, visitors: 1 });
+    expect((await ask(filtered).expect(200)).body).toEqual({ ...body, visitors: 1 });
   });
 });
 
 describe("statistics of others", () => {
-  it.each(["stats", "stats?csv=1&lists=topPages", "events", "realtime"])("are not found: %s", async (path) => {
+  it.each([
+    "stats",
+    "stats?csv=1&lists=topPages",
+    "stats?filters=page:is:/",
+    "events",
+    "events?filters=page:is:/",
+    "realtime",
+    "realtime?filters=page:is:/",
+  ])("are not found: %s", async (path) => {
     const { siteId } = await open();
     const stranger = await dashboard.signIn(await dashboard.makeAccount());
     for (const id of [siteId, "019c13f2-6c00-7cc3-98c4-dc0c0c07398f", "nonsense"]) {

@@ -3,9 +3,11 @@ import fc from "fast-check";
 import {
   type Address,
   defaultAddress,
+  eventsPath,
   figureNames,
   listPath,
   readAddress,
+  realtimePath,
   statsPath,
   writeAddress,
 } from "./address.js";
@@ -17,6 +19,7 @@ describe("an address", () => {
       range: fc.constantFrom("today", "7d", "30d", "custom"),
       compare: fc.constantFrom("previous", "year", "off"),
       figure: fc.constantFrom(...figureNames),
+      filters: fc.string({ unit: "grapheme" }),
       from: day,
       to: day,
     })
@@ -39,6 +42,18 @@ describe("an address", () => {
     expect(readAddress({ range: "9d", compare: "x", figure: "toString", from: "2026-01-01" })).toEqual(defaultAddress);
     expect(readAddress({ from: "2026-01-02", to: "2026-01-01" })).toEqual(defaultAddress);
     expect(writeAddress(defaultAddress)).toBe("");
+  });
+
+  it("carries its filters to every request", () => {
+    const address = { ...defaultAddress, filters: "page:is:/a&b=c" };
+    const query = "?filters=page%3Ais%3A%2Fa%26b%3Dc";
+    expect(writeAddress(address)).toBe(query);
+    expect([statsPath, eventsPath, realtimePath].map((path) => path("s1", address))).toEqual([
+      `/sites/s1/stats${query}`,
+      `/sites/s1/events${query}`,
+      `/sites/s1/realtime${query}`,
+    ]);
+    expect(listPath("s1", address, { list: "hosts", isCsv: true })).toContain(`stats${query}&lists=hosts`);
   });
 
   it("asks for the page's data", () => {

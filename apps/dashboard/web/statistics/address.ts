@@ -23,10 +23,12 @@ export interface Address {
   to?: string;
   compare: Comparison;
   figure: FigureName;
+  /** In the API's words, as they stand in the address; empty without one. */
+  filters: string;
 }
 
 /** An address without a query. */
-export const defaultAddress: Address = { range: "7d", compare: "previous", figure: "visitors" };
+export const defaultAddress: Address = { range: "7d", compare: "previous", figure: "visitors", filters: "" };
 
 const ranges: readonly string[] = ["today", "7d", "30d"] satisfies Range[];
 const comparisons: readonly string[] = ["previous", "year", "off"] satisfies Comparison[];
@@ -36,13 +38,14 @@ export const maxDays = 366;
 
 /** Reads an address; what it does not know falls back to the default. */
 export function readAddress(query: Readonly<Record<string, string>>): Address {
-  const { range = "", from = "", to = "", compare = "", figure = "" } = query;
+  const { range = "", from = "", to = "", compare = "", figure = "", filters = "" } = query;
   const isCustom = rangeProblem(from, to, maxDays) === undefined;
   return {
     range: isCustom ? "custom" : oneOf(ranges, range, defaultAddress.range),
     ...(isCustom ? { from, to } : {}),
     compare: oneOf(comparisons, compare, defaultAddress.compare),
     figure: oneOf(figureNames, figure, defaultAddress.figure),
+    filters,
   };
 }
 
@@ -53,15 +56,21 @@ function oneOf<Value extends string>(values: readonly string[], text: string, ot
 /** The query of an address with its `?`; nothing for the default. */
 export function writeAddress(address: Address): string {
   const { compare, figure } = address;
-  const query = rangeQuery(address);
+  const query = baseQuery(address);
   if (compare !== defaultAddress.compare) query.set("compare", compare);
   if (figure !== defaultAddress.figure) query.set("figure", figure);
   return toText(query);
 }
 
-function rangeQuery({ range, from, to }: Address): URLSearchParams {
-  if (from !== undefined && to !== undefined) return new URLSearchParams({ from, to });
-  return new URLSearchParams(range === defaultAddress.range ? {} : { range });
+/** What every request of the page shares: its days and its filters. */
+function baseQuery({ range, from, to, filters }: Address): URLSearchParams {
+  const query = new URLSearchParams();
+  if (from !== undefined && to !== undefined) {
+    query.set("from", from);
+    query.set("to", to);
+  } else if (range !== defaultAddress.range) query.set("range", range);
+  if (filters !== "") query.set("filters", filters);
+  return query;
 }
 
 function toText(query: URLSearchParams): string {
@@ -70,14 +79,14 @@ function toText(query: URLSearchParams): string {
 
 /** The path of a site's statistics below `/dashboard/api`. */
 export function statsPath(siteId: string, address: Address): string {
-  const query = rangeQuery(address);
+  const query = baseQuery(address);
   if (address.compare !== defaultAddress.compare) query.set("compare", address.compare);
   return `/sites/${encodeURIComponent(siteId)}/stats${toText(query)}`;
 }
 
 /** The path of one list with all its rows, or of its file. */
 export function listPath(siteId: string, address: Address, { list, isCsv }: { list: string; isCsv: boolean }): string {
-  const query = rangeQuery(address);
+  const query = baseQuery(address);
   query.set("lists", list);
   query.set("limit", "1000");
   query.set(isCsv ? "csv" : "compare", isCsv ? "1" : "off");
@@ -86,5 +95,11 @@ export function listPath(siteId: string, address: Address, { list, isCsv }: { li
 
 /** The path of a site's custom events below `/dashboard/api`. */
 export function eventsPath(siteId: string, address: Address): string {
-  return `/sites/${encodeURIComponent(siteId)}/events${toText(rangeQuery(address))}`;
+  return `/sites/${encodeURIComponent(siteId)}/events${toText(baseQuery(address))}`;
+}
+
+/** The path of a site's present visitors below `/dashboard/api`. */
+export function realtimePath(siteId: string, { filters }: Address): string {
+  const query = new URLSearchParams(filters === "" ? {} : { filters });
+  return `/sites/${encodeURIComponent(siteId)}/realtime${toText(query)}`;
 }

@@ -1,17 +1,20 @@
 import "./events.css";
+import { otherValue } from "@waymark/lists";
 import type { CustomEvent } from "@waymark/statistics";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
+import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
+import { ValueBar } from "./value-bar.js";
 
-interface EventPartsProps {
+interface EventPartsProps extends PageFilters {
   events: readonly CustomEvent[];
   /** Rows of the names and of each property at first. */
   limit: number;
 }
 
 /** Custom events: names with counts at the left, the selected event's properties at the right. */
-export function EventParts({ events, limit }: EventPartsProps) {
+export function EventParts({ events, limit, ...page }: EventPartsProps) {
   const [name, select] = useState<string | undefined>();
   const selected = events.find((event) => event.name === name) ?? events[0];
   if (!selected) return null;
@@ -35,29 +38,59 @@ export function EventParts({ events, limit }: EventPartsProps) {
         </tbody>
       </table>
       <div class="event-properties">
+        <EventFilter key={selected.name} name={selected.name} {...page} />
         {properties.length === 0 && <p class="note">“{selected.name}” has no properties.</p>}
         {properties.map(([property, counts]) => (
-          <PropertyTable key={`${selected.name} ${property}`} {...{ property, counts, limit }} total={selected.count} />
+          <PropertyTable
+            key={`${selected.name} ${property}`}
+            {...{ property, counts, limit }}
+            event={selected}
+            {...page}
+          />
         ))}
       </div>
     </div>
   );
 }
 
-interface PropertyProps {
+/** Filters the page by the selected event. */
+function EventFilter({ name, filters, onFilters }: PageFilters & { name: string }) {
+  if (name === otherValue) return null;
+  return (
+    <p class="event-filter">
+      <button
+        type="button"
+        class="text-button"
+        aria-pressed={hasFilter(filters, "event", name)}
+        onClick={() => onFilters(toggleFilter(filters, "event", name))}
+      >
+        Filter by this event
+      </button>
+    </p>
+  );
+}
+
+interface PropertyProps extends PageFilters {
   property: string;
   counts: Readonly<Record<string, number>>;
-  /** The event's count; shares are parts of it. */
-  total: number;
+  /** Shares are parts of its count. */
+  event: CustomEvent;
   limit: number;
 }
 
-function PropertyTable({ property, counts, total, limit }: PropertyProps) {
+function PropertyTable({ property, counts, event, limit, filters, onFilters }: PropertyProps) {
   const [count, setCount] = useState(limit);
   // Objects have names of digits first, so the order of counts is made again.
   const values = Object.entries(counts).sort(
-    ([a, x], [b, y]) => Number(a === "(other)") - Number(b === "(other)") || y - x,
+    ([a, x], [b, y]) => Number(a === otherValue) - Number(b === otherValue) || y - x,
   );
+  const dimension = `prop.${property}`;
+  const pick = (value: string) => {
+    const ofEvent = hasFilter(filters, "event", event.name) ? filters : toggleFilter(filters, "event", event.name);
+    onFilters(toggleFilter(ofEvent, dimension, value));
+  };
+  // A long value counts by its start.
+  const isWhole = (value: string) => ![event.name, value].includes(otherValue) && !value.endsWith("…");
   const largest = Math.max(1, ...values.map(([, value]) => value));
   return (
     <div class="property">
@@ -73,15 +106,15 @@ function PropertyTable({ property, counts, total, limit }: PropertyProps) {
           {values.slice(0, count).map(([value, times]) => (
             <tr key={value}>
               <th scope="row">
-                <div class="bar-cell">
-                  <span class="bar" style={{ width: `${(times / largest) * 100}%` }} />
-                  <span class="bar-text" title={value}>
-                    {value}
-                  </span>
-                </div>
+                <ValueBar
+                  share={times / largest}
+                  label={value}
+                  isFiltered={hasFilter(filters, "event", event.name) && hasFilter(filters, dimension, value)}
+                  onPick={isWhole(value) ? () => pick(value) : undefined}
+                />
               </th>
               <td class="number">{formatCount(times)}</td>
-              <td class="number soft">{formatShare(times / Math.max(1, total))}</td>
+              <td class="number soft">{formatShare(times / Math.max(1, event.count))}</td>
             </tr>
           ))}
         </tbody>

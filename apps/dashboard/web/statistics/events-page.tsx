@@ -10,7 +10,10 @@ import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
 import { type Address, eventsPath, readAddress, writeAddress } from "./address.js";
 import { EventParts } from "./event-parts.js";
+import { FilterChips, FilterRefusal } from "./filter-chips.js";
+import { placeOf } from "./list-card.js";
 import { CustomDates, RangeControls } from "./range-controls.js";
+import { coverageText } from "./range-note.js";
 
 const pollMs = 60_000;
 
@@ -22,7 +25,10 @@ export function EventsPage() {
   const siteId = params["id"] ?? "";
   const address = readAddress(query);
   const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
-  const change = (next: Address) => route(`${path}${writeAddress(next)}`, true);
+  const { filters } = address;
+  const change = (next: Address) => route(`${path}${writeAddress(next)}`, next.filters === filters);
+  const onFilters = (next: string) => change({ ...address, filters: next });
+  const refusal = error?.fields["filters"];
   if (error?.status === 404) return <MissingPage title="Site not found" />;
   const wanted = search.trim().toLowerCase();
   const events = data?.events.filter(({ name }) => name.toLowerCase().includes(wanted));
@@ -36,13 +42,15 @@ export function EventsPage() {
     <Page
       title="Custom events"
       crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
-      note={data && `${data.days.first} to ${data.days.last}, UTC days.`}
+      note={data && `${data.days.first} to ${data.days.last}, UTC days. ${coverageText(data.coverage, filters !== "")}`}
       actions={actions}
     >
-      {error && <ErrorNote error={error} onRetry={refetch} />}
+      <FilterChips filters={filters} onFilters={onFilters} />
+      {refusal && <FilterRefusal text={refusal} />}
+      {error && !refusal && <ErrorNote error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton />}
       {data?.events.length === 0 && (
-        <Empty title="No custom events in this range">
+        <Empty title={`No custom events in ${placeOf(address)}`}>
           <p>
             A page sends one with <code>{'waymark("signup", { props: { plan: "pro" } })'}</code> after the tracking
             snippet.
@@ -55,7 +63,7 @@ export function EventsPage() {
             <TextField label="Search events" value={search} onValue={setSearch} autocomplete="off" />
           </div>
           {events.length > 0 ? (
-            <EventParts events={events} limit={1000} />
+            <EventParts events={events} limit={1000} filters={filters} onFilters={onFilters} />
           ) : (
             <p class="note events-none">No event has this name.</p>
           )}

@@ -15,7 +15,8 @@ interface FigureLook {
 const toRatio = (value: number) => value.toFixed(2);
 const toPercent = (value: number) => `${Math.round(100 * value)}%`;
 const toClock = (seconds: number) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-const toSeconds = (value: number) => formatDuration(1_000 * (value < 10 ? value : Math.round(value)));
+const toSeconds = (value: number) =>
+  value === 0 ? "0\u00a0s" : formatDuration(1_000 * (value < 10 ? value : Math.round(value)));
 
 const looks: Readonly<Record<FigureName, FigureLook>> = {
   visitors: { label: "Visitors", format: formatCount },

@@ -9,21 +9,21 @@ import { ErrorNote, Skeleton } from "../ui/states.js";
 import { Tabs } from "../ui/tabs.js";
 import { type Address, listPath } from "./address.js";
 import { type CardList, type cards, firstRows, labelOf, toRows } from "./cards.js";
+import type { PageFilters } from "./filters.js";
 import { ListTable, OtherNote } from "./list-table.js";
 
 const shownRows = 9;
 
-interface CardProps {
-  card: (typeof cards)[number];
+interface ContentProps extends Pick<PageFilters, "onFilters"> {
   stats: SiteStats;
   address: Address;
 }
 
-export function ListCard({ card, stats, address }: CardProps) {
+export function ListCard({ card, ...page }: ContentProps & { card: (typeof cards)[number] }) {
   const [selected, select] = useState<string>(card.lists[0].list);
   const list = card.lists.find((each) => each.list === selected) ?? card.lists[0];
   const tabs = card.lists.map(({ list: id, label }) => ({ id: id as string, label }));
-  const content = <CardContent key={list.list} list={list} stats={stats} address={address} />;
+  const content = <CardContent key={list.list} list={list} {...page} />;
   return (
     <section class="panel is-flush stat-card" aria-label={card.name}>
       <h2 class={tabs.length > 1 ? "sr-only" : "card-title"}>{card.name}</h2>
@@ -38,15 +38,21 @@ export function ListCard({ card, stats, address }: CardProps) {
   );
 }
 
-function CardContent({ list, stats, address }: { list: CardList; stats: SiteStats; address: Address }) {
+function CardContent({ list, stats, address, onFilters }: ContentProps & { list: CardList }) {
   const [isOpen, setOpen] = useState(false);
   const rows = toRows(list.list, stats[list.list]);
   const shown = firstRows(rows, shownRows);
   const plural = list.label.toLowerCase().replace(/^utm/, "UTM");
-  if (rows.length === 0) return <EmptyTable list={list} plural={plural} />;
+  if (rows.length === 0) return <EmptyTable list={list} text={`No ${plural} in ${placeOf(address)}`} />;
   return (
     <div class="card-body">
-      <ListTable list={list} rows={shown} visitors={stats.uniqueVisitors} />
+      <ListTable
+        list={list}
+        rows={shown}
+        visitors={stats.uniqueVisitors}
+        filters={address.filters}
+        onFilters={onFilters}
+      />
       <OtherNote rows={shown} />
       <footer class="card-foot">
         <button type="button" class="text-button" onClick={() => setOpen(true)}>
@@ -56,20 +62,23 @@ function CardContent({ list, stats, address }: { list: CardList; stats: SiteStat
           CSV
         </a>
       </footer>
-      {isOpen && (
-        <AllDialog list={list} plural={plural} stats={stats} address={address} onClose={() => setOpen(false)} />
-      )}
+      {isOpen && <AllDialog {...{ list, plural, stats, address, onFilters }} onClose={() => setOpen(false)} />}
     </div>
   );
 }
 
-function EmptyTable({ list, plural }: { list: CardList; plural: string }) {
+/** Where nothing was found. */
+export function placeOf({ filters }: Address): string {
+  return filters === "" ? "this range" : "these visits";
+}
+
+function EmptyTable({ list, text }: { list: CardList; text: string }) {
   return (
     <div class="card-body">
       <table class="stat-table" aria-label={list.label}>
         <tbody>
           <tr>
-            <td class="soft">No {plural} in this range</td>
+            <td class="soft">{text}</td>
           </tr>
         </tbody>
       </table>
@@ -81,15 +90,13 @@ export function csvLink(siteId: string, address: Address, { list }: Pick<CardLis
   return `/dashboard/api${listPath(siteId, address, { list, isCsv: true })}`;
 }
 
-interface DialogProps {
+interface DialogProps extends ContentProps {
   list: CardList;
   plural: string;
-  stats: SiteStats;
-  address: Address;
   onClose(): void;
 }
 
-function AllDialog({ list, plural, stats, address, onClose }: DialogProps) {
+function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogProps) {
   const [search, setSearch] = useState("");
   const siteId = stats.site.id;
   const { data, error, refetch } = useQuery<SiteStats>(listPath(siteId, address, { list: list.list, isCsv: false }));
@@ -98,6 +105,10 @@ function AllDialog({ list, plural, stats, address, onClose }: DialogProps) {
   const found = rows.filter(({ value }) =>
     [value, labelOf(list.list, value)].some((text) => text.toLowerCase().includes(wanted)),
   );
+  const pick = (filters: string) => {
+    onClose();
+    onFilters(filters);
+  };
   const actions = (
     <ButtonLink href={csvLink(siteId, address, list)} download icon="download">
       CSV
@@ -115,7 +126,13 @@ function AllDialog({ list, plural, stats, address, onClose }: DialogProps) {
             {rows.length >= 1000 ? ": a list shows at most 1,000" : ""}
           </p>
           <div class="all-rows">
-            <ListTable list={list} rows={found} visitors={data.uniqueVisitors} />
+            <ListTable
+              list={list}
+              rows={found}
+              visitors={data.uniqueVisitors}
+              filters={address.filters}
+              onFilters={pick}
+            />
           </div>
           <OtherNote rows={rows} />
         </>

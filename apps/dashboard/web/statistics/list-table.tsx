@@ -1,8 +1,10 @@
 import { formatCount, formatShare } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
 import { type CardList, labelOf, type Row } from "./cards.js";
+import { dimensions, hasFilter, type PageFilters, toggleFilter } from "./filters.js";
+import { ValueBar } from "./value-bar.js";
 
-interface ListTableProps {
+interface ListTableProps extends PageFilters {
   list: CardList;
   rows: readonly Row[];
   /** Of the range; shares are parts of it. */
@@ -10,7 +12,7 @@ interface ListTableProps {
 }
 
 /** A list as a table: a bar behind each value, its figures and its share of the visitors. */
-export function ListTable({ list, rows, visitors }: ListTableProps) {
+export function ListTable({ list, rows, visitors, ...page }: ListTableProps) {
   const largest = Math.max(1, ...rows.map((row) => row.visitors));
   const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
   return (
@@ -27,7 +29,7 @@ export function ListTable({ list, rows, visitors }: ListTableProps) {
         {rows.map((row) => (
           <tr key={row.value}>
             <th scope="row">
-              <ValueCell list={list} row={row} share={row.visitors / largest} />
+              <ValueCell list={list} row={row} share={row.visitors / largest} {...page} />
             </th>
             {hasViews && <td class="number soft">{formatCount(row.pageviews ?? 0)}</td>}
             <td class="number">{formatCount(row.visitors)}</td>
@@ -39,21 +41,26 @@ export function ListTable({ list, rows, visitors }: ListTableProps) {
   );
 }
 
-function ValueCell({ list, row, share }: { list: CardList; row: Row; share: number }) {
+type ValueProps = PageFilters & { list: CardList; row: Row; share: number };
+
+function ValueCell({ list, row, share, filters, onFilters }: ValueProps) {
   const label = labelOf(list.list, row.value);
-  const isCode = label !== row.value;
+  const dimension = dimensions[list.list];
+  const pick = () => onFilters(toggleFilter(filters, dimension, row.value));
   return (
-    <div class="bar-cell">
-      <span class="bar" style={{ width: `${share * 100}%` }} />
-      <span class={list.isMono && !row.isOther ? "bar-text mono" : "bar-text"} title={label}>
-        {isCode && (
-          <span class="code-chip" aria-hidden="true">
-            {row.value}
-          </span>
-        )}
-        {label}
-      </span>
-    </div>
+    <ValueBar
+      share={share}
+      label={label}
+      isMono={list.isMono && !row.isOther}
+      isFiltered={hasFilter(filters, dimension, row.value)}
+      onPick={row.isOther ? undefined : pick}
+    >
+      {label !== row.value && (
+        <span class="code-chip" aria-hidden="true">
+          {row.value}
+        </span>
+      )}
+    </ValueBar>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { SiteStats } from "../../src/statistics/site-stats.schema.js";
 
 /** What the figures are: UTC days, the days compared with, and how visitors count. */
-export function RangeNote({ stats }: { stats: SiteStats }) {
+export function RangeNote({ stats, hasFilters }: { stats: SiteStats; hasFilters: boolean }) {
   const { days, overview } = stats;
   const isOneDay = days.first === days.last;
   return (
@@ -13,7 +13,7 @@ export function RangeNote({ stats }: { stats: SiteStats }) {
         (isOneDay
           ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept. "
           : "Daily visitors add up: somebody who comes on two days counts twice. ")}
-      {coverageText(stats)}
+      {coverageText(stats.coverage, hasFilters)}
     </>
   );
 }
@@ -26,10 +26,14 @@ function compareText({ overview }: SiteStats): string {
   return until ? `Compared with ${days}, up to ${endText(until, to)}. ` : `Compared with ${days}. `;
 }
 
-function coverageText({ coverage }: SiteStats): string {
+/** The days that an answer is of, where it is not of all that were asked. */
+export function coverageText(coverage: SiteStats["coverage"], hasFilters: boolean): string {
   if (!coverage) return "";
   const { from, to } = coverage;
-  return from === null || to === null ? "Visits are not counted in these days." : `Visits are counted from ${from} on.`;
+  if (!hasFilters)
+    return from === null ? "Visits are not counted in these days." : `Visits are counted from ${from} on.`;
+  if (from === null) return "Filters need events, and none of these days are kept.";
+  return `Filters need events, which are kept of ${from} to ${to}.`;
 }
 
 function endText(until: string, last: string): string {

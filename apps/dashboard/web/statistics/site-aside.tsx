@@ -3,12 +3,14 @@ import type { SiteRealtime } from "../../src/statistics/site-stats.schema.js";
 import { useQuery } from "../data/query.js";
 import { formatCount } from "../ui/format.js";
 import { Menu, MenuItem } from "../ui/menu.js";
+import { type Address, realtimePath, writeAddress } from "./address.js";
 
 const nowPollMs = 10_000;
 
 /** Beside a site's name: the other sites, and how many visitors are there now. */
-export function SiteAside({ siteId, query, isLive }: { siteId: string; query: string; isLive: boolean }) {
+export function SiteAside({ siteId, address, isLive }: { siteId: string; address: Address; isLive: boolean }) {
   const { data } = useQuery<SiteList>("/sites", { staleMs: 60_000 });
+  const query = writeAddress({ ...address, filters: "" });
   const others = data?.sites.filter(({ id }) => id !== siteId) ?? [];
   return (
     <>
@@ -21,13 +23,12 @@ export function SiteAside({ siteId, query, isLive }: { siteId: string; query: st
         <MenuItem href={`/dashboard/sites/${siteId}/settings`}>Settings of this site</MenuItem>
         <MenuItem href="/dashboard/sites">All sites</MenuItem>
       </Menu>
-      {isLive && <Now siteId={siteId} />}
+      {isLive && <Now path={realtimePath(siteId, address)} />}
     </>
   );
 }
 
-function Now({ siteId }: { siteId: string }) {
-  const path = `/sites/${encodeURIComponent(siteId)}/realtime`;
+function Now({ path }: { path: string }) {
   const { data } = useQuery<SiteRealtime>(path, { pollMs: nowPollMs });
   if (!data) return null;
   return (

@@ -17,7 +17,9 @@ import { Chart } from "./chart.js";
 import { toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
 import { Figures } from "./figures.js";
-import { csvLink, ListCard } from "./list-card.js";
+import { FilterChips, FilterRefusal } from "./filter-chips.js";
+import type { PageFilters } from "./filters.js";
+import { csvLink, ListCard, placeOf } from "./list-card.js";
 import { CompareControl, CustomDates, RangeControls } from "./range-controls.js";
 import { RangeNote } from "./range-note.js";
 import { SiteAside } from "./site-aside.js";
@@ -32,18 +34,23 @@ export function StatisticsPage() {
   const siteId = params["id"] ?? "";
   const address = readAddress(query);
   const stats = useSiteStats(siteId, address);
-  const change = (next: Address) => route(`${path}${writeAddress(next)}`, true);
+  const { filters } = address;
+  const change = (next: Address) => route(`${path}${writeAddress(next)}`, next.filters === filters);
+  const filter = (next: string) => change({ ...address, filters: next });
   const { data, error } = stats;
+  const refusal = error?.fields["filters"];
   if (error?.status === 404) return <MissingPage title="Site not found" />;
   const isWaiting = data !== undefined && !data.hasEvents;
   return (
     <Page
       title={data?.site.domain ?? "Statistics"}
-      aside={data && <SiteAside siteId={siteId} query={writeAddress(address)} isLive={!isWaiting} />}
-      note={data && !isWaiting && <RangeNote stats={data} />}
+      aside={data && <SiteAside siteId={siteId} address={address} isLive={!isWaiting} />}
+      note={data && !isWaiting && <RangeNote stats={data} hasFilters={filters !== ""} />}
       actions={!isWaiting && <Actions siteId={siteId} address={address} days={data?.days} onAddress={change} />}
     >
-      {error && <ErrorNote error={error} onRetry={stats.refetch} />}
+      {!isWaiting && <FilterChips filters={filters} onFilters={filter} />}
+      {refusal && <FilterRefusal text={refusal} />}
+      {error && !refusal && <ErrorNote error={error} onRetry={stats.refetch} />}
       {!data && !error && <Skeleton rows={12} />}
       {isWaiting && <FirstVisit domain={data.site.domain} />}
       {data && !isWaiting && (
@@ -93,7 +100,8 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
 
 function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }) {
   const { overview, now } = stats;
-  const { figure } = address;
+  const { figure, filters } = address;
+  const onFilters = (next: string) => onAddress({ ...address, filters: next });
   const curve = useMemo(() => toCurve(overview, figure, now), [overview, figure, now]);
   return (
     <>
@@ -103,16 +111,16 @@ function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }
       </section>
       <div class="stat-cards">
         {cards.map((card) => (
-          <ListCard key={card.name} card={card} stats={stats} address={address} />
+          <ListCard key={card.name} {...{ card, stats, address, onFilters }} />
         ))}
       </div>
-      <EventsCard siteId={stats.site.id} address={address} />
+      <EventsCard siteId={stats.site.id} {...{ address, filters, onFilters }} />
     </>
   );
 }
 
 /** Custom events have a request of their own: many properties never keep the figures waiting. */
-function EventsCard({ siteId, address }: { siteId: string; address: Address }) {
+function EventsCard({ siteId, address, ...page }: PageFilters & { siteId: string; address: Address }) {
   const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
   const all = `/dashboard/sites/${siteId}/events${writeAddress(address)}`;
   return (
@@ -123,14 +131,14 @@ function EventsCard({ siteId, address }: { siteId: string; address: Address }) {
         <table class="stat-table" aria-label="Event names">
           <tbody>
             <tr>
-              <td class="soft">No custom events in this range</td>
+              <td class="soft">No custom events in {placeOf(address)}</td>
             </tr>
           </tbody>
         </table>
       )}
       {data && data.events.length > 0 && (
         <>
-          <EventParts events={data.events} limit={9} />
+          <EventParts events={data.events} limit={9} {...page} />
           <footer class="card-foot">
             <a class="text-button" href={all}>
               All custom events

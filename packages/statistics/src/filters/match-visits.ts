@@ -41,6 +41,17 @@ export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
   return { visits, events: countedEvents(part, checks) };
 }
 
+/** Leaves the visits that began before a moment of the day, and their events before it. @param before milliseconds since midnight */
+export function matchBefore({ visits, events }: DayPart, match: Match, before: number): Match {
+  const { times } = events;
+  if (!times) throw new Error("The part was read without its times");
+  const early = Uint8Array.from(times, (time) => (time < before ? 1 : 0));
+  return {
+    visits: match.visits.map((matches, visit) => matches & (early[visits.firstEvent[visit] ?? 0] ?? 0)),
+    events: match.events?.map((counts, event) => counts & (early[event] ?? 0)) ?? early,
+  };
+}
+
 /** A condition on single events. */
 interface Check {
   readonly of: "view" | "custom" | "any";
