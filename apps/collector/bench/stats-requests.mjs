@@ -49,6 +49,24 @@ const visitsSql = [
    GROUP BY path`,
 ];
 
+/** The figures and pages of visits under a condition on `visit`. */
+const filteredSql = (condition) => {
+  const matching = `WITH ${visitsCte}, matching AS (SELECT * FROM visit WHERE ${condition})`;
+  return [
+    `${matching} SELECT day, origin, ${visitSums} FROM matching GROUP BY GROUPING SETS ((day), (origin))`,
+    `${matching} SELECT path, count(*), count(DISTINCT (day, visitor)) FROM numbered JOIN matching USING (day, visitor, number)
+     WHERE type = 'pageview' GROUP BY path ORDER BY 3 DESC LIMIT 10`,
+  ];
+};
+
+/** @param text filters as in an address */
+const filteredStats = (what, budgetMs, text, condition) => ({
+  what,
+  paths: (range) => [`stats?${range}&${visitMetrics}&filters=${encodeURIComponent(text)}`],
+  budgetMs,
+  sql: filteredSql(condition),
+});
+
 const events = "event WHERE site_id = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3)";
 
 const goalFigures = goalConditions.map(
@@ -83,6 +101,20 @@ export const statsRequests = [
     budgetMs: 30,
     sql: visitsSql,
   },
+  filteredStats("one filter: a country", 250, "country:is:DE", "origin ~ '^[(][^,]*,[^,]*,DE,'"),
+  filteredStats(
+    "three filters: country, browser, device",
+    300,
+    "country:is:DE|FR;browser:is:Chrome;device:is:desktop",
+    "origin ~ '^[(][^,]*,[^,]*,(DE|FR),Chrome,[^,]*,desktop[)]$'",
+  ),
+  filteredStats(
+    "a filter of pages",
+    800,
+    "page:contains:/docs",
+    `EXISTS (SELECT FROM numbered WHERE type = 'pageview' AND path LIKE '%/docs%'
+       AND (day, visitor, number) = (visit.day, visit.visitor, visit.number))`,
+  ),
   {
     what: "four goals",
     paths: (range) => [`goals?${range}`],
