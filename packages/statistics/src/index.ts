@@ -30,7 +30,6 @@ export {
   createOverviewReader,
   type Figures,
   type Overview,
-  type Point,
 } from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
 export { type Filtering, readList, readStatistics, readVisitCoverage, type Statistics } from "./read-statistics.js";

@@ -6,7 +6,7 @@ import { createKeptDays } from "./kept-days.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
 import { type Days, daysOfLastYear, previousDays, toDay } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
-import { noSums, type Sums, sumUp } from "./statistics.query.js";
+import { noSums, readEventDays, type Sums, sumUp } from "./statistics.query.js";
 
 export const comparisons = ["previous", "year", "off"] as const;
 
@@ -17,7 +17,7 @@ export type Comparison = (typeof comparisons)[number];
 export type Figures = Counts & Record<Metric, number>;
 
 /** The figures of a day (`2026-03-15`) or an hour (`2026-03-15T04`), in UTC. A visit counts in the hour that it begins in. */
-export type Point = Figures & { at: string };
+type Point = Figures & { at: string };
 
 /** A range's figures over time, beside those of another time. */
 export interface Overview {
@@ -61,11 +61,19 @@ interface Source {
   until(day: PointSums, until: Date): Promise<Sums>;
 }
 
-/** Makes a function that reads the figures of a range over time, and what they are compared with, by one statement at a time. */
+/**
+ * Makes a function that reads the figures of a range over time, and what they are compared with, by one statement at a time.
+ * Under filters nothing is compared with days that lack events.
+ */
 export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => Promise<Overview> {
   const keptDays = createKeptDays(pool);
-  return ({ siteId, filtering, ...query }) => {
-    if (filtering) return readOverview(pool, openFilteredSource(filtering, siteId), query);
+  return async ({ siteId, filtering, ...query }) => {
+    if (filtering) {
+      const other = otherDays(query.comparison, query.range);
+      const lacksEvents = other && (await readEventDays(pool, { siteId, ...other }));
+      const comparison = lacksEvents ? "off" : query.comparison;
+      return readOverview(pool, openFilteredSource(filtering, siteId), { ...query, comparison });
+    }
     const source: Source = {
       days: (days) => readDays(pool, { siteId, ...days }),
       hours: (day, until) => keptDays.hours(siteId, day, until),

@@ -157,6 +157,13 @@ describe("GET /sites/:id/stats and /events", () => {
         expect(body.coverage).toEqual({ from: "2026-03-12", to: "2026-03-15" });
         expect((await viewer.get(`/sites/${siteId}/${answer}`).expect(200)).body).not.toHaveProperty("coverage");
       }
+      const compared = async (query: string) => {
+        const { body } = await viewer.get(`/sites/${siteId}/stats?${query}`).expect(200);
+        return (body as SiteStats).overview.comparison !== undefined;
+      };
+      expect(await compared("range=7d")).toBe(true);
+      expect(await compared("range=7d&filters=country:is:NL")).toBe(false);
+      expect(await compared("range=today&filters=country:is:NL")).toBe(true);
     } finally {
       await dashboard.pool.query("UPDATE event_horizon SET day = NULL");
     }

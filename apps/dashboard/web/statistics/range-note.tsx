@@ -1,26 +1,28 @@
 import type { SiteStats } from "../../src/statistics/site-stats.schema.js";
+import type { Address } from "./address.js";
 
 /** What the figures are: UTC days, the days compared with, and how visitors count. */
-export function RangeNote({ stats, hasFilters }: { stats: SiteStats; hasFilters: boolean }) {
+export function RangeNote({ stats, address }: { stats: SiteStats; address: Address }) {
   const { days, overview } = stats;
   const isOneDay = days.first === days.last;
   return (
     <>
       {isOneDay ? `${days.first}, UTC. ` : `${days.first} to ${days.last}, UTC days. `}
-      {compareText(stats)}
+      {compareText(stats, address)}
       {overview.interval === "hour" && "A visitor counts in every hour with a page view. "}
       {overview.interval === "day" &&
         (isOneDay
           ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept. "
           : "Daily visitors add up: somebody who comes on two days counts twice. ")}
-      {coverageText(stats.coverage, hasFilters)}
+      {coverageText(stats.coverage, address.filters !== "")}
     </>
   );
 }
 
-function compareText({ overview }: SiteStats): string {
+function compareText({ overview }: SiteStats, { compare, filters }: Address): string {
   const { comparison } = overview;
-  if (!comparison) return "";
+  if (!comparison)
+    return compare === "off" || filters === "" ? "" : "Not compared: not all of those days have their events. ";
   const { from, to, until } = comparison;
   const days = from === to ? from : `${from} to ${to}`;
   return until ? `Compared with ${days}, up to ${endText(until, to)}. ` : `Compared with ${days}. `;

@@ -45,7 +45,7 @@ export function StatisticsPage() {
     <Page
       title={data?.site.domain ?? "Statistics"}
       aside={data && <SiteAside siteId={siteId} address={address} isLive={!isWaiting} />}
-      note={data && !isWaiting && <RangeNote stats={data} hasFilters={filters !== ""} />}
+      note={data && !isWaiting && <RangeNote stats={data} address={address} />}
       actions={!isWaiting && <Actions siteId={siteId} address={address} days={data?.days} onAddress={change} />}
     >
       {!isWaiting && <FilterChips filters={filters} onFilters={filter} />}
