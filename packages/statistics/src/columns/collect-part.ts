@@ -127,7 +127,7 @@ export class RowFeed<Row> {
 }
 
 /** A part ends with the visitor whose events, or the length of whose texts, reach these numbers. */
-export const partBounds = { events: 200_000, characters: 8_000_000 } as const;
+const partBounds = { events: 200_000, characters: 8_000_000 } as const;
 
 /** Of a visitor's day; further ones are left out. They would be of a program, and a visitor stays in one part. */
 export const maxVisitorEvents = 50_000;

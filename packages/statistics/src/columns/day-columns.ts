@@ -10,7 +10,7 @@ import { hasNeeds, readPart, sizeOf } from "./part-blocks.js";
 import { readStoredParts, readStoredSizes, type StoredKey, type StoredSize } from "./stored-parts.query.js";
 
 /** Some or all parts of a UTC day with events. */
-export interface DayOfParts {
+interface DayOfParts {
   readonly day: string;
   readonly parts: readonly DayPart[];
   /** Whether no more parts of the day follow. */
@@ -46,78 +46,21 @@ const slowMs = 200;
 
 /** @param maxBytes of parts kept in memory; the least recently used makes room */
 export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: number }): DayColumns {
-  const kept = new LRUCache<string, Kept>({
-    maxSize: maxBytes,
-    sizeCalculation: ({ parts }) => 1_000 + parts.reduce((sum, part) => sum + sizeOf(part), 0),
-  });
-  const underWay = new Map<string, Promise<Kept>>();
-
-  function findKept(key: string, version: string, needs: PartNeeds): Kept | undefined {
-    const entry = kept.get(key);
-    if (!entry?.parts.every((part) => hasNeeds(part, needs))) return undefined;
-    const isRecent = entry.makingMs > slowMs && performance.now() - entry.madeAt < 10 * entry.makingMs;
-    return entry.version === version || isRecent ? entry : undefined;
-  }
-
-  async function make({ siteId, day }: SiteDay, version: string, needs: PartNeeds): Promise<readonly DayPart[]> {
-    const key = `${siteId} ${day}`;
-    const there = findKept(key, version, needs);
-    if (there) return there.parts;
-    const started = underWay.get(key);
-    const making = started ?? makeDay(pool, { siteId, day }).finally(() => underWay.delete(key));
-    if (!started) underWay.set(key, making);
-    const made = await making;
-    kept.set(key, made);
-    return made.parts;
-  }
-
-  /** Stored parts by day and number, from memory or the store. Those of another version are missing. */
-  async function readParts(siteId: string, group: readonly DayGroup[], needs: PartNeeds) {
-    const keyOf = (day: string, part: number) => `${siteId} ${day} ${part}`;
-    const found = new Map<string, DayPart>();
-    const missing: StoredKey[] = [];
-    for (const { day, version, numbers } of group) {
-      for (const part of numbers) {
-        const [stored] = findKept(keyOf(day, part), version, needs)?.parts ?? [];
-        if (stored) found.set(keyOf(day, part), stored);
-        else missing.push({ day, part, version });
-      }
-    }
-    for (const { day, part, version, ...blocks } of await readStoredParts(pool, { siteId, wanted: missing, needs })) {
-      const read = readPart(blocks);
-      found.set(keyOf(day, part), read);
-      kept.set(keyOf(day, part), { version, parts: [read], madeAt: 0, makingMs: 0 });
-    }
-    return (day: string, part: number) => found.get(keyOf(day, part));
-  }
-
-  async function load(siteId: string, group: readonly DayGroup[], needs: PartNeeds): Promise<DayOfParts[]> {
-    const partOf = await readParts(siteId, group, needs);
-    const days: DayOfParts[] = [];
-    for (const { day, version, numbers, isStart, isEnd } of group) {
-      const parts = numbers.map((part) => partOf(day, part)).filter((part) => part !== undefined);
-      if (numbers.length > 0 && parts.length === numbers.length) days.push({ day, parts, isEnd });
-      // Somebody stored the day anew meanwhile, or nobody has.
-      else if (isStart && isEnd) days.push({ day, parts: await make({ siteId, day }, version, needs), isEnd });
-      else throw tooLong("The day changed while it was read");
-    }
-    return days;
-  }
-
+  const memory = new PartMemory(pool, maxBytes);
   return {
     async *read({ siteId, days, needs }) {
       const started = performance.now();
       const groups = groupDays(await readStoredSizes(pool, { siteId, ...days }, needs));
-      const loadGroup = (at: number) => {
-        const loading = load(siteId, groups[at] ?? [], needs);
+      const load = (at: number) => {
+        const loading = memory.load(siteId, groups[at] ?? [], needs);
         // Awaited later, or never when the reader gives up.
         loading.catch(() => undefined);
         return loading;
       };
-      let next = loadGroup(0);
+      let next = load(0);
       for (let at = 0; at < groups.length; at++) {
         const group = await next;
-        next = loadGroup(at + 1);
+        next = load(at + 1);
         for (const day of group) {
           yield day;
           await nextTurn();
@@ -126,6 +69,78 @@ export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: 
       }
     },
   };
+}
+
+/** Reads parts from memory, from the store, or from events. */
+class PartMemory {
+  private readonly kept: LRUCache<string, Kept>;
+  private readonly underWay = new Map<string, Promise<Kept>>();
+
+  constructor(
+    private readonly pool: pg.Pool,
+    maxBytes: number,
+  ) {
+    this.kept = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ parts }) => 1_000 + parts.reduce((sum, part) => sum + sizeOf(part), 0),
+    });
+  }
+
+  async load(siteId: string, group: readonly DayGroup[], needs: PartNeeds): Promise<DayOfParts[]> {
+    const partOf = await this.readParts(siteId, group, needs);
+    const days: DayOfParts[] = [];
+    for (const { day, version, numbers, isStart, isEnd } of group) {
+      const parts = numbers.map((part) => partOf(day, part)).filter((part) => part !== undefined);
+      if (numbers.length > 0 && parts.length === numbers.length) days.push({ day, parts, isEnd });
+      // Somebody stored the day anew meanwhile, or nobody has.
+      else if (isStart && isEnd) days.push({ day, parts: await this.make({ siteId, day }, version, needs), isEnd });
+      else throw tooLong("The day changed while it was read");
+    }
+    return days;
+  }
+
+  /** Stored parts by day and number. Those of another version are missing. */
+  private async readParts(siteId: string, group: readonly DayGroup[], needs: PartNeeds) {
+    const keyOf = (day: string, part: number) => `${siteId} ${day} ${part}`;
+    const found = new Map<string, DayPart>();
+    const missing: StoredKey[] = [];
+    for (const { day, version, numbers } of group) {
+      for (const part of numbers) {
+        const [stored] = this.find(keyOf(day, part), version, needs)?.parts ?? [];
+        if (stored) found.set(keyOf(day, part), stored);
+        else missing.push({ day, part, version });
+      }
+    }
+    for (const { day, part, version, ...blocks } of await readStoredParts(this.pool, {
+      siteId,
+      wanted: missing,
+      needs,
+    })) {
+      const read = readPart(blocks);
+      found.set(keyOf(day, part), read);
+      this.kept.set(keyOf(day, part), { version, parts: [read], madeAt: 0, makingMs: 0 });
+    }
+    return (day: string, part: number) => found.get(keyOf(day, part));
+  }
+
+  private find(key: string, version: string, needs: PartNeeds): Kept | undefined {
+    const entry = this.kept.get(key);
+    if (!entry?.parts.every((part) => hasNeeds(part, needs))) return undefined;
+    const isRecent = entry.makingMs > slowMs && performance.now() - entry.madeAt < 10 * entry.makingMs;
+    return entry.version === version || isRecent ? entry : undefined;
+  }
+
+  private async make({ siteId, day }: SiteDay, version: string, needs: PartNeeds): Promise<readonly DayPart[]> {
+    const key = `${siteId} ${day}`;
+    const there = this.find(key, version, needs);
+    if (there) return there.parts;
+    const started = this.underWay.get(key);
+    const making = started ?? makeDay(this.pool, { siteId, day }).finally(() => this.underWay.delete(key));
+    if (!started) this.underWay.set(key, making);
+    const made = await making;
+    this.kept.set(key, made);
+    return made.parts;
+  }
 }
 
 function tooLong(message: string): Error {

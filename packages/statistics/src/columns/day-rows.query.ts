@@ -86,7 +86,3 @@ async function openFeed<Row extends unknown[]>(client: pg.ClientBase, name: stri
   };
   return new RowFeed<Row>(fetch, batchRows);
 }
-
-export async function closeDay(client: pg.ClientBase): Promise<void> {
-  await client.query("CLOSE ALL");
-}

@@ -11,7 +11,7 @@ export const operators = ["is", "isNot", "contains", "containsNot"] as const;
 type Operator = (typeof operators)[number];
 
 /** What a filter is about: a visit's attribute, its views and events, or a property of its custom events. */
-export type FilterSubject =
+type FilterSubject =
   | { readonly kind: "visit"; readonly dimension: VisitDimension }
   | { readonly kind: "event"; readonly dimension: (typeof eventDimensions)[number] }
   | { readonly kind: "property"; readonly name: string };

@@ -81,7 +81,7 @@ function checkOf({ events }: DayPart, { subject, isNegated, test }: Filter): Che
 }
 
 /** A property's value as text; empty for none. @param props JSON, or empty */
-export function propertyOf(props: string, name: string): string {
+function propertyOf(props: string, name: string): string {
   if (props === "") return "";
   const values = JSON.parse(props) as Record<string, unknown>;
   return Object.hasOwn(values, name) ? String(values[name]) : "";
