@@ -58,7 +58,7 @@ if (!window.waymark?.isLoaded) {
   };
 
   const see = () => {
-    if (document.hidden) return leave();
+    if (document.visibilityState !== "visible") return leave();
     if (isSeen) since = since || Date.now();
     else {
       isSeen = true;
