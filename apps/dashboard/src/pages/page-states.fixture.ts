@@ -230,6 +230,12 @@ const sitePages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, Page
   "/sites/:id/events": [
     { as: "owner", path: `/sites/${site}/events`, shows: table("Event names") },
     {
+      state: "filtered",
+      as: "owner",
+      path: `/sites/${site}/events?range=30d&filters=event:is:signup`,
+      shows: button("Filter by this event"),
+    },
+    {
       state: "empty",
       as: "owner",
       path: `/sites/${unseenSite}/events`,
