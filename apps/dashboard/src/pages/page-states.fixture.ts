@@ -183,7 +183,7 @@ const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
   ],
 });
 
-const sitePages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, PageState[]> => ({
+const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
   "/sites": [
     { as: "owner", shows: table("Sites") },
     { state: "empty", as: "newcomer", shows: heading("No sites yet") },
@@ -242,6 +242,9 @@ const sitePages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, Page
       shows: heading("No custom events in this range"),
     },
   ],
+});
+
+const siteSettingsPages = ({ site, unseenSite, unprovenSite }: Ids): Record<string, PageState[]> => ({
   "/sites/:id/settings": [
     { as: "owner", path: `/sites/${site}/settings`, shows: button("Delete site") },
     { state: "unproven", as: "owner", path: `/sites/${unprovenSite}/settings`, shows: button("Check the proof") },
@@ -326,5 +329,12 @@ const openPages = ({ linkToken }: Ids): Record<string, PageState[]> => ({
 
 /** The states of every page of `web/pages.ts`. */
 export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState[]>> {
-  return { ...openPages(ids), ...tracePages(ids), ...agentPages(ids), ...sitePages(ids), ...accountPages };
+  return {
+    ...openPages(ids),
+    ...tracePages(ids),
+    ...agentPages(ids),
+    ...sitePages(ids),
+    ...siteSettingsPages(ids),
+    ...accountPages,
+  };
 }
