@@ -15,6 +15,8 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "DELETE /keys/:id": undefined,
   "DELETE /sites/:id": undefined,
   "POST /sites/:id/proof": undefined,
+  "DELETE /sites/:id/goals/:goalId": undefined,
+  "DELETE /sites/:id/funnels/:funnelId": undefined,
   "DELETE /traces/:trace_id": undefined,
   "POST /billing/checkout": {},
   "POST /billing/portal": {},
@@ -22,6 +24,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
 const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 const membersWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+  ...["POST /sites/:id/goals", "POST /sites/:id/funnels"],
   ...["POST /keys", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
 ];
 const openRoutes = [
@@ -47,7 +50,7 @@ function mountedRoutes(app: Express): string[] {
 /** A request of a route, to an id that exists nowhere unless another one is given. */
 function send(route: string, { as = dashboard.anonymous(), id = someId, body = {} as object | undefined } = {}) {
   const [method = "", path = ""] = route.split(" ");
-  const url = path.replace(/:\w+/, id);
+  const url = path.replace(/:\w+/g, id);
   if (method === "GET") return as.get(url);
   if (method === "DELETE") return as.delete(url);
   return as[method.toLowerCase() as "post" | "patch" | "put"](url, body);
