@@ -4,7 +4,7 @@ import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createRefusals, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { Limiter } from "@waymark/limits";
 import type { ReadinessChecks } from "@waymark/service";
-import { createDayColumns, createReadShares, type ReadShares } from "@waymark/statistics";
+import { createDayColumns, createFigureMemory, createReadShares, type ReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -37,10 +37,14 @@ export interface AppDeps {
 /** Days of visits and events kept in memory for filters: a month of ten million events. */
 const maxColumnBytes = 134_217_728;
 
+/** Values of lists with their sums, of some 200 bytes each. */
+const maxKeptValues = 200_000;
+
 /** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  const reading = { ...deps, reads: openReads(deps), columns };
+  const memory = createFigureMemory({ pool: deps.pool, maxKept: maxKeptValues });
+  const reading = { ...deps, reads: openReads(deps), columns, memory };
   const routes = [
     listSitesRoute(deps),
     getStatsRoute(reading),

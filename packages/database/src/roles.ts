@@ -47,7 +47,7 @@ export const tableGrants = {
     worker: "SELECT, DELETE",
     dashboard: "SELECT",
   },
-  daily_size: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_size: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   daily_stat: {
     analytics_api: "SELECT",
     collector: "SELECT, INSERT, UPDATE",

@@ -2,6 +2,7 @@ export { createDayColumns, type DayColumns } from "./columns/day-columns.js";
 export { storeDays } from "./columns/store-days.js";
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";
+export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export { readFilteredEvents } from "./filters/filtered-events.js";
 export { readFilteredRealtime } from "./filters/filtered-realtime.js";

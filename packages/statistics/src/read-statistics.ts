@@ -1,6 +1,7 @@
 import { type ListName, listNames, lists, visitDimensionOf } from "@waymark/lists";
 import type pg from "pg";
 import type { DayColumns } from "./columns/day-columns.js";
+import type { FigureMemory } from "./figure-memory.js";
 import type { Filter } from "./filters/filter.js";
 import { readFilteredFigures } from "./filters/read-filtered.js";
 import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-rows.js";
@@ -36,6 +37,8 @@ interface StatisticsQuery {
   metrics: readonly Metric[];
   /** Counts the visits that match; without it all page views. */
   filtering?: Filtering | undefined;
+  /** Answers without reading unchanged days again. */
+  memory?: FigureMemory | undefined;
 }
 
 type Totals = { pageviews: number; uniqueVisitors: number } & Partial<Record<Metric, number>>;
@@ -78,16 +81,17 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   };
 }
 
-type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "metrics" | "filtering">;
+type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "metrics" | "filtering" | "memory">;
 
 function readRows(
   pool: pg.Pool,
-  { siteId, limit, metrics, filtering }: RowsQuery,
+  { siteId, limit, metrics, filtering, memory }: RowsQuery,
   asked: Days & { totalsFrom: string; lists: readonly ListName[]; withHours: boolean },
 ): Promise<FigureRow[]> {
   const withVisits = metrics.length > 0;
   if (!filtering) {
-    return readFigures(pool, { siteId, limit, withVisits, ...asked, lists: asked.lists.map((name) => lists[name]) });
+    const query = { siteId, limit, withVisits, ...asked, lists: asked.lists.map((name) => lists[name]) };
+    return memory ? memory.read(query) : readFigures(pool, query);
   }
   return readFilteredFigures(filtering.columns, {
     ...{ siteId, limit, ...asked, filters: filtering.filters },

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { type VisitSums, visitColumns } from "./metrics.js";
 import type { Days } from "./range.js";
 
-interface FiguresQuery extends Days {
+export interface FiguresQuery extends Days {
   siteId: string;
   /** The day from which totals are read: the first, or an earlier one to compare with. */
   totalsFrom: string;
@@ -20,6 +20,10 @@ export const maxListBytes = 1_048_576;
 
 /** Bytes of a list's row with metrics, beside its value. */
 export const rowBytes = 240;
+
+export function rowBytesOf({ withVisits }: { withVisits: boolean }): number {
+  return withVisits ? rowBytes : 80;
+}
 
 /** Sums of columns of `daily_stat`. */
 export interface Sums extends VisitSums {
@@ -66,7 +70,7 @@ const readFiguresSql = ({ withVisits, withHours }: { withVisits: boolean; withHo
       LIMIT CASE WHEN NOT list.is_whole THEN $7::bigint + 1 END
     ) AS stat
   ), ranked AS (
-    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + ${withVisits ? rowBytes : 80}) OVER rank AS bytes
+    SELECT *, row_number() OVER rank AS position, sum(octet_length(to_json(value)::text) + ${rowBytesOf({ withVisits })}) OVER rank AS bytes
     FROM top
     WINDOW rank AS (
       PARTITION BY dimension
@@ -86,7 +90,7 @@ const visitNames = `, ${visitColumns.join(", ")}`;
 const visitSums = visitColumns.map((column) => `, sum(${column})::float8 AS ${column}`).join("");
 
 const hoursSql = (withVisits: boolean) => `
-  SELECT dimension, day || 'T' || value, visitors, pageviews${withVisits ? visitNames : ""}, 0 FROM daily_stat
+  SELECT dimension, day || 'T' || value AS value, visitors, pageviews${withVisits ? visitNames : ""}, 0 FROM daily_stat
   WHERE site_id = $1 AND dimension = 'hour' AND day BETWEEN $2 AND $3`;
 
 export async function readFigures(pool: pg.Pool, query: FiguresQuery): Promise<FigureRow[]> {
@@ -105,6 +109,50 @@ export async function readFigures(pool: pg.Pool, query: FiguresQuery): Promise<F
   const name = `read-figures${withVisits ? "-visits" : ""}${withHours ? "-hours" : ""}`;
   const { rows } = await pool.query<FigureRow>({ name, text: readFiguresSql({ withVisits, withHours }), values });
   return rows;
+}
+
+/** The hours of days, by a range of `daily_stat_pkey`. */
+export async function readHourFigures(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<FigureRow[]> {
+  const query = { name: "read-hour-figures", text: hoursSql(true), values: [siteId, first, last] };
+  return (await pool.query<FigureRow>(query)).rows;
+}
+
+/** The totals of days, each with a version: it changes with every event, and when a rebuild mends the day. */
+const readDayTotalsSql = `
+  SELECT 'total' AS dimension, day::text AS value, visitors, pageviews${visitNames},
+    md5(daily_stat::text) || coalesce((
+      SELECT values FROM daily_size WHERE (site_id, day, dimension) = ($1, daily_stat.day, 'mended')
+    ), 0) AS version
+  FROM daily_stat WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3 ORDER BY day`;
+
+export async function readDayTotals(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<(FigureRow & { version: string })[]> {
+  const query = { name: "read-day-totals", text: readDayTotalsSql, values: [siteId, first, last] };
+  return (await pool.query<FigureRow & { version: string }>(query)).rows;
+}
+
+/** The values of dimensions with their sums over days, by a range of `daily_stat_pkey` for each dimension. */
+const readListSumsSql = `
+  SELECT dimension, value, sum(visitors) AS visitors, sum(pageviews) AS pageviews${visitSums}
+  FROM daily_stat WHERE site_id = $1 AND dimension = ANY($2::text[]) AND day BETWEEN $3 AND $4
+  GROUP BY dimension, value LIMIT $5`;
+
+/** @returns sums by dimension and value; undefined for more values than `maxValues` */
+export async function readListSums(
+  pool: pg.Pool,
+  asked: { siteId: string; dimensions: readonly string[]; maxValues: number } & Days,
+): Promise<Map<string, Map<string, Sums>> | undefined> {
+  const values = [asked.siteId, asked.dimensions, asked.first, asked.last, asked.maxValues + 1];
+  const { rows } = await pool.query<FigureRow>({ name: "read-list-sums", text: readListSumsSql, values });
+  if (rows.length > asked.maxValues) return undefined;
+  const sums = new Map(asked.dimensions.map((dimension) => [dimension, new Map<string, Sums>()]));
+  for (const { dimension, value, ...row } of rows) sums.get(dimension)?.set(value, row);
+  return sums;
 }
 
 /** The first day with countable visits and hours, from the only row; null for all. */

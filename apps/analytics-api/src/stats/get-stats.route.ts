@@ -4,6 +4,7 @@ import type { ListName } from "@waymark/lists";
 import {
   csvType,
   type DayColumns,
+  type FigureMemory,
   type ReadShares,
   readInTime,
   readList,
@@ -35,8 +36,14 @@ Extensions: \`from\` and \`to\`, \`lists\`, \`metrics\`, \`filters\`, \`interval
 ${otherNote}`;
 
 /** `GET /sites/:id/stats` (statistics contract, "GET /api/v1/sites/:id/stats"), with extensions. */
-export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
-  const { pool, columns, now } = deps;
+export function getStatsRoute(deps: {
+  pool: pg.Pool;
+  reads: ReadShares;
+  columns: DayColumns;
+  memory: FigureMemory;
+  now(): Date;
+}) {
+  const { pool, columns, memory, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/stats",
@@ -72,7 +79,7 @@ export function getStatsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns:
         );
         return { status: 200, contentType: csvType, body: writeCsv(csvList, rows, metrics) };
       }
-      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics, filtering };
+      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics, filtering, memory };
       const body = await read((siteId) => readStatistics(pool, { siteId, ...asked }));
       return { status: 200, body };
     },

@@ -1,9 +1,9 @@
-import { Buffer } from "node:buffer";
 import { type ListName, lists, otherValue, type StatisticsList } from "@waymark/lists";
 import type { DayColumns } from "../columns/day-columns.js";
 import type { DayPart, PartNeeds, TextColumn, VisitDimension } from "../columns/day-part.js";
 import type { Days } from "../range.js";
 import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
+import { topOf } from "../top-rows.js";
 import type { Filter } from "./filter.js";
 import { type Match, matchVisits, needsOf } from "./match-visits.js";
 import { addAttribute, addHours, addTotals, addViewed, type Counted, countEvents } from "./tally.js";
@@ -81,7 +81,7 @@ export async function readFilteredFigures(columns: DayColumns, query: FilteredQu
   const maxBytes = Math.floor(maxListBytes / query.lists.length);
   for (const [name, values] of sums) {
     const list = lists[name];
-    for (const [value, row] of topOf(values, { list, limit, maxBytes })) {
+    for (const [value, row] of topOf(values, { list, limit, maxBytes, rowBytes })) {
       rows.push({ dimension: query.dimensionOf(list), value, ...row });
     }
   }
@@ -128,42 +128,4 @@ function withoutRare(sums: ReadonlyMap<string, Sums>): Map<string, Sums> {
   const rest = kept.get(otherValue) ?? noSums();
   for (const [, row] of ordered.slice(maxValues / 2)) addSums(rest, row);
   return kept.set(otherValue, rest);
-}
-
-/** The rows with most visitors, up to the limits of an answer, and last the one of values that were not held. */
-function topOf(
-  sums: ReadonlyMap<string, Sums>,
-  { list, limit, maxBytes }: { list: StatisticsList; limit: number; maxBytes: number },
-): [string, Sums][] {
-  const pageviews = ({ pageviews }: Sums) => (list.showsPageviews ? pageviews : 0);
-  const rest = sums.get(otherValue);
-  const ordered = [...sums]
-    .filter(([value]) => value !== otherValue)
-    .sort(
-      ([a, one], [b, other]) =>
-        other.visitors - one.visitors || pageviews(other) - pageviews(one) || compareCodePoints(a, b),
-    );
-  if (list.isWhole) return ordered;
-  let bytes = 0;
-  const end = ordered.findIndex(([value], index) => {
-    bytes += Buffer.byteLength(JSON.stringify(value)) + rowBytes;
-    return index >= limit || bytes > maxBytes;
-  });
-  const shown = end < 0 ? ordered : ordered.slice(0, end);
-  return rest ? [...shown, [otherValue, rest]] : shown;
-}
-
-/** The order of Postgres's collation "C": by code points, where JavaScript's is by units of UTF-16. */
-function compareCodePoints(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
-    if (one !== other) return rankOf(one) - rankOf(other);
-  }
-  return a.length - b.length;
-}
-
-/** Surrogates stand for code points above all others. */
-function rankOf(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10_000 : unit;
 }
