@@ -1,6 +1,6 @@
-import { uuidV7Floor } from "@waymark/database";
 import type pg from "pg";
 import type { Counts } from "./days.query.js";
+import { eventSpan } from "./event-span.js";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -11,9 +11,6 @@ interface SiteDay {
   siteId: string;
   day: string;
 }
-
-/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
-const clockMs = 60_000;
 
 /**
  * The figures of hours, each as if it were a day: a visitor counts once in each. Reads one range of `event_pkey` per hour,
@@ -76,13 +73,13 @@ export async function readHours(
   { siteId, day, from }: SiteDay & { from: number },
 ): Promise<{ hours: Counts[]; ofDay: DayCounts }> {
   const start = Date.parse(day);
-  const starts = Array.from({ length: 24 - from }, (_, hour) => start + (from + hour) * hourMs);
+  const spans = Array.from({ length: 24 - from }, (_, hour) => eventSpan(start + (from + hour) * hourMs, hourMs));
   const values = [
     siteId,
-    starts.map((at) => uuidV7Floor(at - clockMs)),
-    starts.map((at) => uuidV7Floor(at + hourMs + clockMs)),
-    starts.map((at) => new Date(at)),
-    starts.map((at) => new Date(at + hourMs)),
+    spans.map(([firstId]) => firstId),
+    spans.map(([, endId]) => endId),
+    spans.map(([, , start]) => start),
+    spans.map(([, , , end]) => end),
     day,
   ];
   const query = { name: "read-hours", text: readHoursSql, values };
@@ -95,8 +92,7 @@ export async function readHours(
 
 /** Reads a UTC day's figures from its beginning up to each minute: the index is the number of minutes. */
 export async function readMinutes(pool: pg.Pool, { siteId, day }: SiteDay): Promise<(minute: number) => Counts> {
-  const [from, to] = [Date.parse(day), Date.parse(day) + dayMs];
-  const values = [siteId, uuidV7Floor(from - clockMs), uuidV7Floor(to + clockMs), new Date(from), new Date(to)];
+  const values = [siteId, ...eventSpan(Date.parse(day), dayMs)];
   const query = { name: "read-minutes", text: readMinutesSql, values };
   const { rows } = await pool.query<Counts & { minute: number }>(query);
   const length = dayMs / minuteMs + 1;

@@ -1,5 +1,5 @@
-import { uuidV7Floor } from "@waymark/database";
 import type pg from "pg";
+import { eventSpan } from "../event-span.js";
 import type { Days } from "../range.js";
 import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
 import type { VisitDimension } from "./day-part.js";
@@ -51,8 +51,6 @@ const visitsSql = `
   SELECT visitor::text, first_us, last_us, coalesce(end_us, last_us) - first_us, views = 1 AND events = passive_events, ${Object.values(columnOf).join(", ")}
   FROM visit WHERE site_id = $1 AND day = $2 AND views + events > 0 ORDER BY visit.visitor, first_us`;
 
-/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
-const clockMs = 60_000;
 const dayMs = 86_400_000;
 
 /** A day's events with a visitor, from a range of `event_pkey`. */
@@ -69,11 +67,9 @@ const batchRows = 5_000;
 
 /** Opens both feeds of a day. @param client in a transaction, whose snapshot they are of */
 export async function openDay(client: pg.ClientBase, { siteId, day }: SiteDay) {
-  const [from, to] = [Date.parse(day), Date.parse(day) + dayMs];
-  const moments = [uuidV7Floor(from - clockMs), uuidV7Floor(to + clockMs), new Date(from), new Date(to)];
   return {
     visits: await openFeed<VisitRow>(client, "visits", visitsSql, [siteId, day]),
-    events: await openFeed<EventRow>(client, "events", eventsSql, [siteId, ...moments]),
+    events: await openFeed<EventRow>(client, "events", eventsSql, [siteId, ...eventSpan(Date.parse(day), dayMs)]),
   };
 }
 

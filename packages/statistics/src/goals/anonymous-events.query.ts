@@ -1,6 +1,7 @@
-import { inTransaction, uuidV7Floor, withConnection } from "@waymark/database";
+import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
 import { TextCollector } from "../columns/block.js";
+import { eventSpan } from "../event-span.js";
 import type { Days } from "../range.js";
 import type { GoalTally } from "./count-goals.js";
 import type { Goal } from "./goal.js";
@@ -41,8 +42,6 @@ const readAnonymousSql = `
     AND (type = 'event' AND name = ANY ($6::text[]) OR type = 'pageview' AND $7)
   GROUP BY 1, 2, 3, revenue_currency`;
 
-/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
-const clockMs = 60_000;
 const dayMs = 86_400_000;
 
 const batchRows = 5_000;
@@ -53,10 +52,9 @@ export async function countAnonymous(
   asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[] },
 ): Promise<void> {
   const { siteId, day, goals } = asked;
-  const [from, to] = [Date.parse(day), Date.parse(day) + dayMs];
   const values = [
     siteId,
-    ...[uuidV7Floor(from - clockMs), uuidV7Floor(to + clockMs), new Date(from), new Date(to)],
+    ...eventSpan(Date.parse(day), dayMs),
     goals.flatMap(({ event }) => event ?? []),
     goals.some(({ page }) => page !== null),
     goals.some(({ property }) => property !== null),
