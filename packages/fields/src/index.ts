@@ -3,5 +3,6 @@ export { optionalChoice } from "./choice.js";
 export { emailField, normaliseEmail } from "./email.js";
 export { type JsonMembers, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
+export { mergeMembers } from "./merge-members.js";
 export { textField, textProblem } from "./text.js";
 export { parseTimestamp, timestampField } from "./timestamp.js";

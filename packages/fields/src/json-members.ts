@@ -24,13 +24,18 @@ export function jsonDepth(text: string): number {
 
 export type JsonMembers = ReadonlyMap<string, string>;
 
+/** A list, or a set behind this function. */
+interface Keys {
+  includes(key: string): boolean;
+}
+
 /**
  * Finds members of a JSON object as text, without white space around it. The last of doubled keys counts, as in
  * `JSON.parse`.
  * @param text a valid JSON object
  * @returns the texts by key, without absent members
  */
-export function jsonMembers(text: string, keys: readonly string[]): JsonMembers {
+export function jsonMembers(text: string, keys: Keys): JsonMembers {
   const found = new Map<string, string>();
   collectMembers(text, text.indexOf("{"), keys, found);
   return found;
@@ -63,6 +68,17 @@ export function jsonElementMembers(
   return lists > 1 ? collectElements(text, lastOpen, keys, most).elements : elements;
 }
 
+/** All members of a JSON object, doubled ones too: the key, the value's text, and the text of both. */
+export function objectMembers(text: string): { key: string; value: string; text: string }[] {
+  const members: { key: string; value: string; text: string }[] = [];
+  walkObject(text, text.indexOf("{"), (key, start, open) => {
+    const end = endOfMember(text, start);
+    members.push({ key, value: text.slice(start, end).trim(), text: text.slice(open, end).trim() });
+    return end;
+  });
+  return members;
+}
+
 function collectElements(text: string, open: number, keys: readonly string[], most: number) {
   const elements: (JsonMembers | undefined)[] = [];
   let isTooLong = false;
@@ -82,7 +98,7 @@ function collectElements(text: string, open: number, keys: readonly string[], mo
   return isTooLong ? { elements: [], end: endOfMember(text, open) } : { elements, end };
 }
 
-function collectMembers(text: string, open: number, keys: readonly string[], found: Map<string, string>): number {
+function collectMembers(text: string, open: number, keys: Keys, found: Map<string, string>): number {
   return walkObject(text, open, (key, start) => {
     const end = endOfMember(text, start);
     if (keys.includes(key)) found.set(key, text.slice(start, end).trim());
@@ -90,14 +106,18 @@ function collectMembers(text: string, open: number, keys: readonly string[], fou
   });
 }
 
-/** `visit` takes a key and the index after its colon, and returns an index at or after the value's end. */
-function walkObject(text: string, open: number, visit: (key: string, start: number) => number): number {
+/** `visit` takes a key, the index after its colon and that of its quote, and returns an index at or after the value's end. */
+function walkObject(
+  text: string,
+  open: number,
+  visit: (key: string, start: number, keyOpen: number) => number,
+): number {
   let i = skipSpace(text, open + 1);
   while (text.charCodeAt(i) === quote) {
     const keyEnd = closingQuote(text, i);
     const key = text.slice(i + 1, keyEnd);
     const start = text.indexOf(":", keyEnd) + 1;
-    i = skipSpace(text, visit(key.includes("\\") ? JSON.parse(`"${key}"`) : key, start));
+    i = skipSpace(text, visit(key.includes("\\") ? JSON.parse(`"${key}"`) : key, start, i));
     if (text.charCodeAt(i) === comma) i = skipSpace(text, i + 1);
   }
   return i + 1;

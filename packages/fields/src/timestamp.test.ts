@@ -47,6 +47,14 @@ describe("parseTimestamp", () => {
     expect(value(text)).toMatch(/^refused: Must /);
   });
 
+  it("checks each time of a day that it knows", () => {
+    expect(value("2026-06-01T12:00:00.000Z")).toBe("2026-06-01T12:00:00.000000Z");
+    expect(value("2026-06-01T12:00:00.123Z")).toBe("2026-06-01T12:00:00.123000Z");
+    for (const time of ["24:00:00.000Z", "12:60:00.000Z", "12:00:60.000Z", "1:00:00.0000Z", "12:00:00.000"]) {
+      expect(value(`2026-06-01T${time}`)).toMatch(/^refused: Must /);
+    }
+  });
+
   it("agrees with Date on every instant that Date can write", () => {
     const range = { min: new Date("0001-01-02T00:00:00Z"), max: new Date("9999-12-30T00:00:00Z"), noInvalidDate: true };
     fc.assert(

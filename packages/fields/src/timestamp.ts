@@ -5,6 +5,11 @@ const pattern =
 
 const form = "an ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
 
+/** As most clients write it, with a time that exists on any day. */
+const usualForm = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+/** A day in UTC that exists: the last one, since many timestamps in a row are of the same. */
+let knownDay = "none";
+
 /** A parsed timestamp, or a sentence about the error. */
 export type TimestampResult = { ok: true; value: string } | { ok: false; problem: string };
 
@@ -13,6 +18,7 @@ export type TimestampResult = { ok: true; value: string } | { ok: false; problem
  * @returns `YYYY-MM-DDTHH:MM:SS.ffffffZ` in UTC: it sorts as text, and Postgres reads it without rounding
  */
 export function parseTimestamp(text: string): TimestampResult {
+  if (text.startsWith(knownDay) && usualForm.test(text)) return { ok: true, value: `${text.slice(0, 23)}000Z` };
   const match = pattern.exec(text);
   if (!match) return { ok: false, problem: `Must be ${form}` };
   const [, year = "", month = "", day = "", hour = "", minute = "", second = "0", fraction = ""] = match;
@@ -26,7 +32,9 @@ export function parseTimestamp(text: string): TimestampResult {
   const utcYear = instant.getUTCFullYear();
   if (+year < 1 || utcYear < 1 || utcYear > 9999)
     return { ok: false, problem: "Must lie in the years 0001 to 9999, in UTC" };
-  return { ok: true, value: `${instant.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z` };
+  const value = `${instant.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
+  knownDay = value.slice(0, 10);
+  return { ok: true, value };
 }
 
 /** Milliseconds since 1970, or undefined for a time that does not exist (30 February, 24:00, second 60). */
