@@ -12,7 +12,7 @@ describe("listenForAccessChanges", () => {
   const listeners: AccessListener[] = [];
   afterEach(() => Promise.all(listeners.splice(0).map((listener) => listener.stop())));
 
-  function listen(connectionString = database.url) {
+  function listen(connectionString = database.directUrl) {
     const heard: string[] = [];
     const states: boolean[] = [];
     const listener = listenForAccessChanges({

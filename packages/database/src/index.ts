@@ -1,4 +1,7 @@
 export { listenForAccessChanges } from "./access-changes.js";
+export { BackupError } from "./backup/backup-format.js";
+export { restoreBackup } from "./backup/restore-backup.js";
+export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
 export {
@@ -7,8 +10,9 @@ export {
   rowIsLocked,
 } from "./group-commit/options.js";
 export type { Refusal } from "./group-commit/waiting-limits.js";
-export { MigrationError, migrate, migrationsFolder } from "./migrate.js";
+export { type MigrateOptions, MigrationError, migrate, migrationsFolder } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
+export { checkParameters, checkPooling, PoolingError } from "./pooling.js";
 export {
   byRole,
   grantRoles,
@@ -19,6 +23,8 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
-export { inTransaction, withConnection, withTransaction } from "./transaction.js";
+export { sendTogether } from "./send-together.js";
+export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";
+export { tryTransaction } from "./try-transaction.js";
 export { isDatabaseUnavailable } from "./unavailable.js";
-export { createUuidV7, formatUuid, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";
+export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

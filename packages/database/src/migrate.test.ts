@@ -95,7 +95,9 @@ describe("migrate, while another session holds a lock that it needs", () => {
     const { rows } = await dump.query("SELECT pg_backend_pid() AS pid");
 
     let isOver = false;
-    const migrated = migrate(database.url, { folder: own, lockTimeoutMs: 300, retryAfterMs: 200, maxAttempts: 4 })
+    const said: string[] = [];
+    const say = (line: string) => void said.push(line);
+    const migrated = migrate(database.url, { folder: own, lockTimeoutMs: 300, retryAfterMs: 200, maxAttempts: 4, say })
       .catch((error: unknown) => error)
       .finally(() => {
         isOver = true;
@@ -113,9 +115,31 @@ describe("migrate, while another session holds a lock that it needs", () => {
         `Migration 2_second gave up after 4 attempts .*: pg_dump \\(process ${rows[0].pid}, since \\d{4}-.*Z\\)`,
       ),
     );
+    expect(said).toHaveLength(3);
+    expect(said[0]).toMatch(/^Migration 2_second stepped back from a lock of pg_dump \(.*\); attempt 2 follows\.$/);
     await dump.query("COMMIT");
     await dump.end();
     expect(await migrate(database.url, { folder: own })).toEqual(["2_second"]);
     expect(await query(database.url, "SELECT count(*)::int AS n FROM first")).toEqual([{ n: written }]);
+  });
+});
+
+describe("migrate, when a migration needs a quiet hour", () => {
+  const database = useEmptyDatabase();
+
+  it("says so, or refuses before it changes anything, and not on a new database", async () => {
+    const own = await mkdtemp(join(folder, "quiet-"));
+    const said: string[] = [];
+    const options = { folder: own, say: (line: string) => void said.push(line) };
+    await writeMigration("1_first", "-- A table.\n-- quiet hour: it rewrites first\nCREATE TABLE first (id int)", own);
+    expect(await migrate(database.url, { ...options, refusesQuietHour: true })).toEqual(["1_first"]);
+    await writeMigration("2_second", "CREATE TABLE second (id int)", own);
+    await writeMigration("3_third", "-- quiet hour: it rewrites third\nCREATE TABLE third (id int)", own);
+    await expect(migrate(database.url, { ...options, refusesQuietHour: true })).rejects.toThrow(
+      "Migration 3_third needs a quiet hour: it rewrites third\nNothing was changed. Then run: waymark migrate --yes",
+    );
+    expect(said).toEqual([]);
+    expect(await migrate(database.url, options)).toEqual(["2_second", "3_third"]);
+    expect(said).toEqual(["Migration 3_third needs a quiet hour: it rewrites third"]);
   });
 });

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { openSession } from "./session.js";
 import { inTransaction } from "./transaction.js";
 
 /** The path fits this file in `src/` and in `dist/`. */
@@ -29,6 +30,8 @@ interface Migration {
   sql: string;
   /** SHA-256 in hexadecimal. */
   checksum: string;
+  /** Why it should run while few write, from a line `-- quiet hour: …` of its head. */
+  quietHour?: string | undefined;
 }
 
 interface AppliedRow {
@@ -43,6 +46,8 @@ export class MigrationError extends Error {
 }
 
 export interface MigrateOptions {
+  /** Applies these alone; all without it. */
+  only?: readonly string[];
   folder?: string;
   /**
    * How long a migration waits for a lock; default 2 s. Later sessions wait as long: all writers of a table whose reader, such
@@ -53,6 +58,10 @@ export interface MigrateOptions {
   retryAfterMs?: number;
   /** Attempts before it gives up; default 60, some five minutes. */
   maxAttempts?: number;
+  /** Refuses to change a database in use by a migration that needs a quiet hour. */
+  refusesQuietHour?: boolean;
+  /** Receives what a person should know meanwhile: a quiet hour needed, a lock waited for. */
+  say?(line: string): void;
 }
 
 /**
@@ -64,18 +73,26 @@ export interface MigrateOptions {
  * holds a lock too long
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
-  const { folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
+  const { only, folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
+  const say = options.say ?? (() => undefined);
   const migrations = await readMigrations(folder);
   const client = await connect(connectionString);
   try {
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
-    const pending = await findPending(client, migrations);
+    const unknown = only?.find((name) => !migrations.some((migration) => migration.name === name));
+    if (unknown) throw new MigrationError(`This version does not know migration ${unknown}. Run a newer version.`);
+    const missing = await findPending(client, migrations);
+    const pending = missing.filter(({ name }) => only?.includes(name) ?? true);
+    if (missing.length < migrations.length) announceQuietHours(pending, options.refusesQuietHour ?? false, say);
     for (const migration of pending) {
       for (let attempt = 1; ; attempt++) {
         const holders = await applyWithin(client, migration, { connectionString, lockTimeoutMs });
         if (holders === undefined) break;
         if (attempt === maxAttempts) throw new MigrationError(explainLock(migration, attempt, holders));
+        say(
+          `Migration ${migration.name} stepped back from a lock of ${nameHolders(holders)}; attempt ${attempt + 1} follows.`,
+        );
         await sleep(retryAfterMs);
       }
     }
@@ -90,6 +107,7 @@ async function connect(connectionString: string): Promise<pg.Client> {
   // Without a listener a connection breaking between statements would end the process; the next statement fails anyway.
   client.on("error", () => undefined);
   await client.connect();
+  await openSession(client, { statementTimeoutMs: 0 }, 30_000);
   return client;
 }
 
@@ -99,9 +117,23 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(
     names.sort().map(async (name) => {
       const file = await readFile(`${folder}/${name}/migration.sql`);
-      return { name, sql: file.toString("utf8"), checksum: createHash("sha256").update(file).digest("hex") };
+      const sql = file.toString("utf8");
+      const checksum = createHash("sha256").update(file).digest("hex");
+      return { name, sql, checksum, quietHour: quietHourLine.exec(sql)?.[1] };
     }),
   );
+}
+
+const quietHourLine = /^-- quiet hour: (.+)$/m;
+
+/** @throws MigrationError if one needs a quiet hour and that is refused */
+function announceQuietHours(pending: Migration[], isRefused: boolean, say: (line: string) => void): void {
+  for (const { name, quietHour } of pending) {
+    if (!quietHour) continue;
+    const line = `Migration ${name} needs a quiet hour: ${quietHour}`;
+    if (isRefused) throw new MigrationError(`${line}\nNothing was changed. Then run: waymark migrate --yes`);
+    say(line);
+  }
 }
 
 async function findPending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
@@ -182,6 +214,9 @@ async function findHolders(client: pg.Client, waitingPid: number): Promise<reado
 }
 
 function explainLock(migration: Migration, attempts: number, holders: readonly string[]): string {
-  const who = holders.length > 0 ? holders.join(", ") : "a session that could not be seen";
-  return `Migration ${migration.name} gave up after ${attempts} attempts and changed nothing, because another session holds a lock that it needs: ${who}. Wait for its end, or end it with SELECT pg_terminate_backend(PROCESS), and migrate again.`;
+  return `Migration ${migration.name} gave up after ${attempts} attempts and changed nothing, because another session holds a lock that it needs: ${nameHolders(holders)}. Wait for its end, or end it with SELECT pg_terminate_backend(PROCESS), and migrate again.`;
+}
+
+function nameHolders(holders: readonly string[]): string {
+  return holders.length > 0 ? holders.join(", ") : "a session that could not be seen";
 }

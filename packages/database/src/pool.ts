@@ -1,26 +1,13 @@
 import pg from "pg";
+import { openSession, type SessionOptions } from "./session.js";
 import { breakConnection, isUnanswered } from "./unanswered.js";
 
-export interface PoolOptions {
+export interface PoolOptions extends SessionOptions {
   connectionString: string;
   maxConnections: number;
   applicationName: string;
   /** After this wait for a connection the database counts as down; default {@link connectTimeoutMs}. */
   connectTimeoutMs?: number;
-  /**
-   * The server cancels a longer statement; 0 for no limit. If the server or the network hangs, the statement fails
-   * {@link answerTimeoutMs} later and the pool closes its connection.
-   */
-  statementTimeoutMs: number;
-  /** A statement that waits longer for one lock fails; default no limit. */
-  lockTimeoutMs?: number;
-  /** The server ends a transaction that waits longer for its client's next statement; default no limit. */
-  idleTransactionTimeoutMs?: number;
-  /**
-   * Plans each prepared statement once and by indexes, for statements probing indexes with any values. Otherwise a
-   * plan made for an empty table scans the full table until the next ANALYZE.
-   */
-  plansOnce?: boolean;
   /** Sends statements given at once in one round trip; each still has its own answer. Streams, as of COPY, are refused then. */
   pipeline?: boolean;
   /** Receives errors of idle connections; the pool replaces them by itself. */
@@ -80,7 +67,8 @@ class ImpatientPool extends pg.Pool {
       process.nextTick(callback, new Error(`${connectionTimeoutMessage}, a moment ago`), undefined, () => undefined);
     } else {
       super.connect((error, client, done) => {
-        if (error?.message.startsWith(connectionTimeoutMessage)) this.refusesUntil = performance.now() + refuseMs;
+        if (error?.message.startsWith(connectionTimeoutMessage) || isUnanswered(error))
+          this.refusesUntil = performance.now() + refuseMs;
         callback(error, client, done);
       });
     }
@@ -89,21 +77,21 @@ class ImpatientPool extends pg.Pool {
 
 const connectionTimeoutMessage = "Connection terminated due to connection timeout";
 
-/** Makes a connection pool with sessions in UTC. */
+/**
+ * Makes a connection pool with sessions in UTC. If the server or the network hangs, a statement fails {@link answerTimeoutMs}
+ * after its own limit and the pool closes its connection.
+ */
 export function createPool(options: PoolOptions): pg.Pool {
-  const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs } = options;
+  const { statementTimeoutMs, connectTimeoutMs: openWithinMs = connectTimeoutMs } = options;
   const pool = new ImpatientPool({
     connectionString: options.connectionString,
     max: options.maxConnections,
     application_name: options.applicationName,
-    statement_timeout: statementTimeoutMs,
     ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + answerTimeoutMs }),
-    ...(lockTimeoutMs !== undefined && { lock_timeout: lockTimeoutMs }),
-    ...(idleTransactionTimeoutMs !== undefined && { idle_in_transaction_session_timeout: idleTransactionTimeoutMs }),
-    connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
+    connectionTimeoutMillis: openWithinMs,
     keepAlive: true,
     ...(options.pipeline && { pipeline: true }),
-    options: `-c TimeZone=UTC${options.plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : ""}`,
+    onConnect: (client) => openSession(client, options, openWithinMs),
     types,
   });
   pool.on("error", (error) => options.onIdleError?.(error));

@@ -67,7 +67,7 @@ describe("the services' roles", () => {
     expect(await readPrivileges()).toEqual(listPrivileges());
     const { rows } = await database.pool.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-       AND relname !~ '^event_[0-9]{6}$'`,
+       AND relname !~ '^(event|span)_[0-9]{6,8}$'`,
     );
     expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(tableGrants).sort());
   });
@@ -118,6 +118,13 @@ describe("the services' roles", () => {
     await expect(as("worker", "SELECT drop_event_partition('event_default')")).rejects.toThrow("is not the partition");
     await expect(as("worker", "SELECT drop_event_partition('account')")).rejects.toThrow("is not the partition");
     await as("worker", "SELECT drop_event_partition('event_200102')");
+    const week = "SELECT ensure_span_partition('2001-02-01')";
+    await expect(as("trace_api", week)).rejects.toThrow("permission denied for function");
+    expect((await as("worker", week)).rows).toEqual([{ ensure_span_partition: true }]);
+    expect((await as("worker", week)).rows).toEqual([{ ensure_span_partition: false }]);
+    await expect(as("worker", "SELECT drop_span_partition('span_default')")).rejects.toThrow("is not a partition");
+    await expect(as("worker", "SELECT drop_span_partition('account')")).rejects.toThrow("is not a partition");
+    await as("worker", "SELECT drop_span_partition('span_20010129')");
     const { rows } = await database.pool.query(
       `SELECT oid::regprocedure::text AS name, prosecdef AS definer, proconfig AS settings FROM pg_proc
        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`,
@@ -135,7 +142,7 @@ describe("the services' roles", () => {
     await client.connect();
     await client.end();
     await grantRoles(database.url, { ...passwords, worker: "another-password" }, prefix);
-    await expect(as("worker", "SELECT 1")).rejects.toThrow("password authentication failed");
+    await expect(as("worker", "SELECT 1")).rejects.toThrow("authentication failed");
     await grant();
     await as("worker", "SELECT 1");
   });

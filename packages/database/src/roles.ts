@@ -32,6 +32,8 @@ export const tableGrants = {
     worker: "SELECT, INSERT, UPDATE, DELETE",
     dashboard: "SELECT, UPDATE, DELETE",
   },
+  alert_rule: { worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  alert_settings: { worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT, INSERT, UPDATE" },
   alert_summary: { worker: "SELECT, INSERT, UPDATE, DELETE" },
   api_key: {
     trace_api: "SELECT, UPDATE (last_used_at)",
@@ -40,6 +42,10 @@ export const tableGrants = {
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
+  channel: {
+    worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped), DELETE",
+    dashboard: "SELECT, INSERT, DELETE",
+  },
   credential: { dashboard: "SELECT, INSERT, UPDATE" },
   daily_event: {
     analytics_api: "SELECT",
@@ -57,6 +63,7 @@ export const tableGrants = {
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   day_part: { analytics_api: "SELECT", worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },
   deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
+  delivery: { worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: {
     trace_api: "SELECT, INSERT, UPDATE",
@@ -67,6 +74,13 @@ export const tableGrants = {
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { analytics_api: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
+  failing_agent: { worker: "SELECT, INSERT, UPDATE, DELETE" },
+  // Whoever lists failures groups new ones first.
+  failure: {
+    trace_api: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, INSERT, UPDATE, DELETE",
+    dashboard: "SELECT, INSERT, UPDATE",
+  },
   funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
@@ -74,6 +88,18 @@ export const tableGrants = {
   imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
+  mute: { trace_api: "SELECT", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  // Whoever reads sums settles the calls of the account first.
+  model_call: {
+    trace_api: "SELECT, INSERT, UPDATE, DELETE",
+    worker: "SELECT, UPDATE, DELETE",
+    dashboard: "SELECT, UPDATE, DELETE",
+  },
+  model_day: {
+    trace_api: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, INSERT, UPDATE, DELETE",
+    dashboard: "SELECT, INSERT, UPDATE",
+  },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },
   person: { worker: "SELECT (id), DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   rate_limit: {
@@ -81,14 +107,22 @@ export const tableGrants = {
     worker: "SELECT, DELETE",
     dashboard: "SELECT, INSERT, UPDATE",
   },
+  score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   session: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   // The trigger that releases a domain runs with the rights of who deletes the site.
   site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  span_default: {},
+  span_partition: { worker: "SELECT" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  trace_failure: {
+    trace_api: "SELECT, INSERT, UPDATE, DELETE",
+    worker: "SELECT, INSERT, UPDATE, DELETE",
+    dashboard: "SELECT, INSERT, UPDATE, DELETE",
+  },
   trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
   visit: {
     analytics_api: "SELECT",
@@ -104,6 +138,8 @@ export const tableGrants = {
 export const functionGrants = {
   "ensure_event_partition(date)": ["collector", "worker"],
   "drop_event_partition(text)": ["worker"],
+  "ensure_span_partition(date)": ["worker"],
+  "drop_span_partition(text)": ["worker"],
 } as const satisfies Record<string, readonly ServiceRole[]>;
 
 /** Users of BullMQ's tables in Postgres. Its functions make temporary tables. */

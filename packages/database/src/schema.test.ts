@@ -14,6 +14,7 @@ interface Column {
 const sqlTypes: Record<string, string> = {
   String: "text",
   Int: "integer",
+  Float: "double precision",
   BigInt: "bigint",
   Boolean: "boolean",
   Bytes: "bytea",
@@ -27,9 +28,9 @@ const sqlTypes: Record<string, string> = {
   "String[]": "ARRAY",
 };
 
-/** The tables except partitions; events create those. */
+/** The tables except partitions, which come and go, and the view of them. */
 const ownTables = `table_schema = 'public' AND table_name <> '_prisma_migrations'
-  AND NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(table_name) AND relispartition)`;
+  AND NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(table_name) AND (relispartition OR relkind = 'v'))`;
 
 async function readSchema() {
   const datamodel = await readFile(`${migrationsFolder}../schema.prisma`, "utf8");

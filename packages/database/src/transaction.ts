@@ -2,12 +2,19 @@ import type pg from "pg";
 import { breakConnection, isUnanswered } from "./unanswered.js";
 
 /** Runs work in a new transaction on a connection; an error of the work rolls it back. */
-export async function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
-  await client.query("BEGIN");
-  try {
+export function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
+  return inOwnTransaction(client, async () => {
+    await client.query("BEGIN");
     const result = await work();
     await client.query("COMMIT");
     return result;
+  });
+}
+
+/** As `inTransaction` for work that sends BEGIN and COMMIT itself, together with other statements. */
+export async function inOwnTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
   } catch (error) {
     // A hanging or broken connection cannot roll back; the server does so itself.
     if (isUnanswered(error)) breakConnection(client);

@@ -52,6 +52,19 @@ export function createUuidV7(now: () => number = Date.now): () => string {
   };
 }
 
+/**
+ * The smallest and the largest of ids in lower case, as bounds of a statement on a partitioned table: Postgres then opens the
+ * partitions between them alone.
+ */
+export function idBounds(ids: readonly string[]): [first: string | undefined, last: string | undefined] {
+  let [first, last] = [ids[0], ids[0]];
+  for (const id of ids) {
+    if (first === undefined || id < first) first = id;
+    if (last === undefined || id > last) last = id;
+  }
+  return [first, last];
+}
+
 /** Returns the smallest UUIDv7 of a millisecond since 1970: a bound for ranges of ids by time. */
 export function uuidV7Floor(millis: number): string {
   const bytes = Buffer.alloc(16);

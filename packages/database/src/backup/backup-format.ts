@@ -1,0 +1,63 @@
+/**
+ * A backup is a gzip file with the text of a script for `psql`: a first line, for each table a `COPY` with its rows and their
+ * number, the values of sequences, and a last line. So a person can read it and load a single table by hand.
+ */
+export interface BackupHeader {
+  /** The names of the migrations that the database had. */
+  migrations: readonly string[];
+  /** The months that had a partition of `event`, as `2026-11`. */
+  months: readonly string[];
+  /** The Mondays of weeks that had a partition of `span`, as `2026-11-16`. Backups of former releases have none. */
+  weeks?: readonly string[];
+}
+
+const startOfBackup = "-- Waymark backup 1 ";
+
+/** The last line. Without it, a part of the file is missing. */
+export const backupEnd = "-- End of the backup.\n";
+
+/** Ends the rows of a table; within a row, `COPY` writes a backslash twice. */
+export const copyEnd = "\\.\n";
+
+/** A transaction writes and reads values in these forms, whatever the database prefers; a table takes as long as it takes. */
+export const backupSession = `SET LOCAL statement_timeout = 0; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC';
+  SET LOCAL intervalstyle = 'postgres'; SET LOCAL bytea_output = 'hex'`;
+
+export function backupStart(header: BackupHeader): string {
+  return `${startOfBackup}${JSON.stringify(header)}\n`;
+}
+
+export function copyLine(table: string, columns: readonly string[]): string {
+  return `COPY "${table}" (${columns.map((column) => `"${column}"`).join(", ")}) FROM stdin;\n`;
+}
+
+export function rowsLine(rows: number): string {
+  return `${copyEnd}-- ${rows} rows\n`;
+}
+
+/** Lets a sequence go on after the values that it has given. */
+export function sequenceLine(name: string, value: string): string {
+  return `SELECT setval('"${name}"', ${value});\n`;
+}
+
+/** The file is no backup, is broken, or comes from a newer version. */
+export class BackupError extends Error {
+  override name = "BackupError";
+}
+
+/** @throws BackupError for any other line */
+export function readStart(line: string): BackupHeader {
+  if (!line.startsWith(startOfBackup)) throw new BackupError("This file is no backup of Waymark.");
+  return JSON.parse(line.slice(startOfBackup.length)) as BackupHeader;
+}
+
+/** A `COPY` with its table, the number of rows after it, a sequence's value, or the end; a file may hold no other statement. */
+export function readLine(line: string): { table: string; sql: string } | { rows: number } | { setval: string } | "end" {
+  const [, table] = /^COPY "([a-z_]+)" \("[a-z_]+"(?:, "[a-z_]+")*\) FROM stdin;\n$/.exec(line) ?? [];
+  if (table) return { table, sql: line.slice(0, -2) };
+  const [, rows] = /^-- (\d+) rows\n$/.exec(line) ?? [];
+  if (rows) return { rows: Number(rows) };
+  if (/^SELECT setval\('"[a-z_]+"', \d+\);\n$/.test(line)) return { setval: line };
+  if (line === backupEnd) return "end";
+  throw new BackupError("This backup is broken: it has a line that Waymark does not write.");
+}

@@ -1,0 +1,162 @@
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import pg from "pg";
+import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import { migrate } from "../migrate.js";
+import { inTransaction } from "../transaction.js";
+import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readStart } from "./backup-format.js";
+import { readWholeLines } from "./read-lines.js";
+
+export interface RestoreOptions {
+  /** Called after each piece of a table. */
+  onProgress(progress: { table: string }): void;
+  signal: AbortSignal;
+}
+
+/**
+ * Restores a backup into a database without accounts: its migrations, then all rows in one transaction, so a failure leaves
+ * the database empty. Later migrations are the caller's.
+ * @param input the bytes of the file
+ * @returns the rows restored
+ * @throws BackupError with a sentence for a broken file, a backup of a newer version, and a database that has accounts or
+ * migrations beyond the backup's; MigrationError as `migrate`
+ */
+export async function restoreBackup(url: string, input: Readable, options: RestoreOptions): Promise<{ rows: number }> {
+  const text = input.pipe(createGunzip());
+  input.once("error", (error) => text.destroy(error));
+  const pieces = readWholeLines(text);
+  const first = await pieces.next().catch(explainGzip);
+  const { line, rest } = firstLine(first.value ?? Buffer.alloc(0));
+  const header = readStart(line);
+  const client = new pg.Client({ connectionString: url, application_name: "waymark restore" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await prepare(url, client, header);
+    const restored = await inTransaction(client, async () => {
+      await client.query(backupSession);
+      const restore = new Restore(client, options);
+      await restore.take(rest);
+      for await (const piece of pieces) await restore.take(piece);
+      return restore.finish();
+    }).catch(explainGzip);
+    await client.query("ANALYZE");
+    return restored;
+  } finally {
+    text.destroy();
+    await client.end();
+  }
+}
+
+/** Brings the database to the backup's migrations and partitions. */
+async function prepare(
+  url: string,
+  client: pg.Client,
+  { migrations, months, weeks = [] }: BackupHeader,
+): Promise<void> {
+  const { rows: existing } = await client.query<{ migrated: boolean }>(
+    "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS migrated",
+  );
+  if (existing[0]?.migrated) {
+    const { rows } = await client.query<{ name: string }>(
+      "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL AND NOT migration_name = ANY ($1)",
+      [migrations],
+    );
+    if (rows[0]) {
+      throw new BackupError(
+        `The database is newer than the backup: it has the migration ${rows[0].name}. Restore into an empty database.`,
+      );
+    }
+  }
+  await migrate(url, { only: migrations });
+  const { rows: accounts } = await client.query("SELECT FROM account LIMIT 1");
+  if (accounts.length > 0) {
+    throw new BackupError("The database has accounts already. Restore into an empty database.");
+  }
+  await client.query(
+    "SELECT ensure_event_partition((month || '-01')::date) FROM unnest($1::text[]) AS months (month)",
+    [months],
+  );
+  // A backup of a release before weeks goes into tables without the function.
+  if (weeks.length > 0)
+    await client.query("SELECT ensure_span_partition(week::date) FROM unnest($1::text[]) AS weeks (week)", [weeks]);
+}
+
+/** Takes the lines of a backup one piece after the other. */
+class Restore {
+  private rows = 0;
+  private copy: { stream: CopyStreamQuery; done: Promise<void> } | undefined;
+  private copied: number | undefined;
+  private isComplete = false;
+
+  constructor(
+    private readonly client: pg.Client,
+    private readonly options: RestoreOptions,
+  ) {}
+
+  async take(piece: Buffer): Promise<void> {
+    this.options.signal.throwIfAborted();
+    let rest = piece;
+    while (rest.length > 0) rest = this.copy ? await this.takeRows(this.copy, rest) : await this.takeLine(rest);
+  }
+
+  finish(): { rows: number } {
+    if (!this.isComplete) throw new BackupError("This backup is broken: its end is missing.");
+    return { rows: this.rows };
+  }
+
+  private async takeRows({ stream, done }: NonNullable<Restore["copy"]>, piece: Buffer): Promise<Buffer> {
+    const end = findCopyEnd(piece);
+    const rows = end === undefined ? piece : piece.subarray(0, end);
+    if (rows.length > 0 && !stream.write(rows)) await Promise.race([once(stream, "drain"), done]);
+    if (end === undefined) return Buffer.alloc(0);
+    stream.end();
+    await done;
+    this.copied = stream.rowCount;
+    this.copy = undefined;
+    return piece.subarray(end + copyEnd.length);
+  }
+
+  private async takeLine(piece: Buffer): Promise<Buffer> {
+    const { line, rest } = firstLine(piece);
+    const read = readLine(line);
+    if (read === "end") this.isComplete = true;
+    else if ("setval" in read) await this.client.query(read.setval);
+    else if ("sql" in read) {
+      this.options.onProgress(read);
+      // Migrations put rows into some tables.
+      await this.client.query(`DELETE FROM "${read.table}"`);
+      const stream = this.client.query(copyFrom(read.sql));
+      const done = finished(stream);
+      done.catch(() => undefined);
+      this.copy = { stream, done };
+    } else {
+      if (read.rows !== this.copied) throw new BackupError("This backup is broken: rows are missing.");
+      this.rows += read.rows;
+    }
+    return rest;
+  }
+}
+
+function firstLine(piece: Buffer): { line: string; rest: Buffer } {
+  const end = piece.indexOf("\n") + 1;
+  return { line: piece.subarray(0, end).toString(), rest: piece.subarray(end) };
+}
+
+/** Where the rows of a table end within whole lines. */
+function findCopyEnd(piece: Buffer): number | undefined {
+  if (piece.subarray(0, copyEnd.length).equals(Buffer.from(copyEnd))) return 0;
+  const before = piece.indexOf(`\n${copyEnd}`);
+  return before < 0 ? undefined : before + 1;
+}
+
+/** Errors of zlib have codes such as `Z_DATA_ERROR`. */
+function explainGzip(error: unknown): never {
+  const { code } = error as NodeJS.ErrnoException;
+  if (typeof code === "string" && code.startsWith("Z_")) {
+    throw new BackupError("This file is no backup of Waymark, or a part of it is missing.", { cause: error });
+  }
+  throw error;
+}

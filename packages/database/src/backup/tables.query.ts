@@ -1,0 +1,43 @@
+import type pg from "pg";
+
+export interface Table {
+  table: string;
+  columns: readonly string[];
+}
+
+/** Tables with their columns, and the tables that each refers to. Partitions belong to their table. Reads the catalogue alone. */
+const findTablesSql = `
+  SELECT c.relname AS table,
+    (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+     WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns,
+    (SELECT COALESCE(array_agg(parent.relname::text), '{}') FROM pg_constraint
+     JOIN pg_class parent ON parent.oid = confrelid WHERE conrelid = c.oid AND contype = 'f') AS parents
+  FROM pg_class c
+  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND c.relname <> ALL ($1)
+  ORDER BY c.relname`;
+
+/** A restore makes the migrations' rows itself. A copy of the salts of visitor hashes would outlive the 48 hours they have. */
+const leftOut = ["_prisma_migrations", "visitor_salt"];
+
+/** The tables of a backup, each after those that it refers to. */
+export async function findTables(client: pg.ClientBase): Promise<readonly Table[]> {
+  const { rows } = await client.query<Table & { parents: readonly string[] }>(findTablesSql, [leftOut]);
+  const sorted = new Map<string, Table>();
+  const add = ({ table, columns, parents }: (typeof rows)[number]) => {
+    if (sorted.has(table)) return;
+    for (const parent of rows) if (parents.includes(parent.table) && parent.table !== table) add(parent);
+    sorted.set(table, { table, columns });
+  };
+  rows.forEach(add);
+  return [...sorted.values()];
+}
+
+/** The sequences that have given values, with the last one. Reads each sequence. */
+export async function findSequences(client: pg.ClientBase): Promise<readonly { name: string; value: string }[]> {
+  const { rows } = await client.query<{ name: string; value: string }>(
+    `SELECT sequencename AS name, last_value::text AS value FROM pg_sequences
+     WHERE schemaname = current_schema() AND last_value IS NOT NULL ORDER BY 1`,
+  );
+  return rows;
+}

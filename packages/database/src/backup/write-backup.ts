@@ -1,0 +1,91 @@
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import pg from "pg";
+import { to as copyTo } from "pg-copy-streams";
+import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine } from "./backup-format.js";
+import { findSequences, findTables } from "./tables.query.js";
+
+export interface BackupOptions {
+  /** Called after each piece of a table. */
+  onProgress(progress: { table: string; rows: number }): void;
+  signal: AbortSignal;
+}
+
+const newline = 10;
+
+/**
+ * Writes all data of one moment, compressed with gzip, while services read and write. The text inside is a script for `psql`.
+ * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep adds them again. Reads every table once.
+ * @param output ended at the end
+ * @returns the rows written
+ * @throws the signal's reason, and errors of the database and the output
+ */
+export async function writeBackup(url: string, output: Writable, options: BackupOptions): Promise<{ rows: number }> {
+  const client = new pg.Client({ connectionString: url, application_name: "waymark backup" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    await client.query(backupSession);
+    let rows = 0;
+    const read = async function* () {
+      for await (const piece of readDatabase(client, options)) {
+        rows += piece.rows;
+        yield piece.text;
+      }
+    };
+    await pipeline(read, createGzip(), output, { signal: options.signal });
+    return { rows };
+  } finally {
+    await client.end();
+  }
+}
+
+/** The pieces of a backup's text, each with the rows that end in it. */
+async function* readDatabase(client: pg.Client, { onProgress }: BackupOptions) {
+  const { rows: applied } = await client.query<{ name: string }>(
+    "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY 1",
+  );
+  const { rows: months } = await client.query<{ month: string }>(findMonthsSql);
+  const { rows: weeks } = await client.query<{ week: string }>(findWeeksSql);
+  const header = {
+    migrations: applied.map(({ name }) => name),
+    months: months.map(({ month }) => month),
+    weeks: weeks.map(({ week }) => week),
+  };
+  yield { text: backupStart(header), rows: 0 };
+  for (const { table, columns } of await findTables(client)) {
+    yield { text: copyLine(table, columns), rows: 0 };
+    const list = columns.map((column) => `"${column}"`).join(", ");
+    const stream = client.query(copyTo(`COPY (SELECT ${list} FROM "${table}") TO STDOUT`));
+    let rows = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      const more = countNewlines(chunk);
+      rows += more;
+      yield { text: chunk, rows: more };
+      onProgress({ table, rows });
+    }
+    yield { text: rowsLine(rows), rows: 0 };
+  }
+  for (const { name, value } of await findSequences(client)) yield { text: sequenceLine(name, value), rows: 0 };
+  yield { text: backupEnd, rows: 0 };
+}
+
+/** The months that have a partition of `event`, as `2026-11`. Reads the catalogue alone. */
+const findMonthsSql = `
+  SELECT substr(c.relname, 7, 4) || '-' || substr(c.relname, 11) AS month
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'event'::regclass AND c.relname ~ '^event_[0-9]{6}$' ORDER BY 1`;
+
+/** The weeks that have a partition of `span`, by their Mondays. */
+const findWeeksSql = `
+  SELECT to_date(substr(c.relname, 6), 'YYYYMMDD')::text AS week
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'span'::regclass AND c.relname ~ '^span_[0-9]{8}$' ORDER BY 1`;
+
+function countNewlines(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) count += 1;
+  return count;
+}
