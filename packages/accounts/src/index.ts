@@ -17,7 +17,7 @@ export {
   revokeKey,
   revokeKeysOf,
 } from "./keys.js";
-export { countOwned, type Owned } from "./owned.query.js";
+export { countOwned, countOwnedBySite, type Owned, type OwnedBySite } from "./owned.query.js";
 export { changePlan, findPlan } from "./plan.query.js";
 export { countKeysByMaker, readLiveKeys } from "./read-keys.query.js";
 export { readSites, type SiteState } from "./read-sites.query.js";

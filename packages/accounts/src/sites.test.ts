@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { createAccount } from "./accounts.js";
-import { countOwned } from "./owned.query.js";
+import { countOwned, countOwnedBySite } from "./owned.query.js";
 import { createSite, findSite, findSitesOfDomain, listSites, renameSite } from "./sites.js";
 import { readUsage } from "./usage.query.js";
 
@@ -70,7 +70,10 @@ describe("a site", () => {
 describe("what an account has", () => {
   it("is counted, traces up to ten thousand", async () => {
     const accountId = await newAccount();
-    await newSite(accountId);
+    const { id } = await newSite(accountId);
+    await pool.query("INSERT INTO goal (id, site_id, name, page) VALUES (gen_random_uuid(), $1, 'g', '/')", [id]);
+    await pool.query("INSERT INTO funnel (id, site_id, name) VALUES (gen_random_uuid(), $1, 'f')", [id]);
+    expect(await countOwnedBySite(pool, id)).toEqual({ goals: 1, funnels: 1 });
     const addTraces = (count: number) =>
       pool.query(
         `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
@@ -78,7 +81,7 @@ describe("what an account has", () => {
         [accountId, count],
       );
     await addTraces(10_000);
-    const owned = { sites: 1, keys: 0, traces: 10_000 };
+    const owned = { sites: 1, keys: 0, goals: 1, funnels: 1, traces: 10_000 };
     expect(await countOwned(pool, accountId)).toEqual({ ...owned, hasMoreTraces: false });
     await addTraces(1);
     expect(await countOwned(pool, accountId)).toEqual({ ...owned, hasMoreTraces: true });

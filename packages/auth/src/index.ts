@@ -4,6 +4,6 @@ export {
   type KeyService,
   keyServices,
 } from "./api-key.js";
-export { authenticate, principalOf } from "./authenticate.js";
+export { authenticate, bearerToken, principalOf } from "./authenticate.js";
 export type { Principal } from "./find-key.query.js";
 export { createKeyDirectory, type KeyDirectory } from "./key-directory.js";

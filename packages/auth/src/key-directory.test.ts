@@ -25,7 +25,7 @@ function openDirectory(now: () => number = Date.now, maxEntries = 10_000) {
   const directory = createKeyDirectory({
     service: "trace",
     pool,
-    connectionString: database.url,
+    connectionString: database.directUrl,
     log,
     now,
     maxEntries,
@@ -190,7 +190,7 @@ describe("createKeyDirectory", () => {
         };
       },
     });
-    const directory = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
+    const directory = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, log });
     directories.push(directory);
     await listening();
     const { key, id, accountId } = await makeKey();

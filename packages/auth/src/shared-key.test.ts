@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { createApiKey, type KeyService } from "./api-key.js";
 import { createKeyDirectory, type KeyDirectory } from "./key-directory.js";
 
-const { pool, url: connectionString } = useDatabase();
+const { pool, directUrl: connectionString } = useDatabase();
 const directories: KeyDirectory[] = [];
 afterEach(() => Promise.all(directories.splice(0).map((directory) => directory.stop())));
 

@@ -34,8 +34,9 @@ function canBeTrusted(parts: string[]): boolean {
  * Clients can write entries further left, so nothing reads them.
  */
 export function createAddressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  const isTrusted = rememberPeer(proxyAddr.compile([...trustedProxies]));
   return (request) => {
+    if (trustedProxies.length === 0) return withoutMapping(request.socket.remoteAddress ?? "");
     const forwarded = proxyAddr(request, isTrusted);
     return withoutMapping(isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded);
   };
@@ -44,4 +45,20 @@ export function createAddressReader(trustedProxies: readonly string[]): (request
 /** Sockets for both versions show IPv4 addresses as IPv6; they are the same client. */
 function withoutMapping(ip: string): string {
   return ip.replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+type Trust = (address: string, hops: number) => boolean;
+
+/** Keeps the answer about the last peer: behind a proxy it is the same one again and again, and parsing it takes long. */
+function rememberPeer(isTrusted: Trust): Trust {
+  let peer: string | undefined;
+  let answer = false;
+  return (address, hops) => {
+    if (hops > 0) return isTrusted(address, hops);
+    if (address !== peer) {
+      answer = isTrusted(address, hops);
+      peer = address;
+    }
+    return answer;
+  };
 }

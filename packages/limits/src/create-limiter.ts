@@ -80,6 +80,8 @@ function createRedisLimiter(url: string, options: LimiterOptions): Limiter {
     maxRetriesPerRequest: 1,
     connectTimeout: redisTimeoutMs,
     commandTimeout: redisTimeoutMs,
+    // After a failover the address may lead to a replica: connecting again finds the new primary.
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
   let isUp = true;

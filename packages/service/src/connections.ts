@@ -6,6 +6,8 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export interface ConnectionLimits {
   /** Open connections; one more is closed at once. 4,000 with an unfinished body each held 60 MiB in the collector. */
   maxConnections: number;
+  /** Whether other processes listen on the same port: Node would offer a connection that one refuses to them, for ever. */
+  isPortShared: boolean;
   /** The time for a request's head. */
   headersTimeoutMs: number;
   /** The time for a whole request. */
@@ -22,6 +24,7 @@ export interface ConnectionLimits {
 
 export const connectionLimits: ConnectionLimits = {
   maxConnections: 4_000,
+  isPortShared: false,
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 30_000,
   checkIntervalMs: 1_000,
@@ -53,8 +56,13 @@ export class Connections {
     registry: Registry | undefined,
   ) {
     if (registry) this.cut = this.register(registry);
-    server.maxConnections = limits.maxConnections;
+    if (!limits.isPortShared) server.maxConnections = limits.maxConnections;
     server.on("connection", (socket) => {
+      if (limits.isPortShared && this.open.size >= limits.maxConnections) {
+        this.cut?.inc({ reason: "too_many" });
+        socket.destroy();
+        return;
+      }
       this.open.set(socket, { response: undefined, bytesRead: -1, quietSince: 0 });
       socket.once("close", () => this.open.delete(socket));
     });

@@ -32,6 +32,14 @@ describe("readEnv", () => {
     expect(readAndCatch({}).problems).toEqual(["DATABASE_URL must be set"]);
   });
 
+  it("refuses several hosts with a sentence, and takes a comma elsewhere", () => {
+    const problem = "DATABASE_URL must name one host; put a proxy before several";
+    expect(readAndCatch({ DATABASE_URL: "postgres://u:secret@a:5432,b:5432/waymark" }).problems).toEqual([problem]);
+    expect(readAndCatch({ DATABASE_URL: "postgres://a,b/waymark" }).problems).toEqual([problem]);
+    const commas = "postgres://u:a,b@host/way,mark?x=1,2";
+    expect(readEnv({ DATABASE_URL: commas }, shape).DATABASE_URL).toBe(commas);
+  });
+
   it("takes bounds themselves", () => {
     const read = (text: string) => readEnv({ N: text }, { N: integerVariable({ min: 1, max: 9 }) }).N;
     expect([read("1"), read("9")]).toEqual([1, 9]);

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { z } from "zod";
 
 /** The environment is missing settings or has wrong ones; `problems` has a line per variable, never its value. */
@@ -67,8 +68,17 @@ export function portVariable(fallback: number) {
 /** A URL with one of the given protocols, such as `["postgres:", "postgresql:"]`. */
 export function urlVariable(protocols: readonly string[]) {
   const example = protocols.map((protocol) => `${protocol}//`).join(" or ");
-  return z.string().refine((text) => protocols.includes(protocolOf(text)), `must be a URL that starts with ${example}`);
+  return z
+    .string()
+    .refine((text) => !severalHosts.test(text), {
+      error: "must name one host; put a proxy before several",
+      abort: true,
+    })
+    .refine((text) => protocols.includes(protocolOf(text)), `must be a URL that starts with ${example}`);
 }
+
+/** As in `postgres://a:5432,b:5432/name`, which libpq reads and our driver does not. */
+const severalHosts = /^\w+:\/\/(?:[^/?#]*@|(?![^/?#]*@))[^/?#@]*,/;
 
 function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : "";
@@ -86,9 +96,63 @@ export function dashboardUrlVariable() {
 /** Variables of every process. */
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
+  DIRECT_DATABASE_URL: urlVariable(["postgres:", "postgresql:"]).optional(),
+  DATABASE_POOLER: choiceVariable(["session", "transaction"]).optional(),
+  REQUIRE_SYNCHRONOUS_STANDBY: integerVariable({ min: 0, max: 1 }).optional(),
   REDIS_URL: urlVariable(["redis:", "rediss:"]).optional(),
   HOST: z.string().default("127.0.0.1"),
   METRICS_HOST: z.string().default("127.0.0.1"),
   LOG_LEVEL: choiceVariable(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   DATABASE_POOL_SIZE: integerVariable({ min: 1, max: 200 }).default(10),
 };
+
+/**
+ * The database's settings of {@link commonVariables}.
+ * @throws ConfigError without a way past a pooler in transaction mode
+ */
+export function databaseConfig(read: {
+  DATABASE_URL: string;
+  DIRECT_DATABASE_URL?: string | undefined;
+  DATABASE_POOLER?: "session" | "transaction" | undefined;
+  DATABASE_POOL_SIZE: number;
+  REQUIRE_SYNCHRONOUS_STANDBY?: number | undefined;
+}): {
+  url: string;
+  /** Leads past a pooler, for `LISTEN` and the queue. */
+  directUrl: string;
+  maxConnections: number;
+  isPooledByTransaction?: true | undefined;
+  isStandbyRequired?: true | undefined;
+} {
+  const { DATABASE_URL: url, DIRECT_DATABASE_URL: directUrl, DATABASE_POOL_SIZE: maxConnections } = read;
+  const isPooledByTransaction = read.DATABASE_POOLER === "transaction" || undefined;
+  if (isPooledByTransaction && !directUrl)
+    throw new ConfigError(["DIRECT_DATABASE_URL must be set with DATABASE_POOLER=transaction"]);
+  const isStandbyRequired = read.REQUIRE_SYNCHRONOUS_STANDBY === 1 || undefined;
+  return { url, directUrl: directUrl ?? url, maxConnections, isPooledByTransaction, isStandbyRequired };
+}
+
+const mostProcesses = 64;
+
+/** Variables of every HTTP service. */
+export const httpVariables = {
+  ...commonVariables,
+  WEB_CONCURRENCY: z
+    .union([z.literal("auto"), integerVariable({ min: 1, max: mostProcesses })], {
+      error: `must be auto or a whole number from 1 to ${mostProcesses}`,
+    })
+    .default(1),
+};
+
+/**
+ * The processes of an HTTP service. `auto` takes the cores, and no more than two connections each allow.
+ * @throws ConfigError unless each process gets a connection of the pool
+ */
+export function processesOf(read: { WEB_CONCURRENCY: number | "auto"; DATABASE_POOL_SIZE: number }): number {
+  const { WEB_CONCURRENCY: wanted, DATABASE_POOL_SIZE: connections } = read;
+  if (wanted === "auto") {
+    return Math.max(1, Math.min(availableParallelism(), mostProcesses, Math.floor(connections / 2)));
+  }
+  if (wanted <= connections) return wanted;
+  throw new ConfigError(["WEB_CONCURRENCY must be at most DATABASE_POOL_SIZE: each process needs a connection"]);
+}

@@ -1,17 +1,24 @@
+export type { Siblings } from "./cluster/siblings.js";
 export {
   ConfigError,
   commonVariables,
   dashboardUrlVariable,
+  databaseConfig,
   durationVariable,
+  httpVariables,
   integerVariable,
   portVariable,
+  processesOf,
   readEnv,
   urlVariable,
 } from "./env.js";
 export { type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
-export { createRegistry, observePool } from "./metrics.js";
+export { createMessageClasses } from "./message-classes.js";
+export { createAccepted, createRegistry, observePool } from "./metrics.js";
+export { openStores } from "./open-stores.js";
 export { openOperationsServer } from "./operations-server.js";
+export { isPublicAddress } from "./public-address.js";
 export { type ReadinessChecks, readiness } from "./readiness.js";
 export { type Running, runProcess } from "./run-process.js";
 export { startHttpService } from "./start-http-service.js";

@@ -5,6 +5,7 @@ import { connectionLimits } from "./connections.js";
 import { type Listening, type ListenOptions, listen } from "./listen.js";
 import { createRegistry } from "./metrics.js";
 import { openOperationsServer } from "./operations-server.js";
+import { readiness } from "./readiness.js";
 
 const open = (
   port: number,
@@ -326,11 +327,12 @@ describe("openOperationsServer", () => {
   it("answers metrics, health and readiness, and 503 naming the required store that fails", async () => {
     let isDatabaseUp = true;
     const server = await openOperationsServer({
-      registry: createRegistry("test"),
-      checks: {
-        required: { database: () => (isDatabaseUp ? Promise.resolve() : Promise.reject(new Error("down"))) },
-        bridged: { queue: () => Promise.reject(new Error("down")) },
-      },
+      metrics: () => createRegistry("test").metrics(),
+      ready: () =>
+        readiness({
+          required: { database: () => (isDatabaseUp ? Promise.resolve() : Promise.reject(new Error("down"))) },
+          bridged: { queue: () => Promise.reject(new Error("down")) },
+        }),
       host: "127.0.0.1",
       port: 0,
       portVariable: "METRICS_PORT",

@@ -5,6 +5,8 @@ export interface LoggerOptions {
   service: string;
   /** One of pino's levels or `silent`. Any other text counts as `info`: the log opens before the configuration is checked. */
   level: string | undefined;
+  /** Its number where several processes share standard output. */
+  process?: number | undefined;
   destination?: DestinationStream;
 }
 
@@ -14,7 +16,7 @@ export function createLogger(options: LoggerOptions): Logger {
   return pino(
     {
       level: level === "silent" || Object.hasOwn(levels.values, level) ? level : "info",
-      base: { service: options.service },
+      base: { service: options.service, ...(options.process !== undefined && { process: options.process }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       // Keys stay out of the log, in any object.
@@ -23,12 +25,15 @@ export function createLogger(options: LoggerOptions): Logger {
         censor: "(hidden)",
       },
     },
-    options.destination ?? standardOutput(),
+    options.destination ?? standardOutput(options.process !== undefined),
   );
 }
 
+/** The bytes that a pipe takes in one piece: lines of several processes never mix. */
+const sharedBytesPerWrite = 4_096;
+
 /** Lines wait until they have this length together, because a write costs more than a line, ... */
-const minBytesPerWrite = 4_096;
+const minBytesPerWrite = 12_288;
 /** ... or until this time has passed. */
 const flushIntervalMs = 100;
 
@@ -36,8 +41,13 @@ const flushIntervalMs = 100;
  * Standard output, written without waiting. Pino's own flush at the end of the process is off: without a reader it tries
  * forever, and the process would never end. `runProcess` writes the rest of the log.
  */
-function standardOutput(): DestinationStream {
-  const output = pino.destination({ fd: 1, sync: false, minLength: minBytesPerWrite, periodicFlush: flushIntervalMs });
+function standardOutput(isShared: boolean): DestinationStream {
+  const output = pino.destination({
+    ...{ fd: 1, sync: false, periodicFlush: flushIntervalMs },
+    ...(isShared
+      ? { minLength: sharedBytesPerWrite / 2, maxWrite: sharedBytesPerWrite }
+      : { minLength: minBytesPerWrite }),
+  });
   output.flushSync = () => undefined;
   return output;
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** A registry with Node's own metrics, labelled with the service. */
 export function createRegistry(service: string): Registry {
@@ -6,6 +6,18 @@ export function createRegistry(service: string): Registry {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Makes a counter of committed traces, spans or events. */
+export function createAccepted<Kind extends string>(registry: Registry, kinds: readonly Kind[]) {
+  const counter = new Counter({
+    name: "waymark_accepted_total",
+    help: "Traces, spans and events committed and answered with success",
+    labelNames: ["kind"],
+    registers: [registry],
+  });
+  for (const kind of kinds) counter.inc({ kind }, 0);
+  return (kind: Kind, count: number) => counter.inc({ kind }, count);
 }
 
 /** The counts of a `pg.Pool`. */

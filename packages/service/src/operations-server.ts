@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { type Listening, listen } from "./listen.js";
-import { type ReadinessChecks, readiness } from "./readiness.js";
+import type { Readiness } from "./readiness.js";
 
 export interface OperationsServerOptions {
-  registry: Registry;
-  checks: ReadinessChecks;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+  ready(): Promise<Readiness>;
   host: string;
   port: number;
   portVariable: string;
@@ -17,10 +18,10 @@ export interface OperationsServerOptions {
 export function openOperationsServer(options: OperationsServerOptions): Promise<Listening> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? "/").split("?")[0];
-    if (path === "/metrics") return send(response, 200, options.registry.contentType, await options.registry.metrics());
+    if (path === "/metrics") return send(response, 200, Registry.PROMETHEUS_CONTENT_TYPE, await options.metrics());
     if (path === "/health") return sendJson(response, 200, { status: "ok" });
     if (path === "/ready") {
-      const { status, body } = await readiness(options.checks);
+      const { status, body } = await options.ready();
       return sendJson(response, status, body);
     }
     return sendJson(response, 404, { error: "Not found" });

@@ -1,11 +1,21 @@
 /** A check per store; it throws when the store does not answer. */
-type Checks = Readonly<Record<string, () => Promise<unknown>>>;
+export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
 export interface ReadinessChecks {
   /** Stores required for any work. */
   required: Checks;
   /** Stores with a substitute: the answer names a failed one and stays 200. */
   bridged?: Checks;
+}
+
+/** Why a store is not ready, in words that the answer of `/ready` repeats. */
+export class NotReadyError extends Error {
+  override name = "NotReadyError";
+}
+
+export interface Readiness {
+  status: 200 | 503;
+  body: Record<string, unknown>;
 }
 
 /** A slower store is not ready. */
@@ -16,29 +26,30 @@ const checkTimeoutMs = 2_000;
  * @returns status 200 with `{status:"ok", checks}`, or 503 with `{error, checks}` when a required one fails; each check is
  * `ok` or `failed`
  */
-export async function readiness(
-  checks: ReadinessChecks,
-): Promise<{ status: 200 | 503; body: Record<string, unknown> }> {
+export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
   const all = { ...checks.required, ...checks.bridged };
   const results = await Promise.all(
-    Object.entries(all).map(async ([name, check]) => [name, (await passes(check)) ? "ok" : "failed"] as const),
+    Object.entries(all).map(async ([name, check]) => ({ name, failure: await failureOf(check) })),
   );
-  const outcome = Object.fromEntries(results);
-  const failed = Object.keys(checks.required).filter((name) => outcome[name] === "failed");
+  const outcome = Object.fromEntries(results.map(({ name, failure }) => [name, failure ? "failed" : "ok"]));
+  const failed = results.filter(({ name, failure }) => name in checks.required && failure);
   if (failed.length === 0) return { status: 200, body: { status: "ok", checks: outcome } };
-  return { status: 503, body: { error: `Not ready: ${failed.join(", ")}`, checks: outcome } };
+  const texts = failed.map(({ name, failure }) =>
+    failure instanceof NotReadyError ? `${name} (${failure.message})` : name,
+  );
+  return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, checks: outcome } };
 }
 
-async function passes(check: () => Promise<unknown>): Promise<boolean> {
+async function failureOf(check: () => Promise<unknown>): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error("timeout")), checkTimeoutMs);
   });
   try {
     await Promise.race([check(), timeout]);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   } finally {
     clearTimeout(timer);
   }

@@ -7,8 +7,19 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** A process of several ended at its start, with its reason on standard error or in its log. */
+export class StartFailure extends Error {
+  override name = "StartFailure";
+
+  constructor(readonly code: number) {
+    super(`A process ended at its start with ${code}`);
+  }
+}
+
 /** The parts of Node's `process` in use here; `main.ts` passes it. */
-export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { connected?: boolean };
+export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { connected?: boolean } & Partial<
+    Pick<NodeJS.Process, "send">
+  >;
 
 /** After a signal, how long an orderly stop may take before the process ends anyway. */
 const stopTimeoutMs = 25_000;
@@ -17,8 +28,8 @@ const stopTimeoutMs = 25_000;
 const flushTimeoutMs = 1_000;
 
 /**
- * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT or when the parent with its IPC channel is
- * gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure, 2 for a wrong
+ * Runs a long-lived process: starts it, stops it in order on SIGTERM, SIGINT, or when the parent with its IPC channel asks for it
+ * or is gone, and ends at once on a second signal. Exit codes: 0 after an orderly stop, 1 after a failure, 2 for a wrong
  * configuration.
  */
 export async function runProcess(node: ProcessLike, log: Logger, start: () => Promise<Running>): Promise<void> {
@@ -44,6 +55,9 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
     node.on("disconnect", () => {
       if (!stopping) void stop("parent gone", 0);
     });
+    node.on("message", (message) => {
+      if (isStop(message) && !stopping) void stop("asked by the primary", 0);
+    });
   }
   node.on("uncaughtException", (error) => {
     log.fatal({ err: error }, "uncaught exception");
@@ -56,9 +70,14 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
       node.stderr.write(`${error.message}\n`);
       return end(node, log, error instanceof ConfigError ? 2 : 1);
     }
+    if (error instanceof StartFailure) return end(node, log, error.code);
     log.fatal({ err: error }, "could not start");
     return end(node, log, 1);
   }
+}
+
+function isStop(message: unknown): boolean {
+  return (message as { kind?: unknown } | null)?.kind === "stop";
 }
 
 /** Ends the process once the log is written, or soon anyway if nobody reads it. */

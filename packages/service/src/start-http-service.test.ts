@@ -10,7 +10,7 @@ const local = { host: "127.0.0.1", port: 0 };
 const config = {
   http: local,
   metrics: { ...local, isPortChosen: true },
-  database: { url: database.url, maxConnections: 1 },
+  database: { url: database.url, directUrl: database.url, maxConnections: 1 },
 };
 
 type Options = HttpServiceOptions<typeof config>;
@@ -43,7 +43,7 @@ describe("startHttpService", () => {
         parts = given;
         return {
           handler: (_request, response) => response.end("ok"),
-          checks: { required: { database: given.checkDatabase } },
+          checks: { required: given.stores },
           async stop() {
             const { rows } = await given.pool.query("SHOW application_name");
             nameAtStop = rows[0].application_name;
@@ -51,7 +51,7 @@ describe("startHttpService", () => {
         };
       },
     });
-    await expect(parts?.checkDatabase()).resolves.toBeDefined();
+    await expect(parts?.stores["database"]?.()).resolves.toBeUndefined();
     expect(await parts?.registry.metrics()).toMatch(
       /waymark_database_connections\{state="idle",service="some-api"\} 1/,
     );

@@ -3,18 +3,27 @@ import { createPool, type PoolOptions, serviceTimeouts } from "@waymark/database
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import type { Member } from "./cluster/member.js";
+import { placeIn } from "./cluster/messages.js";
+import type { Siblings } from "./cluster/siblings.js";
+import { connectionLimits } from "./connections.js";
+import type { databaseConfig } from "./env.js";
 import { listen } from "./listen.js";
 import { createLogger } from "./logger.js";
 import { createRegistry, observePool } from "./metrics.js";
+import { openStores } from "./open-stores.js";
 import { openOperationsServer } from "./operations-server.js";
-import type { ReadinessChecks } from "./readiness.js";
+import { type Checks, type ReadinessChecks, readiness } from "./readiness.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
 
 /** The settings of every HTTP service; each adds its own. */
 export interface HttpServiceConfig {
   http: { host: string; port: number };
   metrics: { host: string; port: number; isPortChosen: boolean };
-  database: { url: string; maxConnections: number };
+  database: ReturnType<typeof databaseConfig>;
+  redisUrl?: string | undefined;
+  /** One if omitted. */
+  processes?: number;
 }
 
 export interface ServiceParts<Config> {
@@ -22,8 +31,10 @@ export interface ServiceParts<Config> {
   pool: pg.Pool;
   registry: Registry;
   log: Logger;
-  /** The readiness check of the database. */
-  checkDatabase(): Promise<unknown>;
+  /** Undefined in the only process. */
+  siblings: Siblings | undefined;
+  /** The readiness checks of the database. */
+  stores: Checks;
 }
 
 interface HttpApp {
@@ -31,6 +42,8 @@ interface HttpApp {
   handler: RequestListener;
   /** The checks of `/ready` on the operations port. */
   checks: ReadinessChecks;
+  /** Ends answers that would not end by themselves, before the server waits for requests in hand. */
+  beforeStop?(): void;
   /** Closes the app's own resources, after the last request and before the pool. */
   stop(): Promise<void>;
 }
@@ -49,49 +62,89 @@ export interface HttpServiceOptions<Config extends HttpServiceConfig> {
 const drainTimeoutMs = 10_000;
 
 /**
- * Runs an HTTP service as a process: pool, app, operations server and HTTP server. On a signal they close in this order:
- * HTTP server, app, pool, operations server. {@link runProcess} has the signals and exit codes.
+ * Runs an HTTP service: pool, app, operations server and HTTP server. On a signal they close in this order: HTTP server,
+ * app, pool, operations server. {@link runProcess} has the signals and exit codes. With several processes this one forks
+ * them and keeps the operations server.
  * @param node Node's `process`, with its environment
  */
 export async function startHttpService<Config extends HttpServiceConfig>(
   node: ProcessLike & { env: NodeJS.ProcessEnv },
   options: HttpServiceOptions<Config>,
 ): Promise<void> {
-  const log = createLogger({ service: options.name, level: node.env["LOG_LEVEL"] });
-  await runProcess(node, log, async () => openService(options, options.loadConfig(node.env), log));
+  const place = placeIn(node.env);
+  const log = createLogger({ service: options.name, level: node.env["LOG_LEVEL"], process: place?.number });
+  const names = namesOf(options.name);
+  await runProcess(node, log, async () => {
+    const config = options.loadConfig(node.env);
+    const { processes = 1, http, metrics } = config;
+    if (place) {
+      const { joinPrimary } = await import("./cluster/member.js");
+      return openService(options, config, log, joinPrimary(node, place));
+    }
+    if (processes === 1) return openService(options, config, log);
+    const { openPrimary } = await import("./cluster/primary.js");
+    const { name } = options;
+    const { host } = http;
+    return openPrimary({
+      ...{ node, log, name, processes, host },
+      metrics: { ...metrics, portVariable: names.metricsPort },
+    });
+  });
+}
+
+/** The variables of a service's ports. */
+function namesOf(service: string) {
+  const prefix = service.toUpperCase().replaceAll("-", "_");
+  return { port: `${prefix}_PORT`, metricsPort: `${prefix}_METRICS_PORT` };
 }
 
 async function openService<Config extends HttpServiceConfig>(
   options: HttpServiceOptions<Config>,
   config: Config,
   log: Logger,
+  member?: Member,
 ): Promise<Running> {
   const { name } = options;
-  const variables = name.toUpperCase().replaceAll("-", "_");
-  const pool = createPool({
-    connectionString: config.database.url,
-    maxConnections: config.database.maxConnections,
+  const names = namesOf(name);
+  const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
+  const poolOptions = {
+    connectionString: url,
+    maxConnections: partOf(maxConnections, member),
+    isPooledByTransaction,
     applicationName: `waymark ${name}`,
     ...serviceTimeouts,
     ...options.pool,
-    onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
-  });
+    onIdleError: (err: Error) => log.warn({ err }, "an idle database connection broke"),
+  };
+  const pool = createPool(poolOptions);
   const registry = createRegistry(name);
   observePool(registry, pool);
-  const checkDatabase = () => pool.query("SELECT 1");
-  const app = await options.openApp({ config, pool, registry, log, checkDatabase });
-  const { checks, handler } = app;
-  const portVariable = `${variables}_METRICS_PORT`;
-  const operations = await openOperationsServer({ ...config.metrics, registry, checks, portVariable });
+  const stores = await openStores({ pool, poolOptions, isStandbyRequired, redisUrl: config.redisUrl, registry });
+  const app = await options.openApp({ config, pool, registry, log, siblings: member?.siblings, stores });
+  const { handler } = app;
+  const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };
+  const operations = member
+    ? undefined
+    : await openOperationsServer({ ...config.metrics, ...asked, portVariable: names.metricsPort });
   const { host, port } = config.http;
-  const server = await listen({ handler, host, port, portVariable: `${variables}_PORT`, registry });
-  log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
+  const limits = {
+    maxConnections: partOf(connectionLimits.maxConnections, member),
+    isPortShared: member !== undefined,
+  };
+  const server = await listen({ handler, host, port, portVariable: names.port, registry, limits });
+  member?.serve({ metrics: () => registry.getMetricsAsJSON(), ready: asked.ready }, server.port);
+  if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
     async stop() {
+      app.beforeStop?.();
       await server.stop(drainTimeoutMs);
       await app.stop();
       await pool.end();
-      await operations.stop(0);
+      await operations?.stop(0);
     },
   };
+}
+
+function partOf(amount: number, member: Member | undefined): number {
+  return member ? member.partOf(amount) : amount;
 }

@@ -26,7 +26,7 @@ function useCache(options: { connectionString?: string; operators?: string[]; ma
   const cache = createSessions({
     url,
     pool,
-    connectionString: options.connectionString ?? database.url,
+    connectionString: options.connectionString ?? database.directUrl,
     operators: options.operators ?? [],
     log,
     now: () => new Date(now),

@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { createPool, serviceTimeouts } from "@waymark/database";
+import { describeWithProgram, describeWithRedis, useDatabase } from "@waymark/testing";
+import { startPooler } from "@waymark/testing/pooler";
+import pg from "pg";
+import { createRegistry } from "./metrics.js";
+import { openStores, type StoresOptions } from "./open-stores.js";
+import { readiness } from "./readiness.js";
+
+const database = useDatabase();
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function open(options: Partial<StoresOptions> & { url?: string; isPooledByTransaction?: boolean } = {}) {
+  const { url = database.directUrl, isPooledByTransaction, ...rest } = options;
+  const poolOptions = {
+    connectionString: url,
+    maxConnections: 1,
+    applicationName: "test",
+    ...serviceTimeouts,
+    isPooledByTransaction,
+  };
+  const pool = createPool(poolOptions);
+  closers.push(() => pool.end());
+  const registry = createRegistry("test");
+  const required = await openStores({ pool, poolOptions, registry, ...rest });
+  return { registry, pool, ready: () => readiness({ required }) };
+}
+
+describe("openStores", () => {
+  it("checks the database, and leaves one out of reach to /ready", async () => {
+    const { ready } = await open();
+    expect(await ready()).toEqual({ status: 200, body: { status: "ok", checks: { database: "ok" } } });
+    const away = await open({ url: "postgres://127.0.0.1:1/none", redisUrl: "redis://127.0.0.1:1" });
+    expect(await away.ready()).toMatchObject({ status: 503, body: { error: "Not ready: database" } });
+  });
+});
+
+describeWithProgram("pgbouncer", "openStores behind a pooler in transaction mode", () => {
+  it("ends the start with a sentence where nobody said so, or where it forgets prepared statements", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "waymark-pooler-"));
+    closers.push(() => rm(folder, { recursive: true }));
+    await chmod(folder, 0o711);
+    const pooler = await startPooler(new URL(database.directUrl), "transaction", join(folder, "pooler"));
+    closers.push(() => pooler.stop());
+    await expect(open({ url: pooler.url })).rejects.toThrow(/through a pooler (in transaction mode|that forgets)/);
+    const stated = () => open({ url: pooler.url, isPooledByTransaction: true });
+    const message = await stated().catch((error: Error) => error.message);
+    // From 1.21 on only the role's limits are missing.
+    if (!String(message).includes("ALTER ROLE")) return expect(message).toContain("pgbouncer 1.21 or newer");
+    for (const [statement] of String(message).matchAll(/ALTER ROLE .*;/g)) await database.pool.query(statement);
+    const console = new URL(pooler.url);
+    console.pathname = "/pgbouncer";
+    const admin = new pg.Client({ connectionString: console.href });
+    await admin.connect();
+    await admin.query("RECONNECT");
+    await admin.end();
+    const { ready, pool } = await stated();
+    expect(await ready()).toMatchObject({ status: 200 });
+    expect((await pool.query("SHOW lock_timeout")).rows).toEqual([{ lock_timeout: "1s" }]);
+  });
+});
+
+describeWithRedis("openStores with Redis", (redisUrl) => {
+  it("takes one server, and refuses a cluster with a sentence", async () => {
+    await open({ redisUrl });
+    const cluster = await startRedisCluster();
+    await expect(open({ redisUrl: cluster })).rejects.toThrow("REDIS_URL leads to a Redis Cluster");
+  });
+});
+
+async function startRedisCluster(): Promise<string> {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), "waymark-cluster-"));
+  const options = { port, bind: "127.0.0.1", save: "", dir: folder, "cluster-enabled": "yes", "cluster-port": 0 };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const server: ChildProcess = spawn("redis-server", args, { stdio: "ignore" });
+  closers.push(async () => {
+    server.kill("SIGKILL");
+    await once(server, "exit");
+    await rm(folder, { recursive: true });
+  });
+  while (!(await accepts(port))) await wait(20);
+  return `redis://127.0.0.1:${port}`;
+}
+
+describe("openStores with a standby required", () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const admin = new pg.Pool({ connectionString: database.directUrl, max: 1 });
+  const setStandbys = async (names: string) => {
+    await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+    await admin.query("SELECT pg_reload_conf()");
+    while ((await admin.query("SHOW synchronous_standby_names")).rows[0].synchronous_standby_names !== names)
+      await wait(10);
+  };
+  afterAll(async () => {
+    await setStandbys("");
+    await admin.end();
+  });
+
+  it("is ready while a standby receives each commit, and says what is missing otherwise", async () => {
+    // The tests' server commits without waiting, so these settings hold nobody up.
+    await admin.query(`ALTER DATABASE "${name}" SET synchronous_commit = 'local'`);
+    const { ready, registry, pool } = await open({ isStandbyRequired: true });
+    const error = async () => (await ready()).body["error"];
+    expect(await error()).toBe("Not ready: standby (writes are on one machine: synchronous_standby_names is empty)");
+    await setStandbys("test_standby");
+    expect(await error()).toBe("Not ready: standby (writes are on one machine: synchronous_commit is local)");
+    await admin.query(`ALTER DATABASE "${name}" SET synchronous_commit = 'on'`);
+    await pool.query("SET synchronous_commit = 'on'");
+    expect(await error()).toBe("Not ready: standby (writes wait: no synchronous standby is connected)");
+    expect(await registry.metrics()).toContain('waymark_synchronous_standby{service="test"} 0');
+    const standby = await startStandby();
+    while ((await ready()).status !== 200) await wait(20);
+    expect(await registry.metrics()).toContain('waymark_synchronous_standby{service="test"} 1');
+    await standby.end();
+    while ((await ready()).status === 200) await wait(20);
+  });
+});
+
+/** A client that receives the log as a standby does, and reports all of it as kept. */
+async function startStandby(): Promise<pg.Client> {
+  const options = { connectionString: database.directUrl, application_name: "test_standby", replication: "true" };
+  const client = new pg.Client(options as pg.ClientConfig);
+  client.on("error", () => undefined);
+  await client.connect();
+  const { rows } = await client.query("IDENTIFY_SYSTEM");
+  const [high, low] = String(rows[0].xlogpos).split("/");
+  const position = (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
+  const report = Buffer.alloc(34, 0);
+  report.write("r");
+  for (const offset of [1, 9, 17]) report.writeBigUInt64BE(position, offset);
+  const { connection } = client as unknown as {
+    connection: { sendCopyFromChunk(chunk: Buffer): void; once(event: string, then: () => void): void };
+  };
+  connection.once("replicationStart", () => connection.sendCopyFromChunk(report));
+  void client.query(`START_REPLICATION PHYSICAL ${rows[0].xlogpos}`).catch(() => undefined);
+  return client;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}

@@ -1,0 +1,62 @@
+import { createRequire } from "node:module";
+import { checkParameters, checkPooling, PoolingError, type PoolOptions } from "@waymark/database";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import { ConfigError } from "./env.js";
+import { type Checks, NotReadyError } from "./readiness.js";
+import { checkStandby, observeStandby } from "./standby.js";
+
+export interface StoresOptions {
+  pool: pg.Pool;
+  /** The pool's own options. */
+  poolOptions: PoolOptions;
+  isStandbyRequired?: boolean | undefined;
+  redisUrl?: string | undefined;
+  registry: Registry;
+}
+
+/**
+ * Makes the checks of the database for `/ready`. Stores out of reach are left to them.
+ * @throws ConfigError for a pooler or a Redis that would do our work wrongly
+ */
+export async function openStores(options: StoresOptions): Promise<Checks> {
+  const { pool, poolOptions, redisUrl, registry } = options;
+  const pooling = checkPooling(poolOptions).catch((error) => {
+    if (error instanceof PoolingError) throw new ConfigError([error.message]);
+  });
+  await Promise.all([pooling, redisUrl && refuseCluster(redisUrl)]);
+  const database = () =>
+    checkParameters(pool, poolOptions).catch((error) => {
+      throw error instanceof PoolingError ? new NotReadyError(error.message) : error;
+    });
+  if (!options.isStandbyRequired) return { database };
+  const standby = () => checkStandby(pool);
+  observeStandby(registry, standby);
+  return { database, standby };
+}
+
+const redisTimeoutMs = 1_000;
+
+/** Keys of a queue would be on several servers of a cluster, and no script could change them at once. */
+async function refuseCluster(url: string): Promise<void> {
+  // 9 MB that a service without Redis does not need.
+  const { Redis } = createRequire(import.meta.url)("ioredis") as typeof import("ioredis");
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: redisTimeoutMs,
+    commandTimeout: redisTimeoutMs,
+  });
+  redis.on("error", () => undefined);
+  const about = await redis
+    .connect()
+    .then(() => redis.info("cluster"))
+    .catch((error: Error) => error.message);
+  redis.disconnect();
+  if (/^(MOVED|CLUSTERDOWN|CROSSSLOT) |cluster_enabled:1/m.test(about))
+    throw new ConfigError([
+      "REDIS_URL leads to a Redis Cluster, which keeps a queue's keys apart: use one server with replicas, or none",
+    ]);
+}
