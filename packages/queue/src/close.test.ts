@@ -109,7 +109,7 @@ describe("closing a queue and a worker on Postgres leaves nothing open", () => {
   let server: Server;
   beforeEach(async () => {
     await forgetJobs(database.pool);
-    const url = new URL(database.url);
+    const url = new URL(database.directUrl);
     gate = await createGate({ host: url.hostname, port: Number(url.port) });
     url.port = String(gate.port);
     server = { databaseUrl: url.href };

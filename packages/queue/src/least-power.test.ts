@@ -11,9 +11,9 @@ import { queues } from "./queues.js";
 const database = useDatabase();
 const prefix = useRolePrefix();
 const passwords = byRole((role) => `password-of-${role}`);
-const urlOf = (role: keyof typeof passwords) => roleUrl(database.url, role, passwords[role], prefix);
+const urlOf = (role: keyof typeof passwords) => roleUrl(database.directUrl, role, passwords[role], prefix);
 
-beforeAll(() => grantRoles(database.url, passwords, prefix));
+beforeAll(() => grantRoles(database.directUrl, passwords, prefix));
 
 describe("the queue in Postgres, for roles that may make no tables", () => {
   it("is not there until the migration made it, and then carries jobs from one role to the other", async () => {
@@ -22,9 +22,9 @@ describe("the queue in Postgres, for roles that may make no tables", () => {
     const early = createQueue(queues.traceFinalized, { databaseUrl: urlOf("trace_api"), log });
     await expect(early.add([makePayload()])).rejects.toThrow(QueueUnavailableError);
     await early.close();
-    await migrateQueues(database.url, twoKinds);
-    await Promise.all([migrateQueues(database.url), migrateQueues(database.url)]);
-    await grantRoles(database.url, passwords, prefix);
+    await migrateQueues(database.directUrl, twoKinds);
+    await Promise.all([migrateQueues(database.directUrl), migrateQueues(database.directUrl)]);
+    await grantRoles(database.directUrl, passwords, prefix);
 
     const done: string[] = [];
     const queue = createQueue(queues.traceFinalized, { databaseUrl: urlOf("trace_api"), log });

@@ -1,7 +1,11 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { queueSchema } from "@waymark/database";
 import { runMigrations } from "bullmq";
 import pg from "pg";
 import { type QueueKind, queues } from "./queues.js";
+
+const maxAttempts = 60;
+const retryAfterMs = 3_000;
 
 /**
  * Makes or updates BullMQ's tables in Postgres and the sequence of each queue, since the services' roles may make neither.
@@ -14,7 +18,17 @@ export async function migrateQueues(
   const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
   await client.connect();
   try {
-    await runMigrations(client, queueSchema);
+    // Writers of a table do not wait longer behind us; the lock may also be another migration's.
+    await client.query("SET lock_timeout = 2000");
+    for (let attempt = 1; ; attempt++) {
+      const error = await runMigrations(client, queueSchema).then(
+        () => undefined,
+        (reason) => reason as Error & { code?: string },
+      );
+      if (!error) break;
+      if (error.code !== "55P03" || attempt === maxAttempts) throw error;
+      await wait(retryAfterMs);
+    }
     const { rows } = await client.query<{ name: string }>(
       `SELECT ${queueSchema}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue`,
       [Object.values(kinds).map(({ name }) => name)],

@@ -142,7 +142,7 @@ describe("an outage of Postgres", () => {
   let databaseUrl: string;
   beforeEach(async () => {
     await forgetJobs(database.pool);
-    const url = new URL(database.url);
+    const url = new URL(database.directUrl);
     gate = await createGate({ host: url.hostname, port: Number(url.port) });
     closers.push(() => gate.shut());
     url.port = String(gate.port);
@@ -172,7 +172,7 @@ describe("an outage of Postgres", () => {
 
   it("does not end a worker: it goes on when Postgres is back", async () => {
     await gate.open();
-    const { queue } = open({ databaseUrl: database.url });
+    const { queue } = open({ databaseUrl: database.directUrl });
     const { seen, lines } = consume({ databaseUrl });
     const [before, after] = [makePayload(), makePayload()];
     await queue.add([before]);
@@ -192,7 +192,7 @@ describe("an outage of Postgres", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await gate.open();
     const payload = makePayload();
-    await open({ databaseUrl: database.url }).queue.add([payload]);
+    await open({ databaseUrl: database.directUrl }).queue.add([payload]);
     await until(() => seen.includes(payload.alertId));
   });
 
@@ -215,7 +215,7 @@ describe("an outage of Postgres", () => {
   });
 
   it("does not make an idle worker spin: it asks about once a second", async () => {
-    const url = new URL(database.url);
+    const url = new URL(database.directUrl);
     url.port = String(await freePort());
     const before = process.cpuUsage();
     const { seen } = consume({ databaseUrl: url.href });

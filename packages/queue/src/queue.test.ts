@@ -41,7 +41,7 @@ function useQueues(redisUrl: string | undefined) {
     lines.length = 0;
   });
 
-  const options = () => ({ redisUrl, databaseUrl: database.url, log });
+  const options = () => ({ redisUrl, databaseUrl: database.directUrl, log });
   function openQueue() {
     const queue = createQueue(queues.traceFinalized, options());
     closers.push(() => queue.close());
