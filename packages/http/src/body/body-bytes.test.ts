@@ -15,12 +15,18 @@ const mebibyte = 1_048_576;
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Bytes of buffers still in use. */
+/** Bytes of buffers still in use. Node frees them beside the program, so this asks until the figure stays. */
 async function heldBuffers(): Promise<number> {
-  // Objects of a turn of the event loop become garbage after it.
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
+  let least = Number.POSITIVE_INFINITY;
+  for (let unchanged = 0; unchanged < 5; unchanged++) {
+    // Objects of a turn of the event loop become garbage after it.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    collectGarbage();
+    const held = process.memoryUsage().arrayBuffers;
+    if (held < least) unchanged = 0;
+    least = Math.min(least, held);
+  }
+  return least;
 }
 
 describe("a reader of bodies", () => {
