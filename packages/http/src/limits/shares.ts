@@ -1,9 +1,12 @@
 import type { AppError } from "@waymark/errors";
+import type { Siblings } from "@waymark/service";
 import type { Refusals } from "./refusals.js";
 
 /** Limits of one resource, such as bytes of bodies. */
 export interface ShareLimits {
   name: string;
+  /** The other processes of the service, if what they hold counts. */
+  siblings?: Siblings | undefined;
   total: number;
   perAccount: number;
   /** The sentence for a refused client; `most` is one of the two limits. */
@@ -18,16 +21,21 @@ export interface Shares {
 }
 
 /** Makes shares. Memory grows only with accounts holding something. */
-export function createShares({ name, total, perAccount, reason }: ShareLimits, refusals: Refusals): Shares {
+export function createShares(limits: ShareLimits, refusals: Refusals): Shares {
+  const { name, total, perAccount, reason, siblings } = limits;
+  const others = siblings?.hold(name);
   const held = new Map<string, number>();
   let heldByAll = 0;
   return {
     take(accountId, amount) {
       const own = (held.get(accountId) ?? 0) + amount;
-      if (own > perAccount) return refusals.account(name, `${reason(perAccount)} of one account`);
-      if (heldByAll + amount > total) return refusals.service(name, `${reason(total)} of all accounts together`);
+      if (own + (others?.of(accountId) ?? 0) > perAccount)
+        return refusals.account(name, `${reason(perAccount)} of one account`);
+      if (heldByAll + amount + (others?.total ?? 0) > total)
+        return refusals.service(name, `${reason(total)} of all accounts together`);
       held.set(accountId, own);
       heldByAll += amount;
+      others?.tell(accountId, own);
       return undefined;
     },
     give(accountId, amount) {
@@ -35,6 +43,7 @@ export function createShares({ name, total, perAccount, reason }: ShareLimits, r
       if (own > 0) held.set(accountId, own);
       else held.delete(accountId);
       heldByAll -= amount;
+      others?.tell(accountId, Math.max(0, own));
     },
   };
 }

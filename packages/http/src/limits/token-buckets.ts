@@ -1,3 +1,4 @@
+import type { Siblings } from "@waymark/service";
 import { LRUCache } from "lru-cache";
 
 interface Bucket {
@@ -7,6 +8,9 @@ interface Bucket {
 }
 
 interface TokenBucketsOptions {
+  /** The other processes of the service: what they take is missing here, too. `name` distinguishes buckets. */
+  siblings?: Pick<Siblings, "spend"> | undefined;
+  name: string;
   /** Tokens of a key a second; 0 for no limit. */
   perSecond: number;
   /** Seconds of unused tokens in a bucket at most. */
@@ -17,7 +21,7 @@ interface TokenBucketsOptions {
   clock(): number;
 }
 
-/** A bucket of tokens per key, in the memory of this process. */
+/** A bucket of tokens per key, in the memory of this process and its siblings. */
 interface TokenBuckets {
   /** Keys in memory. */
   readonly size: number;
@@ -28,7 +32,8 @@ interface TokenBuckets {
 }
 
 /** Makes full buckets. */
-export function createTokenBuckets({ perSecond, burstSeconds, maxKeys, clock }: TokenBucketsOptions): TokenBuckets {
+export function createTokenBuckets(options: TokenBucketsOptions): TokenBuckets {
+  const { perSecond, burstSeconds, maxKeys, clock, siblings, name } = options;
   const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
   const burst = perSecond * burstSeconds;
 
@@ -45,6 +50,10 @@ export function createTokenBuckets({ perSecond, burstSeconds, maxKeys, clock }: 
     return known;
   }
 
+  const tell = siblings?.spend(name, (key, tokens) => {
+    if (perSecond > 0) refill(key).tokens -= tokens;
+  });
+
   return {
     get size() {
       return buckets.size;
@@ -56,10 +65,13 @@ export function createTokenBuckets({ perSecond, burstSeconds, maxKeys, clock }: 
       const missing = Math.min(tokens, burst) - bucket.tokens;
       if (missing > 0) return { retryAfterSeconds: Math.max(1, Math.ceil(missing / perSecond)) };
       bucket.tokens -= tokens;
+      tell?.(key, tokens);
       return undefined;
     },
     charge(key, tokens) {
-      if (perSecond > 0 && tokens > 0) refill(key).tokens -= tokens;
+      if (perSecond === 0 || tokens <= 0) return;
+      refill(key).tokens -= tokens;
+      tell?.(key, tokens);
     },
   };
 }

@@ -69,8 +69,10 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
     const query = readQuery(request);
     const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
     let body: unknown;
-    if (schema && readBody) body = validate(schema, await readBody(request, response, spec, claim?.addBody));
-    else if (mediaTypes && readBytes) {
+    if (schema && readBody) {
+      const given = await readBody(request, response, spec, claim?.addBody);
+      body = spec.readUsual?.(given) ?? validate(schema, given);
+    } else if (mediaTypes && readBytes) {
       const mediaType = requireMediaType(request, mediaTypes);
       body = { mediaType, bytes: await readBytes(request, response) };
     }

@@ -25,7 +25,7 @@ export function createQueryReader<Query extends z.ZodType>({ query: schema, leni
   const ignoresAll = !schema && lenientQuery !== undefined;
   const isStrict = (given: readonly string[]) =>
     lenientQuery === undefined || given.some((name) => known.includes(name) && !lenientQuery.includes(name));
-  return (request: Request): z.output<Query> | undefined => {
+  return (request: Pick<Request, "query">): z.output<Query> | undefined => {
     if (ignoresAll) return undefined;
     const { query } = request;
     const names = Object.keys(query);

@@ -87,10 +87,22 @@ function createObserver(registry: Registry) {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
-  return (method: string, route: string, status: number, seconds: number) => {
-    requests.inc({ method: knownMethods.has(method) ? method : "(other)", route, status });
-    durations.observe({ route }, seconds);
+  // Finding a label's child costs more than counting.
+  const counters = new Map<string, Counter.Internal>();
+  const histograms = new Map<string, Histogram.Internal<"route">>();
+  return (given: string, route: string, status: number, seconds: number) => {
+    const method = knownMethods.has(given) ? given : "(other)";
+    obtain(counters, `${method} ${status} ${route}`, () => requests.labels({ method, route, status })).inc();
+    obtain(histograms, route, () => durations.labels({ route })).observe(seconds);
   };
+}
+
+function obtain<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const there = map.get(key);
+  if (there !== undefined) return there;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
