@@ -16,21 +16,47 @@ export interface Source {
   readonly mediaType?: string;
 }
 
+/** Attribute names of a model call's tokens and cost; of several names the first with a usable value counts. */
+export interface UsageNames {
+  readonly inputTokens?: readonly string[];
+  readonly outputTokens?: readonly string[];
+  readonly cachedInputTokens?: readonly string[];
+  readonly cacheWriteTokens?: readonly string[];
+  readonly reasoningTokens?: readonly string[];
+  /** The answering model. */
+  readonly model?: readonly string[];
+  readonly requestedModel?: readonly string[];
+  readonly provider?: readonly string[];
+  /** In dollars. */
+  readonly cost?: readonly string[];
+  /** Costs that add up. */
+  readonly costParts?: readonly string[];
+  /** JSON objects with tokens and costs by kind, apart from each other. */
+  readonly tokenDetails?: string;
+  readonly costDetails?: string;
+}
+
 /** A convention for naming attributes. The first source that a span has counts. */
 export interface Convention {
   readonly name: string;
   readonly origin: string;
   readonly input: readonly Source[];
   readonly output: readonly Source[];
+  readonly usage?: UsageNames;
 }
 
-/** The conventions for `input` and `output`, in order of precedence. */
+/** The conventions for `input`, `output` and usage, in order of precedence. */
 export const conventions: readonly Convention[] = [
   {
     name: "Langfuse",
     origin: "https://langfuse.com/integrations/native/opentelemetry",
     input: [{ attributes: { input: "langfuse.observation.input" } }],
     output: [{ attributes: { output: "langfuse.observation.output" } }],
+    usage: {
+      tokenDetails: "langfuse.observation.usage_details",
+      costDetails: "langfuse.observation.cost_details",
+      model: ["langfuse.observation.model.name"],
+    },
   },
   {
     name: "OpenTelemetry, generative AI",
@@ -43,6 +69,16 @@ export const conventions: readonly Convention[] = [
       { attributes: { messages: "gen_ai.output.messages" } },
       { attributes: { result: "gen_ai.tool.call.result" } },
     ],
+    usage: {
+      inputTokens: ["gen_ai.usage.input_tokens"],
+      outputTokens: ["gen_ai.usage.output_tokens"],
+      cachedInputTokens: ["gen_ai.usage.cache_read.input_tokens"],
+      cacheWriteTokens: ["gen_ai.usage.cache_creation.input_tokens"],
+      reasoningTokens: ["gen_ai.usage.reasoning.output_tokens"],
+      model: ["gen_ai.response.model"],
+      requestedModel: ["gen_ai.request.model"],
+      provider: ["gen_ai.provider.name"],
+    },
   },
   {
     name: "OpenInference",
@@ -52,6 +88,17 @@ export const conventions: readonly Convention[] = [
       { attributes: { value: "output.value" }, mediaType: "output.mime_type" },
       { indexed: "llm.output_messages" },
     ],
+    usage: {
+      inputTokens: ["llm.token_count.prompt"],
+      outputTokens: ["llm.token_count.completion"],
+      cachedInputTokens: ["llm.token_count.prompt_details.cache_read"],
+      cacheWriteTokens: ["llm.token_count.prompt_details.cache_write"],
+      reasoningTokens: ["llm.token_count.completion_details.reasoning"],
+      model: ["llm.model_name", "embedding.model_name", "reranker.model_name"],
+      provider: ["llm.provider", "llm.system"],
+      cost: ["llm.cost.total"],
+      costParts: ["llm.cost.prompt", "llm.cost.completion"],
+    },
   },
   {
     name: "OpenLLMetry, workflows and tools",
@@ -72,6 +119,16 @@ export const conventions: readonly Convention[] = [
       { attributes: { text: "ai.response.text", toolCalls: "ai.response.toolCalls", object: "ai.response.object" } },
       { attributes: { text: "ai.result.text", toolCalls: "ai.result.toolCalls", object: "ai.result.object" } },
     ],
+    usage: {
+      inputTokens: ["ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens"],
+      outputTokens: ["ai.usage.outputTokens", "ai.usage.completionTokens"],
+      cachedInputTokens: ["ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"],
+      cacheWriteTokens: ["ai.usage.inputTokenDetails.cacheWriteTokens"],
+      reasoningTokens: ["ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"],
+      model: ["ai.response.model"],
+      requestedModel: ["ai.model.id"],
+      provider: ["ai.model.provider"],
+    },
   },
   {
     name: "Genkit",
@@ -84,6 +141,21 @@ export const conventions: readonly Convention[] = [
     origin: "https://github.com/open-telemetry/semantic-conventions/blob/v1.27.0/docs/gen-ai/gen-ai-spans.md",
     input: [{ attributes: { prompt: "gen_ai.prompt" } }, { indexed: "gen_ai.prompt" }],
     output: [{ attributes: { completion: "gen_ai.completion" } }, { indexed: "gen_ai.completion" }],
+    usage: {
+      inputTokens: ["gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens"],
+      outputTokens: ["gen_ai.usage.completion_tokens", "llm.usage.completion_tokens"],
+      cachedInputTokens: ["gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens"],
+      cacheWriteTokens: ["gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens"],
+      reasoningTokens: [
+        "gen_ai.usage.reasoning_tokens",
+        "llm.usage.reasoning_tokens",
+        "gen_ai.usage.details.reasoning_tokens",
+      ],
+      model: ["llm.response.model"],
+      requestedModel: ["llm.request.model"],
+      provider: ["gen_ai.system", "llm.vendor"],
+      cost: ["gen_ai.usage.cost", "gen_ai.usage.total_cost", "operation.cost"],
+    },
   },
 ];
 

@@ -2,6 +2,7 @@ import { jsonOfAttributes, textOfValue } from "./any-value.js";
 import { findContent } from "./content.js";
 import { type Context, Contexts, maxContextBytes, maxResourceBytes, maxScopeBytes } from "./context.js";
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
+import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
 import { spanKinds } from "./read-json.js";
 import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } from "./request.js";
 import { storableText } from "./storable-text.js";
@@ -30,6 +31,8 @@ export interface MappedSpan {
   agentId: string;
   resource: Context;
   scope: Context | null;
+  /** Null for a span that reports no model call. */
+  usage: ModelUsage | null;
 }
 
 /** A mapped request: the valid spans, and the number of other spans by reason. */
@@ -49,7 +52,7 @@ const unknownName = "unknown";
 const statusError = 2;
 
 /** Bytes of a span's attributes, events and links as JSON. */
-const maxExtraBytes = 1_048_576;
+export const maxAttributesBytes = 1_048_576;
 
 /** Bounds the memory of a request. 4 MiB hold as many spans of 140 bytes; real spans are larger. */
 const maxSpans = 30_000;
@@ -59,7 +62,7 @@ const problems = {
   resource: `the attributes of a resource must not take more than ${maxResourceBytes} bytes as JSON`,
   scope: `a scope must not take more than ${maxScopeBytes} bytes as JSON`,
   contexts: `resources and scopes, counted once for each trace, must not take more than ${maxContextBytes} bytes of a request`,
-  extra: `attributes, events and links of a span must not take more than ${maxExtraBytes} bytes as JSON`,
+  extra: `attributes, events and links of a span must not take more than ${maxAttributesBytes} bytes as JSON`,
 } as const;
 
 interface ScopedSpans {
@@ -146,7 +149,7 @@ function mapSpan(span: OtlpSpan, { service, resource, scope }: ScopedSpans): Map
   const end = span.endTimeUnixNano;
   const otel = jsonOfOtel(span, spanId, content.events);
   const extra = Buffer.from(`{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`);
-  if (extra.length > maxExtraBytes) return problems.extra;
+  if (extra.length > maxAttributesBytes) return problems.extra;
   return {
     traceId: hex(span.traceId),
     spanId,
@@ -162,6 +165,7 @@ function mapSpan(span: OtlpSpan, { service, resource, scope }: ScopedSpans): Map
     agentId: agentOf(isRoot ? span.attributes : [], service),
     resource,
     scope,
+    usage: usageOfAttributes(span.attributes),
   };
 }
 
