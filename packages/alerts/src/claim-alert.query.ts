@@ -17,11 +17,16 @@ export interface Claim extends AlertKey {
 /** Alerts that one claim holds back at most; the account's next claim continues. */
 const maxHeldTogether = 1_000;
 
+/** An account with settings has its alerts routed first: a mute, a digest or its channels may take them. */
+const isRoutedSql =
+  "(routed_at IS NOT NULL OR NOT EXISTS (SELECT FROM alert_settings s WHERE s.account_id = alert.account_id))";
+
 // The oldest due alert of the first account after $1, and whether the limits count it already for an attempt of the last
 // hour. Skips alerts in other workers' hands. A probe of `alert_turn_idx`, past alerts of later times.
 const findTurnSql = `
   SELECT account_id, id, trace_id, COALESCE(allowed_at > now() - interval '1 hour', false) FROM alert
   WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND due_at <= now() AND account_id > $1
+    AND ${isRoutedSql}
   ORDER BY account_id, due_at LIMIT 1
   FOR NO KEY UPDATE SKIP LOCKED`;
 
@@ -52,7 +57,7 @@ const holdSql = `
     SELECT id FROM alert
     WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
       AND (allowed_at IS NULL OR allowed_at <= now() - interval '1 hour')
-      AND ($3::uuid IS NULL OR trace_id = $3)
+      AND ($3::uuid IS NULL OR trace_id = $3) AND ${isRoutedSql}
     LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED
   ) AS pending
   WHERE alert.account_id = $1 AND alert.id = pending.id`;

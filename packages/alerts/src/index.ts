@@ -1,14 +1,43 @@
 export type { AlertKey } from "./alert-key.js";
 export { canAlert, insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "./alert-rule.js";
+export {
+  type AlertMode,
+  alertModes,
+  changeAlertSettings,
+  readAlertSettings,
+} from "./channels/alert-settings.query.js";
+export { alertStatuses, type ChannelInput, type ChannelKind, channelKinds } from "./channels/channel.js";
+export {
+  createChannel,
+  deleteChannel,
+  listChannels,
+  listDeliveries,
+  testChannel,
+} from "./channels/channels.query.js";
+export { claimDelivery, type DeliveryKey, deliveryIdOf } from "./channels/claim-delivery.query.js";
+export {
+  contentOf,
+  endChannel,
+  type OwedDelivery,
+  type OwedTrace,
+  readOwedDelivery,
+  settleDelivery,
+} from "./channels/deliveries.query.js";
+export type { DigestContent } from "./channels/digest.js";
+export { tellRecoveries } from "./channels/recoveries.query.js";
+export { routeAlerts } from "./channels/route-alerts.query.js";
 export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
 export { countUnsentAlerts } from "./count-unsent-alerts.query.js";
 export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";
+export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
 export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export { type AlertWithTrace, alertStates, readAlertPage } from "./read-alert-page.query.js";
 export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
+export { evaluateRules } from "./rules/evaluate-rules.query.js";
+export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
 export { type Attempt, settleAlert } from "./settle-alert.query.js";
 export {
   claimSummary,

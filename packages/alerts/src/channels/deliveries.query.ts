@@ -1,0 +1,112 @@
+import { failingSpanSql } from "@waymark/traces";
+import type pg from "pg";
+import { type Attempt, attemptValues, noteAttemptSql } from "../settle-alert.query.js";
+import type { ChannelKind } from "./channel.js";
+import type { DeliveryKey } from "./claim-delivery.query.js";
+import type { DigestContent } from "./digest.js";
+import type { AgentEvent } from "./enqueue-event.query.js";
+
+export interface OwedDelivery {
+  type: "trace.failed" | "trace.recovered" | "alert.rule" | "test" | "digest";
+  createdAt: Date;
+  /** Since the first attempt began. */
+  ageMs: number;
+  attempts: number;
+  /** Null where the channel, or for its own address the account, is gone. */
+  channel: { kind: ChannelKind; to: string; secret: string | null } | null;
+  /** Null in events without a trace, and where it was deleted. */
+  trace: OwedTrace | null;
+  /** Of a failed trace: the one that was set when the alert came to be. */
+  status: string | null;
+  /** Of a digest; empty where it covers all agents. */
+  agentId: string;
+  failures: number;
+  content: string | null;
+}
+
+export interface OwedTrace {
+  id: string;
+  agentId: string;
+  name: string;
+  /** Null where a Date cannot hold it. */
+  startedAt: Date | null;
+  endedAt: Date | null;
+  durationMs: number | null;
+  failedSpan: { name: string; error: string | null } | null;
+}
+
+/** What a digest or an event of an agent carries. */
+export function contentOf({ content }: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] {
+  return JSON.parse(content ?? "{}");
+}
+
+// A delivery with its channel, address, trace and innermost failing span; cuts texts. Probes of primary keys; a range of
+// `span_pkey` within bounds.
+const readOwedSql = `
+  WITH owed AS (
+    SELECT * FROM delivery
+    WHERE account_id = $1 AND event_id = $2 AND channel_id = $3 AND sent_at IS NULL AND failed_at IS NULL
+  ), ${failingSpanSql("owed")}
+  SELECT owed.type, owed.created_at AS "createdAt", owed.attempts, owed.status, COALESCE(owed.agent_id, '') AS "agentId",
+    owed.failures, owed.content, extract(epoch FROM now() - owed.begun_at)::float8 * 1000 AS "ageMs",
+    channel.kind, COALESCE(channel.address, account.email) AS "to", channel.secret,
+    trace.id, trace.agent_id, trace.name, extract(epoch FROM trace.started_at)::float8 * 1000 AS started_ms,
+    extract(epoch FROM trace.ended_at)::float8 * 1000 AS ended_ms, span.name AS span_name, left(span.error, 4000) AS span_error
+  FROM owed
+  LEFT JOIN account ON account.id = owed.account_id
+  LEFT JOIN channel ON channel.account_id = owed.account_id AND channel.id = owed.channel_id
+  LEFT JOIN trace ON trace.account_id = owed.account_id AND trace.id = owed.trace_id
+  LEFT JOIN span ON span.account_id = trace.account_id AND span.trace_id = trace.id AND span.id = (SELECT id FROM innermost)`;
+
+/** The delivery with all that its message needs; undefined if it is settled or gone. */
+export async function readOwedDelivery(pool: pg.Pool, key: DeliveryKey): Promise<OwedDelivery | undefined> {
+  const values = [key.accountId, key.eventId, key.channelId];
+  const { rows } = await pool.query({ name: "read-owed-delivery", text: readOwedSql, values });
+  const [row] = rows;
+  if (!row) return undefined;
+  const { kind, to, secret, id, agent_id, name, started_ms, ended_ms, span_name, span_error, ...owed } = row;
+  const failedSpan = span_name === null ? null : { name: span_name, error: span_error };
+  const times = { startedAt: toDate(started_ms), endedAt: toDate(ended_ms) };
+  const durationMs = ended_ms === null ? null : ended_ms - started_ms;
+  return {
+    ...owed,
+    channel: kind === null || to === null ? null : { kind, to, secret },
+    trace: id === null ? null : { id, agentId: agent_id, name, ...times, durationMs, failedSpan },
+  };
+}
+
+function toDate(ms: number | null): Date | null {
+  const date = ms === null ? undefined : new Date(ms);
+  return date && !Number.isNaN(date.getTime()) ? date : null;
+}
+
+// Writes down an attempt. An account's digest takes its alerts along. Probes of `delivery_pkey` and a range of
+// `alert_summary_id_idx`.
+const settleDeliverySql = `
+  WITH settled AS (
+    UPDATE delivery SET ${noteAttemptSql}
+    WHERE account_id = $1 AND event_id = $2 AND channel_id = $7 AND sent_at IS NULL AND failed_at IS NULL
+    RETURNING sent_at, failed_at, attempts, type
+  )
+  UPDATE alert SET sent_at = settled.sent_at, failed_at = settled.failed_at, attempts = settled.attempts, last_error = $4
+  FROM settled
+  WHERE account_id = $1 AND summary_id = $2 AND alert.sent_at IS NULL AND alert.failed_at IS NULL AND settled.type = 'digest'
+    AND (settled.sent_at IS NOT NULL OR settled.failed_at IS NOT NULL)`;
+
+export async function settleDelivery(pool: pg.Pool, key: DeliveryKey, attempt: Attempt): Promise<void> {
+  await pool.query(settleDeliverySql, [key.accountId, key.eventId, ...attemptValues(attempt), key.channelId]);
+}
+
+// Ends a channel, and with it what it is owed. A probe of `channel_pkey` and a range of `delivery_owed_idx`.
+const endChannelSql = `
+  WITH ended AS (
+    UPDATE channel SET disabled_at = now(), disabled_reason = $3
+    WHERE account_id = $1 AND id = $2 AND disabled_at IS NULL
+  )
+  UPDATE delivery SET failed_at = now(), last_error = $3, is_collecting = false
+  WHERE account_id = $1 AND channel_id = $2 AND sent_at IS NULL AND failed_at IS NULL`;
+
+/** Ends a channel whose receiver is gone for good. Its row stays, and says why. */
+export async function endChannel(pool: pg.Pool, key: DeliveryKey, reason: string): Promise<void> {
+  await pool.query(endChannelSql, [key.accountId, key.channelId, reason]);
+}

@@ -1,0 +1,37 @@
+import { createUuidV7 } from "@waymark/database";
+import type pg from "pg";
+import { openRouting } from "./alert-settings.query.js";
+
+const uuid = createUuidV7();
+
+export interface AgentEvent {
+  accountId: string;
+  type: "trace.recovered" | "alert.rule";
+  /** The members of a webhook's `data` that are known; a recovery's others come from its trace. Messages show all of these. */
+  data: {
+    agent_id: string;
+    trace_id?: string;
+    name?: string;
+    status?: string;
+    error?: string;
+    started_at?: string;
+    ended_at?: string;
+  };
+}
+
+// A range of `channel_pkey`.
+const insertEventSql = `
+  INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, content)
+  SELECT account_id, $2, id, $3, $4, $5, $6 FROM channel
+  WHERE account_id = $1 AND disabled_at IS NULL AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')`;
+
+/**
+ * Sends an event to the account's channels of this agent: a recovery to those that ask for it. In the caller's transaction, so
+ * it is noted once and with the caller's own state.
+ */
+export async function enqueueEvent(transaction: pg.ClientBase, { accountId, type, data }: AgentEvent): Promise<void> {
+  await openRouting(transaction, accountId);
+  const { trace_id = null, status = null, agent_id } = data;
+  const values = [accountId, uuid(), type, trace_id, status, JSON.stringify(data), agent_id];
+  await transaction.query(insertEventSql, values);
+}

@@ -1,0 +1,195 @@
+import { withTransaction } from "@waymark/database";
+import { readTraceFailures } from "@waymark/traces";
+import type pg from "pg";
+import { collectDigests, digestKey } from "./collect-digests.query.js";
+import { noteFailing } from "./recoveries.query.js";
+import { isFor, type RoutedAlert, type RoutingChannel } from "./routing.js";
+
+interface ChannelLimits {
+  /** Messages of a mail, Slack or Discord channel in an hour; a digest reports the failures above. */
+  perHour: number;
+  /** Deliveries that a webhook is owed; it counts the events above. */
+  pending: number;
+}
+
+const maxAlertsTogether = 500;
+
+// Accounts with settings and an alert to route: for each a range of `alert_turn_idx`, past routed ones.
+const findAccountsSql = `
+  SELECT account_id FROM alert_settings s
+  WHERE ($1::uuid IS NULL OR account_id = $1) AND EXISTS (
+    SELECT FROM alert a WHERE a.account_id = s.account_id AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
+      AND routed_at IS NULL)`;
+
+// Such an account's alerts with their agents. A range of `alert_turn_idx`; each trace is a probe of `trace_pkey`.
+const findAlertsSql = `
+  SELECT a.id, a.trace_id AS "traceId", a.status, a.failures, (extract(epoch FROM a.created_at) * 1000000)::int8 AS "createdAt",
+    t.agent_id AS "agentId"
+  FROM (
+    SELECT * FROM alert WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
+      AND routed_at IS NULL
+    ORDER BY due_at LIMIT $2
+  ) AS a LEFT JOIN trace t ON t.account_id = a.account_id AND t.id = a.trace_id`;
+
+// Locks the settings: one worker at a time routes an account's alerts.
+const lockSettingsSql = `
+  SELECT mode, window_seconds AS "windowSeconds" FROM alert_settings WHERE account_id = $1 FOR UPDATE`;
+
+// The active channels. A webhook's room is by what it is owed (`delivery_owed_idx`), that of others by their last hour
+// (`delivery_channel_idx`).
+const readChannelsSql = `
+  SELECT c.id, c.kind, c.id = c.account_id AS "isOwn", c.agents, c.statuses,
+    (extract(epoch FROM c.created_at) * 1000000)::int8 AS "createdAt",
+    CASE c.kind WHEN 'webhook' THEN $3 - (
+      SELECT count(*) FROM delivery d
+      WHERE d.account_id = $1 AND d.channel_id = c.id AND d.sent_at IS NULL AND d.failed_at IS NULL
+    ) ELSE $2 - (
+      SELECT count(*) FROM delivery d
+      WHERE d.account_id = $1 AND d.channel_id = c.id AND d.event_id >= uuid_floor(now() - interval '1 day')
+        AND d.created_at > now() - interval '1 hour'
+    ) END::int AS room
+  FROM channel c WHERE c.account_id = $1 AND c.disabled_at IS NULL`;
+
+const insertDeliveriesSql = `
+  INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, failures)
+  SELECT $1, n.*
+  FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::int[]) AS n
+  ON CONFLICT DO NOTHING`;
+
+const countSkippedSql = "UPDATE channel SET skipped = skipped + $3 WHERE account_id = $1 AND id = $2";
+
+// Probes of `alert_pkey` and `mute_pkey`. An alert without a mail of the account's own is done here.
+const noteRoutedSql = `
+  UPDATE alert SET routed_at = now(), sent_at = CASE WHEN r.is_done THEN now() END, last_error = r.reason,
+    held_until = r.held_until, summary_id = r.summary_id
+  FROM unnest($2::uuid[], $3::boolean[], $4::text[], $5::timestamptz[], $6::uuid[])
+    AS r (id, is_done, reason, held_until, summary_id)
+  WHERE alert.account_id = $1 AND alert.id = r.id`;
+
+const countMutedSql = `
+  UPDATE mute SET alerts = alerts + m.count FROM (SELECT id, count(*)::int FROM unnest($2::uuid[]) AS u (id) GROUP BY id) AS m
+  WHERE mute.account_id = $1 AND mute.failure_id = m.id`;
+
+export interface RoutingOptions {
+  /** Undefined: all accounts with settings. */
+  accountId?: string | undefined;
+  limits: ChannelLimits;
+  isStopping(): boolean;
+}
+
+/**
+ * Gives new alerts of accounts with settings to their channels: as deliveries, or into digests. Mutes take theirs away. One
+ * transaction notes both the alert and its deliveries, so neither is lost or doubled. Returns the number of alerts.
+ */
+export async function routeAlerts(pool: pg.Pool, { accountId, limits, isStopping }: RoutingOptions): Promise<number> {
+  const { rows } = await pool.query<{ account_id: string }>(findAccountsSql, [accountId ?? null]);
+  let routed = 0;
+  for (const { account_id } of rows) {
+    for (let count = maxAlertsTogether; count === maxAlertsTogether && !isStopping(); routed += count) {
+      count = await routeSome(pool, account_id, limits);
+    }
+  }
+  return routed;
+}
+
+async function routeSome(pool: pg.Pool, accountId: string, limits: ChannelLimits): Promise<number> {
+  const alerts = await findAlerts(pool, accountId);
+  if (alerts.length === 0) return 0;
+  return withTransaction(pool, async (client) => {
+    const { rows: settings } = await client.query<{ mode: string; windowSeconds: number }>(lockSettingsSql, [
+      accountId,
+    ]);
+    if (!settings[0]) return 0;
+    const left = await keepUnrouted(client, accountId, alerts);
+    const loud = left.filter(({ isMuted, agentId }) => !isMuted && agentId !== "");
+    const values = [accountId, limits.perHour, limits.pending];
+    const { rows: channels } = await client.query<RoutingChannel>(readChannelsSql, values);
+    const isDigest = settings[0].mode === "digest";
+    await deliverEach(client, accountId, { alerts: loud, channels, isDigest });
+    const digests = await collectDigests(client, { accountId, alerts: loud, channels, ...limits, ...settings[0] });
+    await noteFailing(client, accountId, loud);
+    const own = channels.find(({ isOwn }) => isOwn);
+    const notes = left.map((alert) => {
+      const digest = own && digests.get(digestKey({ channelId: own.id, agentId: alert.agentId }));
+      const isOwned = alert.agentId === "" || (own !== undefined && !alert.isMuted);
+      return { id: alert.id, isDone: !isOwned, reason: alert.isMuted ? "Muted" : null, ...(isOwned ? digest : {}) };
+    });
+    await noteRouted(client, accountId, notes);
+    const muted = left.filter(({ isMuted }) => isMuted).map(({ failure }) => failure.id);
+    if (muted.length > 0) await client.query(countMutedSql, [accountId, muted]);
+    return alerts.length;
+  });
+}
+
+/** Without an agent where retention removed the trace: nobody is told, and the account's own mail says why. */
+type Found = Omit<RoutedAlert, "failure" | "isMuted" | "agentId"> & { agentId: string | null };
+
+async function findAlerts(pool: pg.Pool, accountId: string): Promise<RoutedAlert[]> {
+  const { rows } = await pool.query<Found>(findAlertsSql, [accountId, maxAlertsTogether]);
+  const traceIds = [...new Set(rows.map(({ traceId }) => traceId))];
+  const failures = await readTraceFailures(pool, accountId, traceIds);
+  const byTrace = new Map(failures.map((failure) => [failure.traceId, failure]));
+  return rows.map((alert) => {
+    const { id = "", spanName = null, error = null, isMuted = false } = byTrace.get(alert.traceId) ?? {};
+    const { traceId } = alert;
+    const agentId = alert.agentId ?? "";
+    return { ...alert, agentId, isMuted, failure: { id, agentId, spanName, error, traceId } };
+  });
+}
+
+// Another worker may have routed them, and a deletion may have removed them.
+const keepUnroutedSql = `
+  SELECT id FROM alert WHERE account_id = $1 AND id = ANY ($2) AND routed_at IS NULL AND sent_at IS NULL AND failed_at IS NULL
+  FOR NO KEY UPDATE`;
+
+async function keepUnrouted(client: pg.ClientBase, accountId: string, alerts: RoutedAlert[]): Promise<RoutedAlert[]> {
+  const { rows } = await client.query<{ id: string }>(keepUnroutedSql, [accountId, alerts.map(({ id }) => id)]);
+  const left = new Set(rows.map(({ id }) => id));
+  return alerts.filter(({ id }) => left.has(id));
+}
+
+interface EachToDeliver {
+  alerts: readonly RoutedAlert[];
+  channels: RoutingChannel[];
+  isDigest: boolean;
+}
+
+/** A delivery for each alert, as far as a channel has room. The account's own mails go by the alerts themselves. */
+async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, channels, isDigest }: EachToDeliver) {
+  const each = channels.filter(({ kind, isOwn }) => kind === "webhook" || (!isDigest && !isOwn));
+  for (const channel of each) {
+    const wanted = alerts.filter((alert) => isFor(channel, alert));
+    const taken = wanted.slice(0, Math.max(channel.room, 0));
+    if (taken.length > 0) {
+      const ids = taken.map(({ id }) => id);
+      const traces = taken.map(({ traceId }) => traceId);
+      const types = taken.map(() => "trace.failed");
+      const statuses = taken.map(({ status }) => status);
+      const failures = taken.map((alert) => alert.failures);
+      const channelIds = taken.map(() => channel.id);
+      await client.query(insertDeliveriesSql, [accountId, ids, channelIds, types, traces, statuses, failures]);
+    }
+    const skipped = wanted.length - taken.length;
+    if (channel.kind === "webhook" && skipped > 0)
+      await client.query(countSkippedSql, [accountId, channel.id, skipped]);
+  }
+}
+
+interface RoutedNote {
+  id: string;
+  isDone: boolean;
+  reason: string | null;
+  dueAt?: string;
+  eventId?: string;
+}
+
+async function noteRouted(client: pg.ClientBase, accountId: string, notes: readonly RoutedNote[]): Promise<void> {
+  const columns = [
+    notes.map(({ id }) => id),
+    notes.map(({ isDone }) => isDone),
+    notes.map(({ reason }) => reason),
+    notes.map(({ dueAt }) => dueAt ?? null),
+    notes.map(({ eventId }) => eventId ?? null),
+  ];
+  await client.query(noteRoutedSql, [accountId, ...columns]);
+}

@@ -1,0 +1,101 @@
+import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
+import { AppError, validationError } from "@waymark/errors";
+import { textProblem } from "@waymark/fields";
+import type pg from "pg";
+import { plansWithAlerts } from "../alert-rule.js";
+
+const uuid = createUuidV7();
+
+const maxRulesPerAccount = 50;
+const maxTraces = 10_000;
+const minWithinSeconds = 60;
+const maxWithinSeconds = 86_400;
+
+interface RuleInput {
+  agentId: string;
+  /** 0 to under 100. */
+  abovePercent: number;
+  ofTraces: number;
+  withinSeconds: number;
+}
+
+export interface ListedRule {
+  id: string;
+  agent_id: string;
+  above_percent: number;
+  of: number;
+  within_seconds: number;
+  /** As the account was last told. */
+  state: "quiet" | "crossed";
+  changed_at: string | null;
+  created_at: string;
+}
+
+interface Row extends Omit<ListedRule, "changed_at" | "created_at"> {
+  changed_at: Date | null;
+  created_at: Date;
+}
+
+const columns = `id, agent_id, above_percent::float8, of_traces AS "of", within_seconds,
+    CASE WHEN is_crossed THEN 'crossed' ELSE 'quiet' END AS state, changed_at, created_at`;
+
+const present = ({ changed_at, created_at, ...row }: Row): ListedRule => {
+  return { ...row, changed_at: changed_at?.toISOString() ?? null, created_at: created_at.toISOString() };
+};
+
+/** @throws AppError 400 with a message per field */
+function checkRule({ agentId, abovePercent, ofTraces, withinSeconds }: RuleInput): void {
+  const fields: Record<string, string> = {};
+  const agentProblem = agentId === "" ? "Must not be empty" : textProblem(agentId);
+  if (agentProblem !== undefined || agentId.length > 255)
+    fields["agent"] = agentProblem ?? "Must be at most 255 characters";
+  if (!(abovePercent >= 0 && abovePercent < 100)) fields["above"] = "Must be from 0% to under 100%";
+  if (!(Number.isInteger(ofTraces) && ofTraces >= 1 && ofTraces <= maxTraces))
+    fields["of"] = `Must be a whole number from 1 to ${maxTraces}`;
+  if (!(withinSeconds >= minWithinSeconds && withinSeconds <= maxWithinSeconds))
+    fields["within"] = "Must be from 1m to 24h";
+  if (Object.keys(fields).length > 0) throw validationError(fields);
+}
+
+// The row's lock makes the number of rules exact.
+const lockAccountSql = "SELECT plan = ANY ($2) AS has FROM account WHERE id = $1 FOR NO KEY UPDATE";
+const insertSql = `
+  INSERT INTO alert_rule (account_id, id, agent_id, above_percent, of_traces, within_seconds) VALUES ($1, $2, $3, $4, $5, $6)
+  RETURNING ${columns}`;
+
+/** @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 50 rules */
+export function createRule(pool: pg.Pool, accountId: string, input: RuleInput): Promise<ListedRule> {
+  checkRule(input);
+  const { agentId, abovePercent, ofTraces, withinSeconds } = input;
+  return withTransaction(pool, async (client) => {
+    const { rows: plans } = await client.query<{ has: boolean }>(lockAccountSql, [accountId, plansWithAlerts]);
+    if (!plans[0]?.has) throw new AppError("validation_failed", { details: { reason: "Rules need the Pro plan." } });
+    const { rowCount } = await client.query("SELECT FROM alert_rule WHERE account_id = $1", [accountId]);
+    if ((rowCount ?? 0) >= maxRulesPerAccount) {
+      const reason = `An account has at most ${maxRulesPerAccount} rules.`;
+      throw new AppError("account_full", { details: { limit: maxRulesPerAccount, reason } });
+    }
+    const values = [accountId, uuid(), agentId, abovePercent, ofTraces, withinSeconds];
+    const { rows } = await client.query<Row>(insertSql, values);
+    return rows.map(present)[0] as ListedRule;
+  });
+}
+
+export async function listRules(pool: pg.Pool, accountId: string): Promise<ListedRule[]> {
+  const { rows } = await pool.query<Row>(`SELECT ${columns} FROM alert_rule WHERE account_id = $1 ORDER BY id`, [
+    accountId,
+  ]);
+  return rows.map(present);
+}
+
+/** An operator may name no account. @throws AppError 404 */
+export async function deleteRule(
+  pool: pg.Pool,
+  { ruleId, accountId }: { ruleId: string; accountId?: string | undefined },
+): Promise<{ id: string; agent_id: string }> {
+  const sql = "DELETE FROM alert_rule WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING id, agent_id";
+  const values = [ruleId, accountId ?? null];
+  const { rows } = isUuid(ruleId) ? await pool.query<{ id: string; agent_id: string }>(sql, values) : { rows: [] };
+  if (!rows[0]) throw new AppError("rule_not_found");
+  return rows[0];
+}
