@@ -1,5 +1,6 @@
 import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
 import type pg from "pg";
+import { settleCalls } from "./model-calls/settle-calls.query.js";
 
 /** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
@@ -7,9 +8,9 @@ const maxSpansPerStatement = 5_000;
 const oneDeletion = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
 
 /**
- * Removes a trace with its contexts and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
+ * Removes a trace with its contexts, scores, failure and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
  * id behind, so a repeated batch does not restore it. The row's lock lets one of several concurrent deletions find the trace.
- * One probe of `trace_pkey`, one range of `trace_context_pkey` and of `alert_trace_idx`.
+ * One probe of `trace_pkey` and `trace_failure_pkey`, one range of `trace_context_pkey`, `score_pkey` and of `alert_trace_idx`.
  */
 const deleteTraceSql = `
   WITH gone AS (
@@ -20,6 +21,10 @@ const deleteTraceSql = `
     ON CONFLICT (account_id, otel_trace_id) DO UPDATE SET deleted_at = now()
   ), contexts AS (
     DELETE FROM trace_context WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
+  ), failures AS (
+    DELETE FROM trace_failure WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
+  ), scores AS (
+    DELETE FROM score WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
     DELETE FROM alert WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL
       AND EXISTS (SELECT FROM gone)
@@ -88,6 +93,8 @@ export function createTraceDeleter(
     ...oneDeletion,
   });
   return async (accountId: string, traceId: string): Promise<boolean> => {
+    // The money is spent: the sums keep it.
+    await settleCalls(pool, accountId, traceId);
     const isDeleted = await deleteTrace({ accountId, traceId });
     try {
       for (let after: string | null = smallestUuid; after !== null; )

@@ -11,14 +11,14 @@ const createTestGroupCommit: CreateGroupCommit = (options) => {
 
 describe("reading a large trace", () => {
   const { pool, makeAccount, insertTrace, insertSpans } = useTraces();
-  const readTrace = createTraceReader({
+  const { readTrace } = createTraceReader({
     pool,
     createGroupCommit: createTestGroupCommit,
     largeAnswers: { take: () => undefined, give: () => undefined },
   });
 
   async function readChunks(accountId: string, traceId: string, withAttributes = false): Promise<string[]> {
-    const answer = await readTrace({ accountId, traceId, withAttributes });
+    const answer = (await readTrace({ accountId, traceId, withAttributes }))?.body;
     if (typeof answer !== "object") throw new Error("A large trace comes in chunks");
     const chunks: string[] = [];
     for await (const chunk of answer) {

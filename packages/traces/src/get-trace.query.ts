@@ -1,74 +1,82 @@
+import { idBounds } from "@waymark/database";
 import type pg from "pg";
 import { createLargeTraceReader, type TraceReaderDeps } from "./get-large-trace.query.js";
-import { ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
+import { type SpanColumns, spanColumns, spansText } from "./span-columns.js";
+import { ofContext, type TraceToRead, traceJson } from "./trace-json.js";
+import {
+  createVersionReader,
+  maxVersionedSpans,
+  type ReadVersion,
+  spanVersions,
+  traceVersion,
+} from "./trace-version.query.js";
 
-/** Beyond one of these three bounds a trace is large. */
-const maxSpans = 999;
-const maxPlainBytes = 65_536;
-/** Postgres compresses to a ninetieth at best, so these are 720 KiB of JSON at most. */
-const maxCompressedBytes = 8_192;
+/** Beyond one of these two bounds a trace is large. */
+const maxSpans = maxVersionedSpans;
+const maxBytes = 65_536;
+/** Postgres compresses to a ninetieth at best, so a small trace has 720 KiB of JSON at most. */
+const compressedWeight = 8;
 
 /** A read costs the database more than a write: two statements at once use two of its cores. */
 const maxReadsInFlight = 2;
 /** An answer waits for the whole statement, so for few other traces. */
 const maxTracesPerStatement = 32;
 
-const heavyColumns = (withAttributes: boolean) => [
-  "input",
-  "output",
-  "error",
-  ...(withAttributes ? ["attributes"] : []),
-];
-
-/** The stored bytes of those columns that are compressed, or of those that are not. */
-function storedSql(columns: readonly string[], isCompressed: boolean): string {
-  const condition = `IS ${isCompressed ? "NOT " : ""}NULL`;
-  return columns
-    .map(
-      (column) =>
-        `CASE WHEN pg_column_compression(${column}) ${condition} THEN COALESCE(pg_column_size(${column}), 0) ELSE 0 END`,
-    )
-    .join(" + ");
+/** The stored bytes of a column, measured without uncompressing. */
+function weightSql(column: string): string {
+  const weight = `CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${compressedWeight} END`;
+  return `COALESCE(pg_column_size(${column}) * ${weight}, 0)`;
 }
 
-const sharedBytes = ["resource_id", "scope_id"].map((id) => ` + COALESCE(${ofContext("bytes", id)}, 0)`).join("");
+/** The bytes of a span `s` that count. */
+function spanWeightSql(withAttributes: boolean): string {
+  return [
+    "octet_length(s.name)",
+    "COALESCE(octet_length(s.parent_span_id), 0)",
+    ...["s.input", "s.output", "s.error", ...(withAttributes ? ["s.attributes"] : [])].map(weightSql),
+    ...(withAttributes ? ["resource_id", "scope_id"].map((id) => `COALESCE(${ofContext("bytes", id)}, 0)`) : []),
+  ].join(" + ");
+}
 
 /**
- * Small traces as JSON text; null for a large one. Span ids rise in order of receipt. `concat` takes half the time of
- * `json_build_object`, and sizes are measured without uncompressing. For each trace one probe of `trace_pkey` and two reads of
- * one range of `span_pkey`; both keys start with the account. Sessions run in UTC.
+ * The head and the spans' columns of small traces; a large one has no head. The spans are read once and weighed before any
+ * value is uncompressed. For each trace one probe of `trace_pkey` and a range of `span_pkey`, whose order they keep: span ids
+ * rise in order of receipt. Both keys start with the account. Sessions run in UTC.
  */
 const readTracesSql = (withAttributes: boolean) => `
-  SELECT q.n::int, CASE WHEN size.fits THEN concat(${traceJson}, spans.json, ']}') END AS json
+  SELECT q.n::int, CASE WHEN ${weightSql("t.metadata")} <= ${maxBytes} AND spans.count <= ${maxSpans} AND (spans.count > 0 OR NOT EXISTS (
+      SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id
+    )) THEN ${traceJson} END AS head, ${traceVersion} AS version, spans.*
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, n)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
-    SELECT count(*) <= ${maxSpans}
-      AND COALESCE(sum(octet_length(s.name) + COALESCE(octet_length(s.parent_span_id), 0)
-        + ${storedSql(
-          heavyColumns(withAttributes).map((column) => `s.${column}`),
-          false,
-        )}${withAttributes ? sharedBytes : ""}), 0) + ${storedSql(["t.metadata"], false)} <= ${maxPlainBytes}
-      AND COALESCE(sum(${storedSql(
-        heavyColumns(withAttributes).map((column) => `s.${column}`),
-        true,
-      )}), 0) + ${storedSql(["t.metadata"], true)} <= ${maxCompressedBytes} AS fits
+    SELECT ${spanColumns(withAttributes)}, ${spanVersions} FILTER (WHERE t.status <> 'running') AS versions
     FROM (
-      SELECT * FROM span WHERE account_id = q.account_id AND trace_id = q.trace_id ORDER BY id LIMIT ${maxSpans + 1}
-    ) s
-  ) size,
-  LATERAL (
-    SELECT string_agg(${spanJson(withAttributes)}, ',' ORDER BY s.id) AS json FROM span s
-    WHERE size.fits AND s.account_id = q.account_id AND s.trace_id = q.trace_id
+      SELECT s.*, sum(${spanWeightSql(withAttributes)}) OVER () AS weight FROM (
+        SELECT *, xmin AS row_xid FROM span
+        WHERE account_id = q.account_id AND trace_id = q.trace_id AND trace_id BETWEEN $3 AND $4
+        ORDER BY id LIMIT ${maxSpans + 1}
+      ) s
+    ) s WHERE s.weight <= ${maxBytes}
   ) spans`;
 
-/** A trace as JSON text, whole or in chunks; undefined if the account has no such trace. See {@link createLargeTraceReader}. */
-export type ReadTrace = (trace: TraceToRead) => Promise<string | AsyncIterable<string> | undefined>;
+interface ReadTrace {
+  /** JSON text, whole or in chunks; see {@link createLargeTraceReader}. */
+  body: string | AsyncIterable<string>;
+  /** Changes whenever the body does. Chunks may be newer. Null without a version. */
+  version: string | null;
+}
+
+export interface TraceReader {
+  /** Undefined if the account has no such trace. */
+  readTrace(trace: TraceToRead): Promise<ReadTrace | undefined>;
+  readVersion: ReadVersion;
+}
 
 /** Makes a reader of traces with their spans: small traces share a statement. */
-export function createTraceReader(deps: TraceReaderDeps): ReadTrace {
+export function createTraceReader(deps: TraceReaderDeps): TraceReader {
   const { pool, createGroupCommit } = deps;
-  const readSmall = createGroupCommit<TraceToRead, { json: string | null } | undefined>({
+  const readSmall = createGroupCommit<TraceToRead, SmallTrace | undefined>({
     name: "read-trace",
     run: (traces) => readTraces(pool, traces),
     maxInFlight: maxReadsInFlight,
@@ -76,24 +84,47 @@ export function createTraceReader(deps: TraceReaderDeps): ReadTrace {
     kindOf: ({ withAttributes }) => String(withAttributes),
   });
   const readLarge = createLargeTraceReader(deps);
-  return async (trace) => {
-    const found = await readSmall(trace);
-    return found?.json === null ? readLarge(trace) : found?.json;
+  const readVersion = createVersionReader(pool, createGroupCommit);
+  return {
+    async readTrace(trace) {
+      const found = await readSmall(trace);
+      if (!found) return undefined;
+      if (found.body !== undefined) return { body: found.body, version: found.version };
+      // Before the chunks: a body newer than its version is only read once more.
+      const version = (await readVersion(trace))?.version ?? null;
+      return { body: readLarge(trace), version };
+    },
+    readVersion,
   };
+}
+
+/** Undefined body of a large trace. */
+interface SmallTrace {
+  body: string | undefined;
+  version: string | null;
+}
+
+interface TraceRow extends SpanColumns {
+  n: number;
+  head: string | null;
+  version: string | null;
 }
 
 const readPlain = { name: "read-traces", text: readTracesSql(false) };
 const readWithAttributes = { name: "read-traces-with-attributes", text: readTracesSql(true) };
 
-async function readTraces(
-  pool: pg.Pool,
-  traces: readonly TraceToRead[],
-): Promise<({ json: string | null } | undefined)[]> {
-  const { rows } = await pool.query<{ n: number; json: string | null }>({
+async function readTraces(pool: pg.Pool, traces: readonly TraceToRead[]): Promise<(SmallTrace | undefined)[]> {
+  const traceIds = traces.map(({ traceId }) => traceId.toLowerCase());
+  const { rows } = await pool.query<TraceRow>({
     ...(traces[0]?.withAttributes ? readWithAttributes : readPlain),
-    values: [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)],
+    values: [traces.map(({ accountId }) => accountId), traceIds, ...idBounds(traceIds)],
   });
-  const results: ({ json: string | null } | undefined)[] = traces.map(() => undefined);
-  for (const row of rows) results[row.n - 1] = row;
+  const results: (SmallTrace | undefined)[] = traces.map(() => undefined);
+  for (const row of rows) results[row.n - 1] = { body: traceText(row), version: row.version };
   return results;
+}
+
+function traceText(row: TraceRow): string | undefined {
+  const spans = row.head === null ? undefined : spansText(row);
+  return spans === undefined ? undefined : `${row.head}${spans}]}`;
 }

@@ -1,5 +1,11 @@
+export { readSeries, type SeriesEntry, type SeriesToRead } from "./agents/read-series.query.js";
+export { presentSeries, seriesQuerySchema, seriesToRead } from "./agents/read-series.schema.js";
 export { createTraceDeleter, type DeleteTraceDeps, deleteTraceStatement, findTraceName } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
+export { clearFailures, type FailedTrace } from "./failures/group-failures.js";
+export { type FailurePage, type FailuresToList, listFailures } from "./failures/list-failures.query.js";
+export { failureQuerySchema, failuresToList, presentFailurePage } from "./failures/list-failures.schema.js";
+export { readTraceFailures } from "./failures/read-trace-failures.query.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader } from "./get-trace.query.js";
@@ -19,9 +25,20 @@ export {
   listTracesStatement,
   maxExamineMs,
   newestCursor,
+  presentListedTrace,
   type TracesToFind,
 } from "./list-traces.query.js";
-export { presentTracePage, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";
+export { presentTracePage, traceFilterSchema, traceQuerySchema, tracesToFind } from "./list-traces.schema.js";
+export { modelUsageQuerySchema, modelUsageToRead, presentModelUsage } from "./model-calls/model-usage.schema.js";
+export {
+  type ModelUsage,
+  type ModelUsageToRead,
+  readModelUsage,
+  readTraceUsage,
+} from "./model-calls/read-model-usage.query.js";
+export { readUsageTables, type UsageTables, usageIntervals } from "./model-calls/read-usage-tables.query.js";
+export { rebuildUsage } from "./model-calls/rebuild-usage.js";
+export { listAccountsWithDueCalls, settleCalls } from "./model-calls/settle-calls.query.js";
 export {
   type AgentDurations,
   type AgentFigures,
@@ -39,5 +56,16 @@ export { readContent } from "./read-content.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
 export { type ContentName, readSpan, type SpanContents } from "./read-span.query.js";
+export { readStream, type StreamPage, type StreamPosition } from "./read-stream.query.js";
 export { createTracePageReader } from "./read-trace-page.js";
+export {
+  type AgentScoresToRead,
+  readAgentScores,
+  readTraceScores,
+  type ScoreSummary,
+} from "./scores/read-scores.query.js";
+export { agentScoresQuerySchema, agentScoresToRead } from "./scores/read-scores.schema.js";
+export { maxScoreName } from "./scores/score-filter.js";
+export { setStatusTxidSql } from "./set-status-txid.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
+export { type MatchesTrace, traceFilter } from "./trace-filter.js";

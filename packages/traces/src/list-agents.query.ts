@@ -1,6 +1,9 @@
 import { validationError } from "@waymark/errors";
 import type pg from "pg";
+import { type Figures, noFigures } from "./agents/figures.js";
+import { readFigures } from "./agents/read-figures.query.js";
 import { isoText } from "./iso-text.js";
+import { noTokens, readTokensByAgent, type TokenSums } from "./model-calls/read-token-sums.query.js";
 import type { TraceStatus } from "./statuses.js";
 
 /** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
@@ -11,9 +14,10 @@ export interface AgentsToList {
   /** The page begins after this agent; "" for a first page. */
   after: string;
   limit: number;
+  withFigures?: boolean;
 }
 
-interface ListedAgent {
+interface ListedAgent extends Partial<Figures & TokenSums> {
   id: string;
   created_at: string;
   traces: Record<TraceStatus, number>;
@@ -72,5 +76,22 @@ export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<Ag
     const { running, success, error, timeout } = row;
     return { id, created_at, traces: { running, success, error, timeout }, last_started_at };
   });
-  return { agents, from, to, isLast: rows.length <= query.limit };
+  const isLast = rows.length <= query.limit;
+  if (!query.withFigures) return { agents, from, to, isLast };
+  const figures = await readFigures(
+    pool,
+    query,
+    agents.map(({ id }) => id),
+  );
+  const tokens = await readTokensByAgent(
+    pool,
+    query,
+    agents.map(({ id }) => id),
+  );
+  const withFigures = agents.map((agent) => ({
+    ...agent,
+    ...(figures.get(agent.id) ?? noFigures),
+    ...(tokens.get(agent.id) ?? noTokens),
+  }));
+  return { agents: withFigures, from, to, isLast };
 }

@@ -1,6 +1,8 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { isoText } from "./iso-text.js";
+import { settleCalls } from "./model-calls/settle-calls.query.js";
+import type { ScoreFilter } from "./scores/score-filter.js";
 import type { TraceStatus } from "./statuses.js";
 
 /** An index in the order of lists: newest start first, then id. A page begins after it. */
@@ -17,6 +19,9 @@ export interface TracesToFind {
   name?: string | undefined;
   /** Excludes traces without an end. */
   minDurationMs?: number | undefined;
+  /** In dollars, a decimal number. Excludes traces without a cost. */
+  minCost?: string | undefined;
+  score?: ScoreFilter | undefined;
   from?: string | undefined;
   after: TraceCursor;
   limit: number;
@@ -30,6 +35,16 @@ export interface ListedTrace {
   started_at: string;
   ended_at: string | null;
   duration_ms: number | null;
+}
+
+/** The columns of a {@link ListedTrace} of `trace t`. */
+export const listedColumns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
+    ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
+
+/** A list's entry; the row may have further columns. */
+export function presentListedTrace(row: ListedTrace): ListedTrace {
+  const { id, agent_id, name, status, started_at, ended_at, duration_ms } = row;
+  return { id, agent_id, name, status, started_at, ended_at, duration_ms };
 }
 
 export interface TracePage {
@@ -62,8 +77,7 @@ function listTracesSql(filters: readonly Filter[], source: string): string {
   let number = 7;
   const matches = filters.map(({ sql, values }) => sql(values.map(() => `$${number++}`))).join(" AND ") || "true";
   return `
-  SELECT e.matches, t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
-    ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms
+  SELECT e.matches, ${listedColumns}
   FROM (
     SELECT id, started_at, ${matches} AS matches FROM ${source}
     WHERE account_id = $1 AND started_at >= $2 AND (started_at, id) < ($3, $4)
@@ -114,6 +128,7 @@ export function listTracesStatement(
 
 /** Reads a page. Running traces are usually few but may be old, so a list of them reads their own index. */
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
+  if (query.minCost !== undefined) await settleCalls(pool, query.accountId);
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));
   const statement = listTracesStatement(query, { ...reading, isFromRunning });
   const { rows } = await pool.query<ListedTrace & { matches: boolean }>(statement);
@@ -130,7 +145,7 @@ async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean>
 }
 
 /** The cheapest condition comes first. */
-function filtersOf({ agentId, statuses, minDurationMs, name }: TracesToFind): Filter[] {
+function filtersOf({ agentId, statuses, minDurationMs, minCost, name, score }: TracesToFind): Filter[] {
   const filters: Filter[] = [];
   if (agentId !== undefined) filters.push({ key: "agent", values: [agentId], sql: ([id]) => `agent_id = ${id}` });
   if (statuses !== undefined) {
@@ -143,7 +158,24 @@ function filtersOf({ agentId, statuses, minDurationMs, name }: TracesToFind): Fi
     filters.push({ key: "duration", values: [minDurationMs], sql });
   }
   if (name !== undefined) filters.push(nameFilter(name));
+  if (minCost !== undefined) filters.push({ key: "cost", values: [minCost], sql: ([cost]) => costsSql(`${cost}`) });
+  if (score !== undefined) filters.push(scoreFilter(score));
   return filters;
+}
+
+/** A range of `score_pkey` per entry. */
+function scoreFilter({ name, min = -Infinity, max = Infinity }: ScoreFilter): Filter {
+  const isBounded = min !== -Infinity || max !== Infinity;
+  const sql = ([is, least, most]: readonly string[]) => `EXISTS (
+    SELECT FROM score s WHERE s.account_id = $1 AND s.trace_id = trace.id AND s.name = ${is}
+      ${isBounded ? `AND s.number BETWEEN ${least} AND ${most}` : ""})`;
+  return { key: isBounded ? "bounded-score" : "score", values: isBounded ? [name, min, max] : [name], sql };
+}
+
+/** A range of `model_call_pkey` per examined trace. */
+function costsSql(minCost: string): string {
+  const costSql = "SELECT sum(m.cost) FROM model_call m WHERE m.account_id = $1 AND m.trace_id = trace.id AND m.counts";
+  return `COALESCE((${costSql}) >= ${minCost}::numeric, false)`;
 }
 
 /** `lower` in the `C` collation knows A to Z, at a third of the cost of a language's rules. Other text becomes a pattern. */
@@ -154,11 +186,16 @@ function nameFilter(text: string): Filter {
   return { key: "unicode-name", values: [[...text].map(eitherCase).join("")], sql: ([like]) => `name ~ ${like}` };
 }
 
-/** A pattern (Postgres documentation, 9.7.3) for both cases of a character, if each is one character. */
-function eitherCase(character: string): string {
+/** Both cases of a character, if each is one character. */
+export function lettersOf(character: string): string[] {
   const upper = character.toUpperCase();
   const cases = new Set([character, character.toLowerCase(), upper, upper.toLowerCase()]);
-  const letters = [...cases].filter((each) => [...each].length === 1);
+  return [...cases].filter((each) => [...each].length === 1);
+}
+
+/** A pattern (Postgres documentation, 9.7.3) for {@link lettersOf}. */
+function eitherCase(character: string): string {
+  const letters = lettersOf(character);
   if (letters.length > 1) return `[${letters.join("")}]`;
   return /^[^\w]$/.test(character) && character < "\x7f" ? `\\${character}` : character;
 }

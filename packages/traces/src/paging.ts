@@ -1,3 +1,4 @@
+import { validationError } from "@waymark/errors";
 import { asParameter, parseTimestamp } from "@waymark/fields";
 import { z } from "zod";
 
@@ -51,6 +52,34 @@ export function checkRange(
 ) {
   if (from === undefined || to === undefined || from < to) return;
   context.addIssue({ code: "custom", path: ["to"], message: "Must be after from" });
+}
+
+/** The first millisecond that a timestamp of the contract can name. */
+const earliestMs = Date.parse("0001-01-01T00:00:00Z");
+
+interface Range {
+  from: string;
+  to: string;
+}
+
+/**
+ * The asked range; without `to` up to now, and without `from` as many days before `to`.
+ * @throws AppError 400 if `from` is not before now and there is no `to`
+ */
+export function recentRange(
+  asked: { [Name in keyof Range]?: string | undefined },
+  { now, days }: { now: Date; days: number },
+): Range {
+  const to = asked.to ?? now.toISOString();
+  const from = asked.from ?? new Date(Math.max(earliestMs, Date.parse(to) - days * 86_400_000)).toISOString();
+  if (asked.to === undefined && from >= to)
+    throw validationError({ from: "Must be before now, where to is not given" });
+  return { from: withoutZeros(from), to: withoutZeros(to) };
+}
+
+/** A timestamp as answers show it: milliseconds, and microseconds if there are any. */
+function withoutZeros(time: string): string {
+  return time.replace(/(\.\d{3})000Z$/, "$1Z");
 }
 
 function timestampParameter(description: string) {

@@ -1,7 +1,7 @@
 import { uuidV7Floor } from "@waymark/database";
 import type pg from "pg";
 import { isoText } from "./iso-text.js";
-import type { ListedTrace } from "./list-traces.query.js";
+import { type ListedTrace, listedColumns, presentListedTrace } from "./list-traces.query.js";
 
 interface ChangesToRead {
   accountId: string;
@@ -29,17 +29,14 @@ export const maxChanges = 100;
 /** A trace may become visible this long after it got its id or its change its time: no statement takes longer. */
 const maxCommitMs = 10_000;
 
-const columns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
-    ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
-
 /** New traces: $5 entries of `trace_pkey`. Changed ones: a probe of `trace_pkey` and `alert_trace_idx` per id of $3. */
 const readChangesSql = `
   SELECT clock.at AS read_at, rows.* FROM (SELECT ${isoText("now()")} AS at) AS clock
   LEFT JOIN LATERAL (
-    (SELECT 'created' AS kind, t.id AS wanted_id, ${columns} FROM trace t
+    (SELECT 'created' AS kind, t.id AS wanted_id, ${listedColumns} FROM trace t
       WHERE t.account_id = $1 AND t.id > $2::uuid ORDER BY t.id DESC LIMIT $5)
     UNION ALL
-    (SELECT 'changed', w.id, ${columns} FROM unnest($3::uuid[]) AS w (id)
+    (SELECT 'changed', w.id, ${listedColumns} FROM unnest($3::uuid[]) AS w (id)
       LEFT JOIN trace t ON t.account_id = $1 AND t.id = w.id
       WHERE t.id IS NULL OR t.written_at >= $4::timestamptz OR (
         SELECT a.sent_at FROM alert a WHERE a.account_id = $1 AND a.trace_id = t.id ORDER BY a.id DESC LIMIT 1
@@ -70,15 +67,11 @@ export async function readChanges(pool: pg.Pool, query: ChangesToRead): Promise<
     created: created
       .filter(({ id }) => !known.has(id))
       .slice(0, maxChanges)
-      .map(toListed),
+      .map(presentListedTrace),
     has_more: created.length > maxChanges,
-    changed: changed.filter(({ id }) => id !== null).map(toListed),
+    changed: changed.filter(({ id }) => id !== null).map(presentListedTrace),
     gone: changed.filter(({ id }) => id === null).map(({ wanted_id }) => wanted_id),
   };
-}
-
-function toListed({ id, agent_id, name, status, started_at, ended_at, duration_ms }: Row): ListedTrace {
-  return { id, agent_id, name, status, started_at, ended_at, duration_ms };
 }
 
 /** The milliseconds of a UUIDv7. */

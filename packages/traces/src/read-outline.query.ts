@@ -48,7 +48,7 @@ const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${hintSql} AS 
     + CASE WHEN s.error IS NULL THEN 0 ELSE 8 END
     + CASE WHEN s.attributes IS NULL AND s.resource_id IS NULL THEN 0 ELSE 16 END AS flags,
   left(s.error, ${maxErrorText}) AS error
-  FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id`;
+  FROM span s WHERE s.account_id = $1 AND s.trace_id = $2`;
 
 const columnNames = ["id", "parent", "name", "hint", "start", "duration", "flags", "error"] as const;
 
@@ -65,7 +65,7 @@ const pageSql = `
   ) spans`;
 
 const nextSql = `CASE WHEN (
-  SELECT id FROM span WHERE account_id = t.account_id AND trace_id = t.id AND id > page.last ORDER BY id LIMIT 1
+  SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > page.last ORDER BY id LIMIT 1
 ) IS NOT NULL THEN page.last END`;
 
 const traceMembers = `'id', t.id, 'agent_id', t.agent_id, 'name', t.name, 'status', t.status,
@@ -85,7 +85,7 @@ const readFirstSql = `
   WITH wanted AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id), ${failingSpanSql("wanted")}
   SELECT member.* FROM trace t, LATERAL (
     SELECT count(*) AS spans, count(*) FILTER (WHERE status = 'error') AS errors
-    FROM span WHERE account_id = t.account_id AND trace_id = t.id
+    FROM span WHERE account_id = $1 AND trace_id = $2
   ) counted, LATERAL (${pageSql}) page, LATERAL ${membersSql(`json_build_object(${traceMembers},
     'spans', counted.spans, 'errors', counted.errors, 'first_failed', (SELECT id FROM innermost))`)}
   WHERE t.account_id = $1 AND t.id = $2`;

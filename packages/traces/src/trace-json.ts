@@ -20,7 +20,7 @@ export const ofContext = (column: string, id: string) =>
   `(SELECT c.${column} FROM trace_context c WHERE c.account_id = s.account_id AND c.trace_id = s.trace_id AND c.id = s.${id})`;
 
 /** The stored object `{"attributes":…,"otel":{…}}` without its opening brace; scope and resource become members of `otel`. */
-const attributesEnd = `CASE WHEN s.resource_id IS NULL
+export const attributesEnd = `CASE WHEN s.resource_id IS NULL
     THEN COALESCE(',' || substring(s.attributes::text FROM 2), ',"attributes":null}')
     ELSE concat(',', left(substring(s.attributes::text FROM 2), -2), ',"scope":', ${orNull(ofContext("value", "scope_id"))},
       ',"resource":', ${orNull(ofContext("value", "resource_id"))}, '}}') END`;

@@ -1,0 +1,64 @@
+import type pg from "pg";
+import { isoText } from "../iso-text.js";
+import { settleCalls } from "./settle-calls.query.js";
+
+/** Tokens and cost of some model calls. */
+export interface TokenSums {
+  input_tokens: number;
+  output_tokens: number;
+  /** A decimal number of dollars; null if no call has a price. */
+  cost_usd: string | null;
+}
+
+export const noTokens: TokenSums = { input_tokens: 0, output_tokens: 0, cost_usd: null };
+
+const sumsSql = (pricedCalls: string) => `COALESCE(sum(input_tokens), 0)::float8 AS input_tokens,
+    COALESCE(sum(output_tokens), 0)::float8 AS output_tokens,
+    CASE WHEN ${pricedCalls} > 0 THEN trim_scale(sum(cost))::text END AS cost_usd`;
+const daySumsSql = sumsSql("sum(priced_calls)");
+
+/** Ranges: of `model_day_pkey` for days, which are whole ones; of `model_call_agent_idx` for hours. */
+const sqlOf = {
+  day: `SELECT ${isoText("day::timestamptz")} AS key, ${daySumsSql} FROM model_day
+    WHERE account_id = $1 AND agent_id = $2 AND day >= $3::timestamptz::date AND day < $4::timestamptz GROUP BY day`,
+  hour: `SELECT ${isoText("date_trunc('hour', started_at)")} AS key, ${sumsSql("count(cost)")} FROM model_call
+    WHERE account_id = $1 AND agent_id = $2 AND started_at >= $3 AND started_at < $4 AND counts
+    GROUP BY date_trunc('hour', started_at)`,
+  agent: `SELECT agent_id AS key, ${daySumsSql} FROM model_day
+    WHERE account_id = $1 AND agent_id = ANY ($2) AND day >= $3::timestamptz::date AND day < $4::timestamptz GROUP BY agent_id`,
+} as const;
+
+interface CallsToSum {
+  accountId: string;
+  from: string;
+  to: string;
+}
+
+/** Sums an agent's calls by the beginning of hour or day. Settles them first. */
+export function readTokensOverTime(
+  pool: pg.Pool,
+  { agentId, interval, ...calls }: CallsToSum & { agentId: string; interval: "hour" | "day" },
+): Promise<Map<string, TokenSums>> {
+  return readSums(pool, interval, calls, agentId);
+}
+
+/** Sums the calls of agents in the days that the range touches. Settles them first. */
+export function readTokensByAgent(
+  pool: pg.Pool,
+  calls: CallsToSum,
+  agentIds: readonly string[],
+): Promise<Map<string, TokenSums>> {
+  return readSums(pool, "agent", calls, agentIds);
+}
+
+async function readSums(
+  pool: pg.Pool,
+  by: keyof typeof sqlOf,
+  { accountId, from, to }: CallsToSum,
+  agents: string | readonly string[],
+): Promise<Map<string, TokenSums>> {
+  await settleCalls(pool, accountId);
+  const statement = { name: `read-tokens-by-${by}`, text: sqlOf[by], values: [accountId, agents, from, to] };
+  const { rows } = await pool.query<TokenSums & { key: string }>(statement);
+  return new Map(rows.map(({ key, ...sums }) => [key, sums]));
+}

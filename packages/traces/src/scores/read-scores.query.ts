@@ -1,0 +1,123 @@
+import type pg from "pg";
+import { isoText } from "../iso-text.js";
+
+type ScoreKind = "number" | "boolean" | "text";
+type ScoreValue = number | boolean | string;
+
+export interface TraceScore {
+  id: string;
+  /** Null for a score of the whole trace. */
+  span_id: string | null;
+  name: string;
+  value: ScoreValue;
+  comment: string | null;
+  created_at: string;
+}
+
+interface StoredValue {
+  kind: ScoreKind;
+  /** 0 and 1 for a boolean. */
+  number: number | null;
+  text: string | null;
+}
+
+function toValue({ kind, number, text }: StoredValue): ScoreValue {
+  if (kind === "boolean") return number === 1;
+  return kind === "number" ? (number ?? 0) : (text ?? "");
+}
+
+/** A trace's scores in the order of receipt: a range of `score_pkey`. */
+const readTraceScoresSql = `
+  SELECT id, span_id, name, kind, number, text, comment, ${isoText("created_at")} AS created_at
+  FROM score WHERE account_id = $1 AND trace_id = $2 ORDER BY id`;
+
+export async function readTraceScores(pool: pg.Pool, accountId: string, traceId: string): Promise<TraceScore[]> {
+  const statement = { name: "read-trace-scores", text: readTraceScoresSql, values: [accountId, traceId] };
+  const { rows } = await pool.query<Omit<TraceScore, "value"> & StoredValue>(statement);
+  return rows.map(({ kind, number, text, ...score }) => {
+    const { id, span_id, name, comment, created_at } = score;
+    return { id, span_id, name, value: toValue({ kind, number, text }), comment, created_at };
+  });
+}
+
+/** `from` (included) and `to` (excluded) bound the starts of the scored traces. */
+export interface AgentScoresToRead {
+  accountId: string;
+  agentId: string;
+  from: string;
+  to: string;
+}
+
+/** The scores of a name and kind: numbers have a mean, texts their values, booleans both. */
+export interface ScoreSummary {
+  name: string;
+  count: number;
+  mean?: number;
+  /** The most frequent first. */
+  values?: { value: ScoreValue; count: number }[];
+}
+
+const maxSummaries = 200;
+const maxValues = 20;
+
+/** The scores of an agent's traces by name: a range of `trace_listing_idx` without the table, and ranges of `score_pkey`. */
+const readAgentScoresSql = `
+  WITH scored AS MATERIALIZED (
+    SELECT s.name, s.kind, s.number, s.text FROM trace t JOIN score s ON s.account_id = $1 AND s.trace_id = t.id
+    WHERE t.account_id = $1 AND t.started_at >= $3 AND t.started_at < $4 AND t.agent_id = $2
+  ), named AS (
+    SELECT name, kind, count(*)::int AS count, avg(number) AS mean FROM scored
+    GROUP BY name, kind ORDER BY name, kind LIMIT ${maxSummaries}
+  )
+  SELECT named.name, named.kind, named.count, named.mean, top.values FROM named
+  LEFT JOIN LATERAL (
+    SELECT json_agg(json_build_object('number', number, 'text', text, 'count', count) ORDER BY count DESC, number DESC, text)::text AS values
+    FROM (
+      SELECT number, text, count(*)::int AS count FROM scored
+      WHERE scored.name = named.name AND scored.kind = named.kind GROUP BY number, text
+      ORDER BY count DESC, number DESC, text LIMIT ${maxValues}
+    ) AS counted
+  ) AS top ON named.kind <> 'number'
+  ORDER BY named.name, named.kind`;
+
+const findAgentSql = "SELECT FROM agent WHERE account_id = $1 AND id = $2 AND NOT is_provisional";
+
+interface SummaryRow {
+  name: string;
+  kind: ScoreKind;
+  count: number;
+  mean: number | null;
+  /** A JSON list of {@link CountedValue}. */
+  values: string | null;
+}
+
+interface CountedValue extends Omit<StoredValue, "kind"> {
+  count: number;
+}
+
+/** Sums up the scores of an agent's traces and their spans; undefined where the account has no such agent. */
+export async function readAgentScores(
+  pool: pg.Pool,
+  { accountId, agentId, from, to }: AgentScoresToRead,
+): Promise<ScoreSummary[] | undefined> {
+  const values = [accountId, agentId, from, to];
+  const { rows } = await pool.query<SummaryRow>({ name: "read-agent-scores", text: readAgentScoresSql, values });
+  if (rows.length === 0) {
+    const { rowCount } = await pool.query({
+      name: "find-scored-agent",
+      text: findAgentSql,
+      values: [accountId, agentId],
+    });
+    if (rowCount === 0) return undefined;
+  }
+  return rows.map(({ name, kind, count, mean, values: counted }) => ({
+    name,
+    count,
+    ...(mean === null ? {} : { mean }),
+    ...(counted === null ? {} : { values: toValues(kind, JSON.parse(counted)) }),
+  }));
+}
+
+function toValues(kind: ScoreKind, counted: readonly CountedValue[]): NonNullable<ScoreSummary["values"]> {
+  return counted.map(({ count, ...stored }) => ({ value: toValue({ kind, ...stored }), count }));
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { createGroupCommit } from "@waymark/database";
+import fc from "fast-check";
+import { createTraceReader } from "./get-trace.query.js";
+import { spanJson, traceJson } from "./trace-json.js";
+import { useTraces } from "./traces.fixture.js";
+
+/** Any text that Postgres stores. */
+const text = fc.string({ unit: "binary" }).map((each) => each.replaceAll("\0", "").toWellFormed());
+const control = fc.constantFrom("\u0001", "=", "\u0002", '"\\', "\u007f\u2028", "\n\r\t\b\f\u001f");
+const anyText = fc.oneof(text, control, fc.constant("a step"));
+const json = fc.oneof(fc.json(), fc.constantFrom('{"a" : 1,\n\t"a":1e400}', '"\\u0000\\u0001"', "null", '"x y"'));
+const time = fc
+  .oneof(
+    fc.date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true }),
+    fc.date({ min: new Date("2026-01-01T00:00:00Z"), max: new Date("2026-01-03T00:00:00Z"), noInvalidDate: true }),
+  )
+  .map((date) => date.toISOString().replace("Z", ""));
+const timeText = fc.tuple(time, fc.constantFrom("", "001", "120", "999")).map(([ms, us]) => `${ms}${us}Z`);
+const span = fc.record({
+  name: anyText,
+  started_at: timeText,
+  ended_at: fc.option(timeText),
+  input: fc.option(json),
+  output: fc.option(json),
+  error: fc.option(anyText),
+  parent_span_id: fc.option(anyText),
+  attributes: fc.option(fc.constantFrom('{"attributes":{"a":1}}', '{"attributes":{}}')),
+});
+
+describe("a small trace", () => {
+  const { pool, makeAccount, insertTrace } = useTraces();
+  const { readTrace } = createTraceReader({
+    pool,
+    createGroupCommit: (options) => {
+      const refuse = () => new Error("No capacity");
+      const queue = createGroupCommit({ ...options, ownerOf: ({ accountId }) => accountId, refuse });
+      return (row) => queue.add(row);
+    },
+    largeAnswers: { take: () => undefined, give: () => undefined },
+  });
+
+  async function read(accountId: string, traceId: string, withAttributes: boolean): Promise<string> {
+    const answer = (await readTrace({ accountId, traceId, withAttributes }))?.body;
+    if (typeof answer === "string") return answer;
+    let whole = "";
+    for await (const chunk of answer ?? []) whole += chunk;
+    return whole;
+  }
+
+  it.each([false, true])("has byte for byte the text that Postgres writes (attributes %s)", async (withAttributes) => {
+    const accountId = await makeAccount();
+    await fc.assert(
+      fc.asyncProperty(fc.array(span, { maxLength: 6 }), async (spans) => {
+        const traceId = await insertTrace(accountId);
+        for (const [n, each] of spans.entries()) {
+          await pool.query(
+            `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
+             VALUES ($1, $2, $3, $4, 'ok', $5, $6, $7, $8, $9, $10, $11)`,
+            [
+              accountId,
+              traceId,
+              `${String(n).padStart(8, "0")}${randomUUID().slice(8)}`,
+              each.name,
+              each.started_at,
+              each.ended_at,
+              each.input,
+              each.output,
+              each.error,
+              each.parent_span_id,
+              each.attributes,
+            ],
+          );
+        }
+        const { rows } = await pool.query<{ json: string }>(
+          `SELECT concat(${traceJson}, (
+             SELECT string_agg(${spanJson(withAttributes)}, ',' ORDER BY s.id) FROM span s
+             WHERE s.account_id = t.account_id AND s.trace_id = t.id
+           ), ']}') AS json FROM trace t WHERE account_id = $1 AND id = $2`,
+          [accountId, traceId],
+        );
+        expect(await read(accountId, traceId, withAttributes)).toBe(rows[0]?.json);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
