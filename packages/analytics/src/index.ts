@@ -1,8 +1,9 @@
 export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
 export { exportNames, type FormatName, formatNames } from "./formats/format.js";
 export { isLog } from "./formats/open-format.js";
+export { ImportSuspendedError } from "./import/copy-connection.js";
 export { exportEvents } from "./import/export-events.query.js";
-export { ImportSuspendedError, importEvents } from "./import/import-events.js";
+export { importEvents } from "./import/import-events.js";
 export { readProperties } from "./import/import-line.schema.js";
 export { type ImportProgress, noProgress } from "./import/import-options.js";
 export { importRollups } from "./import/import-rollups.js";

@@ -1,28 +1,20 @@
+import { withConnection } from "@waymark/database";
 import type pg from "pg";
+import { readHorizon } from "../maintenance/event-horizon.query.js";
+import { createSaltStore } from "../visitors/salts.query.js";
+import { withCopyConnection } from "./copy-connection.js";
+import { decodeBatch } from "./encoded-batch.js";
 import { type ImportOptions, type ImportProgress, type ImportResult, noProgress } from "./import-options.js";
-import { readBatches } from "./read-batches.js";
+import type { EarlierLines } from "./occurrences.js";
+import { withEarlierLines } from "./occurrences.query.js";
+import { openInput } from "./open-input.js";
+import { RemoteError } from "./port-calls.js";
+import type { ReaderCounts, ReaderServices } from "./reader-services.js";
+import { runReader } from "./start-reader.js";
 import { createBatchWriter, type WrittenBatch } from "./write-batches.js";
-
-/** Milliseconds that a transaction may be idle: a process suspended within a batch must not keep its site locked. */
-const maxIdleMs = 5_000;
-/** SQLSTATE idle_in_transaction_session_timeout: Postgres ended the session. */
-const idleInTransaction = "25P03";
 
 const tooEarly =
   "Older raw events were removed (EVENT_RETENTION_MONTHS), so nobody can tell whether this one is counted already";
-
-/** The process was suspended within a batch, and the database undid that batch. */
-export class ImportSuspendedError extends Error {
-  override name = "ImportSuspendedError";
-
-  constructor(cause: unknown) {
-    const reason = `The import stood still for more than ${maxIdleMs / 1_000} seconds in the middle of a batch`;
-    super(
-      `${reason}, so the database undid that batch. What was imported before stays; run the same command again to go on.`,
-      { cause },
-    );
-  }
-}
 
 /**
  * Records the events of a file or stream, in memory that does not grow with it. The same line is the same event: you may
@@ -32,35 +24,76 @@ export class ImportSuspendedError extends Error {
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
   const progress = noProgress(options.format);
-  const client = await options.pool.connect();
-  // A connection that breaks between two statements emits an event; the next statement fails all the same.
-  let wasSuspended = false;
-  const onError = (error: Error) => {
-    wasSuspended ||= isSuspension(error);
-  };
-  client.on("error", onError);
-  let writing: Promise<void> = Promise.resolve();
-  try {
-    await client.query(`SET idle_in_transaction_session_timeout = ${maxIdleMs}`);
-    const write = await createBatchWriter(client, options);
-    for await (const batch of readBatches(options, progress)) {
-      await writing;
-      writing = write(batch).then((written) => report(options, progress, batch.length, written));
-      // The next round awaits it; until then its failure must not count as unhandled.
-      writing.catch(() => undefined);
-    }
-    await writing;
-  } catch (error) {
-    if (wasSuspended || isSuspension(error)) throw new ImportSuspendedError(error);
-    throw error;
-  } finally {
-    await writing.catch(() => undefined);
-    await releaseWithoutTable(client);
-    client.off("error", onError);
-  }
+  await withConnection(options.pool, (reader) =>
+    withEarlierLines(reader, (earlier) =>
+      withCopyConnection(options.pool, (writer) => importLines(options, progress, { earlier, writer })),
+    ),
+  );
   options.onProgress?.({ ...progress });
   const { imported, rejected, duplicates, bots } = progress;
   return { imported, rejected, duplicates, bots };
+}
+
+async function importLines(
+  options: ImportOptions,
+  progress: ImportProgress,
+  { earlier, writer }: { earlier: EarlierLines; writer: pg.Client },
+): Promise<void> {
+  const { pool, site, now, signal, format, dropBots = false, countries } = options;
+  const salts = createSaltStore({ pool, ...(now && { now }) });
+  const input = openInput(options);
+  const write = createBatchWriter(writer, options);
+  let horizon = await readHorizon(pool);
+  let malformed = 0;
+  const count = (counts: ReaderCounts) => {
+    const rejected = progress.rejected - malformed + counts.rejected;
+    malformed = counts.rejected;
+    Object.assign(progress, counts, { rejected });
+  };
+  let writing: Promise<void> = Promise.resolve();
+  let isOver = false;
+  const services: ReaderServices = {
+    async chunk() {
+      const bytes = await input.next();
+      progress.bytes += bytes?.length ?? 0;
+      return bytes && new Uint8Array(bytes);
+    },
+    horizon: async () => horizon,
+    async salts(days) {
+      const found = await salts.saltsOf(days);
+      return new Map(Array.from(found, ([day, salt]) => [day, new Uint8Array(salt)]));
+    },
+    readEarlier: (ids) => earlier.read(ids),
+    addEarlier: ({ ids, seen }) => earlier.add(ids, seen),
+    async reject(rejections) {
+      for (const rejection of rejections) options.onReject?.(rejection);
+    },
+    async take({ counts, ...encoded }) {
+      await writing;
+      signal?.throwIfAborted();
+      if (isOver) throw new RemoteError("The reader has ended");
+      count(counts);
+      const batch = decodeBatch(site.id, encoded);
+      writing = write(batch).then((written) => {
+        horizon = written.horizon;
+        report(options, progress, batch.events.length + batch.early.length, written);
+      });
+      // The next round awaits it; until then its failure must not count as unhandled.
+      writing.catch(() => undefined);
+      return horizon;
+    },
+    async end(counts) {
+      await writing;
+      count(counts);
+    },
+  };
+  try {
+    await runReader({ site: { id: site.id, domain: site.domain }, format, dropBots, countries }, services);
+  } finally {
+    isOver = true;
+    input.close();
+    await writing.catch(() => undefined);
+  }
 }
 
 /** Adds a written batch to the progress, and reports it with its early lines. */
@@ -69,22 +102,8 @@ function report(options: ImportOptions, progress: ImportProgress, lines: number,
   progress.imported += recorded;
   progress.rejected += early.length;
   progress.duplicates += lines - early.length - recorded;
-  for (const { number } of early) {
-    options.onReject?.({ line: number, problem: `ts: Must not lie before ${horizon}. ${tooEarly}` });
+  for (const line of early) {
+    options.onReject?.({ line, problem: `ts: Must not lie before ${horizon}. ${tooEarly}` });
   }
   options.onProgress?.({ ...progress });
-}
-
-function isSuspension(error: unknown): boolean {
-  return (error as { code?: unknown }).code === idleInTransaction;
-}
-
-/** Gives the connection back to the pool, or closes it with its table where it cannot drop that. */
-async function releaseWithoutTable(client: pg.PoolClient): Promise<void> {
-  try {
-    await client.query("DROP TABLE IF EXISTS pg_temp.import_line; RESET idle_in_transaction_session_timeout");
-    client.release();
-  } catch {
-    client.release(true);
-  }
 }

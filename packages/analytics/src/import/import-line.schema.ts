@@ -51,7 +51,7 @@ const givenColumns: ReadonlySet<string> = new Set(["path", "country", "referrer"
 export const derivedColumns = listColumns.filter((column): column is DerivedColumn => !givenColumns.has(column));
 
 /** Where a line has a `channel`, it gives all derived columns, so an exported site imports as the same figures. */
-interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
+export interface Derived extends Readonly<Record<DerivedColumn, string | null>> {
   readonly channel: Channel;
 }
 
@@ -266,16 +266,42 @@ function splitPath(text: string): { path: string; query: string | null } {
   return { path: location.slice(0, mark) || "/", query: location.slice(mark + 1) || null };
 }
 
-function readUrl(text: string): (Pick<ImportLine, "query" | "host"> & { path: string }) | { problem: string } {
+type Address = (Pick<ImportLine, "query" | "host"> & { readonly path: string }) | { readonly problem: string };
+
+/** Visitors go to the same few pages, and parsing an address takes long. */
+const knownUrls = new Map<string, Address>();
+const maxKnownUrls = 5_000;
+const maxKnownLength = 500;
+
+function readUrl(text: string): Address {
+  const known = knownUrls.get(text);
+  if (known) return known;
+  const address = readNewUrl(text);
+  if (text.length > maxKnownLength) return address;
+  if (knownUrls.size >= maxKnownUrls) knownUrls.clear();
+  knownUrls.set(text, address);
+  return address;
+}
+
+function readNewUrl(text: string): Address {
   // A URL without a host belongs to the site.
   const noHost = "site.invalid";
   const base = `http://${noHost}`;
   const problem = "url: Must be an http or https URL";
-  if (!URL.canParse(text, base)) return { problem };
-  const url = new URL(text, base);
+  const url = parseUrl(text, base);
+  if (!url) return { problem };
   if (url.protocol !== "http:" && url.protocol !== "https:") return { problem };
   const host = url.hostname === noHost ? null : cutToBytes(url.hostname, eventBounds.hostBytes);
   return { path: url.pathname, query: url.search.slice(1) || null, host };
+}
+
+/** Parses once, where `canParse` would do so before. */
+function parseUrl(text: string, base: string): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
+  }
 }
 
 export type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };

@@ -2,14 +2,19 @@ import type { Buffer } from "node:buffer";
 import type pg from "pg";
 import type { FormatName, LeftOut } from "../formats/format.js";
 
+export interface CountryDatabase {
+  /** Undefined for Waymark's own. */
+  readonly file: string | undefined;
+}
+
 export interface ImportOptions {
   pool: pg.Pool;
   site: { id: string; domain: string };
   input: AsyncIterable<Buffer>;
   /** Guessed from the first lines where it is absent. */
   format?: FormatName;
-  /** Gives the country of an address, for lines with an address and no country; without it they have none. */
-  countryOf?(ip: string): string | null;
+  /** Where to find the countries of addresses, for lines without a country; without it they have none. */
+  countries?: CountryDatabase;
   /** Leaves out lines with the user agent of a bot. */
   dropBots?: boolean;
   /** Called after each recorded batch, and at the end. */

@@ -106,18 +106,26 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
     };
   };
 
+  /** Each site once. */
+  async function findAll(domains: readonly string[]): Promise<readonly KnownSite[]> {
+    const [first = "", ...others] = domains;
+    const found = await sites.find(first);
+    if (others.length === 0) return found;
+    const more = await Promise.all(others.map((domain) => sites.find(domain)));
+    return [...new Map([found, ...more].flat().map((site) => [site.id, site])).values()];
+  }
+
   return {
     async collect(beacon, admit) {
-      const found = (await Promise.all(beacon.domains.map((domain) => sites.find(domain)))).flat();
+      const found = await findAll(beacon.domains);
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
-      const unique = new Map(found.map((site) => [site.id, site]));
-      admit?.([...unique.keys()]);
+      admit?.(found.map(({ id }) => id));
       const at = `${new Date(now()).toISOString().slice(0, -1)}000Z`;
       const day = at.slice(0, 10);
       const salt = (await salts.saltsOf([day])).get(day);
       if (!salt) throw new Error(`There is no salt for ${day}`);
-      const written = await writer.write([...unique.values()].map((site) => toEvent(beacon, site, at, salt)));
+      const written = await writer.write(found.map((site) => toEvent(beacon, site, at, salt)));
       return { dropped: written === "whole" ? null : "site-refused" };
     },
     drain: () => writer.drain(),

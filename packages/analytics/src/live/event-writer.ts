@@ -1,11 +1,18 @@
 import { performance } from "node:perf_hooks";
-import { createGroupCommit, type GroupCommit, rowIsLocked, withTransaction } from "@waymark/database";
+import {
+  createGroupCommit,
+  type GroupCommit,
+  inOwnTransaction,
+  rowIsLocked,
+  tryTransaction,
+  withConnection,
+  withTransaction,
+} from "@waymark/database";
 import type pg from "pg";
 import type { Partitions } from "../recording/partitions.query.js";
-import { recordEvents, recordLockedEvents } from "../recording/record-events.js";
+import { recordEvents, recordFreeEvents, recordLockedEvents } from "../recording/record-events.js";
 import { tryLockSites } from "../recording/record-events.query.js";
 import type { SiteEvent } from "../recording/site-event.js";
-import { tryTransaction } from "../recording/try-transaction.js";
 import { VisitorMemory } from "../recording/visitor-memory.js";
 import { createEventCapacity, WriterFullError } from "./event-capacity.js";
 
@@ -122,11 +129,18 @@ async function writeFreeSites(
 ) {
   const events = parts.flatMap((part) => part.events);
   await partitions.ensure(daysOf(events));
+  const whole = await withConnection(pool, (client) =>
+    inOwnTransaction(client, () => recordFreeEvents(client, events, memory)),
+  );
+  if (whole) {
+    whole.remember();
+    return parts.map(() => undefined);
+  }
   const siteIds = [...new Set(parts.map(({ siteId }) => siteId))];
   const { free, recorded } = await withTransaction(pool, async (client) => {
     const free = await tryLockSites(client, siteIds);
     const own = free.size === siteIds.length ? events : events.filter(({ siteId }) => free.has(siteId));
-    return { free, recorded: await recordLockedEvents(client, own, memory) };
+    return { free, recorded: await recordLockedEvents(client, own, { memory }) };
   });
   recorded.remember();
   return parts.map(({ siteId }) => (free.has(siteId) ? undefined : rowIsLocked));

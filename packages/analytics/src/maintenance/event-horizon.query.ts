@@ -1,5 +1,5 @@
+import { tryTransaction } from "@waymark/database";
 import type pg from "pg";
-import { tryTransaction } from "../recording/try-transaction.js";
 
 /** Imports share this lock, each for a batch; the worker takes it alone to raise the horizon. */
 const key = "hashtextextended('waymark event horizon', 0)";

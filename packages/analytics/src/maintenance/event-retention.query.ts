@@ -1,5 +1,5 @@
+import { tryTransaction } from "@waymark/database";
 import type pg from "pg";
-import { tryTransaction } from "../recording/try-transaction.js";
 import { raiseHorizon } from "./event-horizon.query.js";
 
 /** Dropping a partition waits so long for readers and writers, then leaves it to the next round. All new events wait behind it. */

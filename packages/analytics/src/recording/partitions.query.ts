@@ -1,5 +1,5 @@
+import { tryTransaction } from "@waymark/database";
 import type pg from "pg";
-import { tryTransaction } from "./try-transaction.js";
 
 /** Months outside this range stay in the default partition: a wrong clock must not make partitions without end. */
 const firstMonth = "1995-01";

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { gather } from "./gather.js";
 import { keyOf, readVisitors, type SiteDay } from "./record-events.query.js";
 import type { DayChange, KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
@@ -22,7 +23,7 @@ interface KnownDay {
 export async function readKnown(
   client: pg.ClientBase,
   days: readonly Day[],
-  memory: VisitorMemory | undefined,
+  { memory, copies }: { memory?: VisitorMemory | undefined; copies: boolean },
 ): Promise<KnownDay[]> {
   const wanted = { siteIds: [] as string[], days: [] as string[], visitors: [] as string[] };
   const known = days.map((day): KnownDay => {
@@ -41,7 +42,11 @@ export async function readKnown(
     return own;
   });
   if (wanted.visitors.length === 0) return known;
-  const [visitors, visits] = await Promise.all([readVisitors(client, wanted), readVisits(client, wanted)]);
+  const [visitors, visits] = await gather(
+    copies,
+    () => readVisitors(client, wanted),
+    () => readVisits(client, wanted),
+  );
   days.forEach((day, index) => {
     for (const [visitor, counted] of visitors.get(keyOf(day)) ?? []) known[index]?.visitors.set(visitor, counted);
     for (const [visitor, own] of visits.get(keyOf(day)) ?? []) known[index]?.visits.set(visitor, own);

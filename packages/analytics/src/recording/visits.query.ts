@@ -1,5 +1,6 @@
 import type { ListColumn } from "@waymark/lists";
 import type pg from "pg";
+import { type CopiedColumn, copyRows } from "./copy-rows.js";
 import { keyOf } from "./record-events.query.js";
 import { toArray } from "./sql-array.js";
 import { originColumns, type Visit } from "./visit.js";
@@ -166,31 +167,51 @@ export interface VisitRows {
   readonly firstUs: number[];
 }
 
-export async function removeVisits(client: pg.ClientBase, rows: VisitRows): Promise<void> {
-  if (rows.firstUs.length === 0) return;
-  await client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(rows) });
+export function removeVisits(client: pg.ClientBase, rows: VisitRows): Promise<unknown> {
+  if (rows.firstUs.length === 0) return nothing;
+  return client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(rows) });
 }
 
 /** Adds new visits. */
-export function insertVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+export function insertVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<unknown> {
   return write(client, addVisits, rows, visits);
 }
 
+/** As `insertVisits`, by COPY. */
+export async function copyVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+  const keys: readonly CopiedColumn<number>[] = [
+    { name: "site_id", type: "uuid", read: (at) => rows.siteIds[at] ?? null },
+    { name: "day", type: "date", read: (at) => rows.days[at] ?? null },
+    { name: "visitor", type: "bigint", read: (at) => rows.visitors[at] ?? null },
+    { name: "first_us", type: "bigint", read: (at) => rows.firstUs[at] ?? null },
+  ];
+  const values = columns.map(([name, type]): CopiedColumn<number> => {
+    const read = readerOf(name);
+    return { name, type, read: (at) => read(visits[at] as Visit) };
+  });
+  if (visits.length > 0) await copyRows(client, { table: "visit", columns: [...keys, ...values] }, visits.keys());
+}
+
 /** Updates visits with the beginning and the entry of their row. */
-export function updateVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
+export function updateVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<unknown> {
   return write(client, growVisits, rows, visits);
 }
 
-async function write(
+const nothing = Promise.resolve();
+
+function write(
   client: pg.ClientBase,
   { name, text, columns }: Statement,
   rows: VisitRows,
   visits: readonly Visit[],
-): Promise<void> {
-  if (visits.length === 0) return;
-  const read = (column: string) => readers[column] ?? (({ origin }: Visit) => origin[column as ListColumn] ?? null);
-  const values = [...keysOf(rows), ...columns.map((column) => toArray(visits.map(read(column))))];
-  await client.query({ name, text, values });
+): Promise<unknown> {
+  if (visits.length === 0) return nothing;
+  const values = [...keysOf(rows), ...columns.map((column) => toArray(visits.map(readerOf(column))))];
+  return client.query({ name, text, values });
+}
+
+function readerOf(column: string): (visit: Visit) => string | number | null {
+  return readers[column] ?? (({ origin }) => origin[column as ListColumn] ?? null);
 }
 
 function keysOf({ siteIds, days, visitors, firstUs }: VisitRows): string[] {

@@ -1,9 +1,11 @@
 import type pg from "pg";
+import { type CopiedColumn, copyRows } from "./copy-rows.js";
 import { eventRowBytes } from "./day-bounds.js";
+import { gather } from "./gather.js";
 import type { DayChange } from "./roll-up.js";
 import { toArray } from "./sql-array.js";
 import { type StatChange, statFigures } from "./stat-table.js";
-import { insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
+import { copyVisits, insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */
 const figureArrays = (first: number) =>
@@ -67,18 +69,25 @@ const writeEventCountsSql = `
   SELECT site_id, day, 'event_bytes', sum(bytes) FROM changed WHERE is_new GROUP BY site_id, day
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
-/** Adds changes to the rollups. The caller has locked the sites and commits. */
-export async function writeRollups(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  await Promise.all([
-    writeStats(client, changes),
-    writeUnnamedStats(client, changes),
-    writeVisitors(client, changes),
-    writeVisits(client, changes),
-    writeEventCounts(client, changes),
-  ]);
+/**
+ * Adds changes to the rollups. The caller has locked the sites and commits. Without copies, this has sent all statements when it
+ * returns, or throws at once.
+ * @param copies new visitors and visits by COPY
+ */
+export function writeRollups(client: pg.ClientBase, changes: readonly DayChange[], copies = false): Promise<unknown> {
+  return gather(
+    copies,
+    () => writeStats(client, changes),
+    () => writeUnnamedStats(client, changes),
+    () => writeVisitors(client, changes, copies),
+    () => writeVisits(client, changes, copies),
+    () => writeEventCounts(client, changes),
+  );
 }
 
-async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+const nothing = Promise.resolve();
+
+function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
   const rows = new Columns(3 + statFigures.length);
   for (const [index, { stats }] of changes.entries()) {
     for (const [dimension, values] of stats) {
@@ -87,18 +96,18 @@ async function writeStats(client: pg.ClientBase, changes: readonly DayChange[]):
       }
     }
   }
-  if (rows.count === 0) return;
+  if (rows.count === 0) return nothing;
   const values = [changes.map(({ siteId }) => siteId), changes.map(({ day }) => day), ...rows.toArrays()];
-  await client.query({ name: "write-stats", text: writeStatsSql, values });
+  return client.query({ name: "write-stats", text: writeStatsSql, values });
 }
 
-async function writeUnnamedStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+function writeUnnamedStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
   const rows = new Columns(3 + statFigures.length);
   for (const { siteId, day, unnamedStats } of changes) {
     for (const [hash, change] of unnamedStats) if (isChanged(change)) rows.add(siteId, day, hash, ...figuresOf(change));
   }
-  if (rows.count === 0) return;
-  await client.query({ name: "write-unnamed-stats", text: writeUnnamedStatsSql, values: rows.toArrays() });
+  if (rows.count === 0) return nothing;
+  return client.query({ name: "write-unnamed-stats", text: writeUnnamedStatsSql, values: rows.toArrays() });
 }
 
 function figuresOf(change: StatChange): number[] {
@@ -109,7 +118,7 @@ function isChanged(change: StatChange): boolean {
   return statFigures.some((figure) => change[figure] !== 0);
 }
 
-async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+function writeVisits(client: pg.ClientBase, changes: readonly DayChange[], copies: boolean): Promise<unknown> {
   const noRows = (): VisitRows => ({ siteIds: [], days: [], visitors: [], firstUs: [] });
   const [removed, added, grown] = [noRows(), noRows(), noRows()];
   for (const day of changes) {
@@ -126,33 +135,58 @@ async function writeVisits(client: pg.ClientBase, changes: readonly DayChange[])
     }
   }
   const visits = changes.flatMap((day) => day.visits);
-  await Promise.all([
-    removeVisits(client, removed),
-    insertVisits(
-      client,
-      added,
-      visits.flatMap((change) => change.added),
-    ),
-    updateVisits(
-      client,
-      grown,
-      visits.flatMap((change) => change.grown),
-    ),
-  ]);
+  const addedVisits = visits.flatMap((change) => change.added);
+  const grownVisits = visits.flatMap((change) => change.grown);
+  return gather(
+    copies,
+    () => removeVisits(client, removed),
+    () => (copies ? copyVisits : insertVisits)(client, added, addedVisits),
+    () => updateVisits(client, grown, grownVisits),
+  );
 }
 
-async function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
-  const rows = new Columns(7);
+function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[], copies: boolean): Promise<unknown> {
+  const [added, changed]: [VisitorRow[], VisitorRow[]] = [[], []];
   for (const { siteId, day, visitors } of changes) {
     for (const [visitor, { isNew, newlySeen, entry, isEntryNew }] of visitors) {
       if (!isNew && newlySeen.length === 0 && !isEntryNew) continue;
-      rows.add(siteId, day, visitor, `{${newlySeen.join(",")}}`, entry.at, entry.id, entry.path);
+      const row = [siteId, day, visitor, `{${newlySeen.join(",")}}`, entry.at, entry.id, entry.path] as const;
+      (isNew ? added : changed).push(row);
     }
   }
-  if (rows.count > 0) await client.query({ name: "write-visitors", text: writeVisitorsSql, values: rows.toArrays() });
+  return gather(
+    copies,
+    () => (copies ? copyVisitors : upsertVisitors)(client, added),
+    () => upsertVisitors(client, changed),
+  );
 }
 
-async function writeEventCounts(client: pg.ClientBase, changes: readonly DayChange[]): Promise<void> {
+const visitorColumns = [
+  ["site_id", "uuid"],
+  ["day", "date"],
+  ["visitor", "bigint"],
+  ["seen", "bigint[]"],
+  ["entry_at", "timestamptz"],
+  ["entry_id", "uuid"],
+  ["entry_path", "text"],
+] as const;
+
+type VisitorRow = readonly string[];
+
+function upsertVisitors(client: pg.ClientBase, rows: readonly VisitorRow[]): Promise<unknown> {
+  if (rows.length === 0) return nothing;
+  const values = visitorColumns.map((_column, index) => toArray(rows.map((row) => row[index] ?? null)));
+  return client.query({ name: "write-visitors", text: writeVisitorsSql, values });
+}
+
+async function copyVisitors(client: pg.ClientBase, rows: readonly VisitorRow[]): Promise<void> {
+  const columns = visitorColumns.map(([name, type], index): CopiedColumn<VisitorRow> => {
+    return { name, type, read: (row) => row[index] ?? null };
+  });
+  if (rows.length > 0) await copyRows(client, { table: "daily_visitor", columns }, rows);
+}
+
+function writeEventCounts(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
   const rows = new Columns(6);
   for (const { siteId, day, events } of changes) {
     for (const [name, properties] of events) {
@@ -161,8 +195,8 @@ async function writeEventCounts(client: pg.ClientBase, changes: readonly DayChan
       }
     }
   }
-  if (rows.count > 0)
-    await client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.toArrays() });
+  if (rows.count === 0) return nothing;
+  return client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.toArrays() });
 }
 
 /** Rows as one list per column, for `unnest`. */

@@ -1,0 +1,153 @@
+import { Buffer } from "node:buffer";
+import { EventRows } from "../recording/event-rows.js";
+import { eventTypes } from "../recording/site-event.js";
+import { type Attribution, createVisitorOf, dayOf, isSalted } from "./attribute-line.js";
+import { atLength, type EncodedBatch, idLength, noText, numbersPerEvent, type Origin } from "./encoded-batch.js";
+import type { ImportLine } from "./import-line.schema.js";
+import { type LineId, lineId } from "./line-id.js";
+import type { OccurrenceCounter } from "./occurrences.js";
+import { SharedValues } from "./shared-values.js";
+
+export interface BatchOptions {
+  readonly siteId: string;
+  /** The most lines. */
+  readonly maxLines: number;
+  /** The first day that takes events; null for any. */
+  readonly horizon: string | null;
+  /** Of days, as far as they are known. */
+  readonly salts: ReadonlyMap<string, Buffer>;
+  readonly occurrences: OccurrenceCounter;
+  attribute(line: ImportLine): Attribution;
+}
+
+/** Of most lines; longer rows take a larger buffer. */
+const expectedRowBytes = 400;
+
+/** An event whose line may have earlier occurrences. */
+interface Unsure {
+  readonly place: number;
+  readonly ids: LineId;
+  readonly occurrence: number;
+}
+
+/** Encodes lines as events at once, so that nothing else of them stays in memory. */
+export class BatchEncoder {
+  private readonly ids: Buffer;
+  private readonly ats: Buffer;
+  private readonly numbers: Int32Array;
+  private readonly lines: number[] = [];
+  private readonly early: number[] = [];
+  private readonly texts = new Map<string, number>();
+  private readonly arrivals = new SharedValues<Attribution["arrival"]>();
+  private readonly software = new SharedValues<Attribution["software"]>();
+  private readonly origins: Origin[] = [];
+  private readonly originPlaces = new Map<number, number>();
+  private readonly rare: Map<number, Pick<ImportLine, "revenue" | "isInteractive" | "engagement">> = new Map();
+  private readonly rows: EventRows;
+  private readonly unsure: Unsure[] = [];
+  private readonly visitorOf: (line: ImportLine) => string | null;
+
+  constructor(private readonly options: BatchOptions) {
+    const { siteId, maxLines, salts } = options;
+    this.ids = Buffer.allocUnsafeSlow(maxLines * idLength);
+    this.ats = Buffer.allocUnsafeSlow(maxLines * atLength);
+    this.numbers = new Int32Array(maxLines * numbersPerEvent);
+    this.rows = new EventRows(siteId, maxLines * expectedRowBytes);
+    this.visitorOf = createVisitorOf(siteId, salts);
+  }
+
+  get length(): number {
+    return this.lines.length + this.early.length;
+  }
+
+  /** The day whose salt the line needs and the batch lacks. */
+  missingSalt(line: ImportLine): string | undefined {
+    if (!isSalted(line)) return undefined;
+    const day = dayOf(line);
+    return this.options.salts.has(day) || this.isEarly(day) ? undefined : day;
+  }
+
+  add(number: number, line: ImportLine): void {
+    if (this.isEarly(line.at)) {
+      this.early.push(number);
+      return;
+    }
+    const { occurrences, attribute } = this.options;
+    const place = this.lines.length;
+    const ids = lineId(line);
+    const occurrence = occurrences.count(ids.first);
+    if (occurrences.mayBeEarlier(ids.first)) this.unsure.push({ place, ids, occurrence });
+    const id = ids.nth(occurrence);
+    const { at, type, path, name, revenue, isInteractive, engagement } = line;
+    const props = line.props && JSON.stringify(line.props);
+    const attribution = attribute(line);
+    const { host, country } = attribution;
+    const visitor = this.visitorOf(line);
+    const origin = this.placeOfOrigin(attribution);
+    this.rows.add({ id, at, type, visitor, path, name, props, host, country, isInteractive, engagement }, origin);
+    this.ids.write(id, place * idLength, "latin1");
+    this.ats.write(at, place * atLength, "latin1");
+    const { numbers } = this;
+    let next = place * numbersPerEvent;
+    numbers[next++] = eventTypes.indexOf(type);
+    for (const text of [visitor, path, host, country, name, props]) numbers[next++] = this.placeOf(text);
+    numbers[next] = origin;
+    if (revenue !== null || !isInteractive || engagement !== null) {
+      this.rare.set(place, { revenue, isInteractive, engagement });
+    }
+    this.lines.push(number);
+  }
+
+  /** Ends the batch. */
+  async finish(): Promise<EncodedBatch> {
+    const { occurrences } = this.options;
+    const earlier = await occurrences.readEarlier(this.unsure.map(({ ids }) => ids.first));
+    for (const { place, ids, occurrence } of this.unsure) {
+      const before = earlier.get(ids.first) ?? 0;
+      if (before === 0) continue;
+      const id = ids.nth(before + occurrence);
+      this.ids.write(id, place * idLength, "latin1");
+      this.rows.rename(place, id);
+    }
+    await occurrences.tidy();
+    const count = this.lines.length;
+    const { bytes, ends } = this.rows.finish();
+    return {
+      ids: this.ids.subarray(0, count * idLength),
+      ats: this.ats.subarray(0, count * atLength),
+      numbers: this.numbers.subarray(0, count * numbersPerEvent),
+      texts: [...this.texts.keys()],
+      origins: this.origins,
+      rare: this.rare,
+      rows: bytes,
+      rowEnds: ends,
+      lines: Float64Array.from(this.lines),
+      early: this.early,
+    };
+  }
+
+  private isEarly(at: string): boolean {
+    const { horizon } = this.options;
+    return horizon !== null && at < horizon;
+  }
+
+  private placeOf(text: string | null): number {
+    if (text === null) return noText;
+    const known = this.texts.get(text);
+    if (known !== undefined) return known;
+    const place = this.texts.size;
+    this.texts.set(text, place);
+    return place;
+  }
+
+  private placeOfOrigin({ arrival, software }: Attribution): number {
+    const key = this.arrivals.placeOf(arrival) * this.options.maxLines + this.software.placeOf(software);
+    const known = this.originPlaces.get(key);
+    if (known !== undefined) return known;
+    const origin = { ...arrival, ...software };
+    const place = this.origins.push(origin) - 1;
+    this.rows.addOrigin(origin);
+    this.originPlaces.set(key, place);
+    return place;
+  }
+}

@@ -1,0 +1,119 @@
+import { Buffer } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
+import { createBotCheck } from "../attribution/bots.js";
+import type { LeftOut, LineReader } from "../formats/format.js";
+import { guessFormat } from "../formats/guess-format.js";
+import { isCsv, openFormat } from "../formats/open-format.js";
+import { type BatchTaker, createBatchTaker } from "./batch-taker.js";
+import { joinRecords } from "./csv-records.js";
+import { type ImportLine, readImportLine } from "./import-line.schema.js";
+import { noProgress } from "./import-options.js";
+import { type Line, readLines } from "./lines.js";
+import type { CallServices, ReaderCounts, ReaderOptions, Rejection } from "./reader-services.js";
+
+/** The longest real page views have a few thousand bytes. */
+const maxLineBytes = 65_536;
+
+/** Lines to guess a format from. */
+const guessedLines = 50;
+/** After so many lines the reader lets answers in. */
+const linesPerTurn = 32;
+/** Parts of the input that it asks for before it needs them. */
+const chunksAhead = 4;
+/** Rejections that go together. */
+const maxRejections = 1_000;
+
+/** Reads the input of an import into batches of good lines, and reports bad ones. */
+export async function readImport(options: ReaderOptions, call: CallServices): Promise<void> {
+  const { imported: _imported, duplicates: _duplicates, bytes: _bytes, ...counts } = noProgress(options.format);
+  const taker = await createBatchTaker(options, counts, call);
+  try {
+    await readAll(options, counts, call, taker);
+  } finally {
+    await taker.settle();
+  }
+}
+
+async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallServices, taker: BatchTaker) {
+  const isBot = createBotCheck();
+  let rejections: Rejection[] = [];
+  let read: LineReader | undefined;
+  const lines = readLines(readChunks(call), maxLineBytes);
+  const input = options.format && isCsv(options.format) ? joinRecords(lines, maxLineBytes) : lines;
+  for await (const lines of gatherFirst(input, guessedLines)) {
+    read ??= openReader(lines, options, counts);
+    for (const each of lines) {
+      if (++counts.lines % linesPerTurn === 0) await setImmediate();
+      const result = readLine(each, read);
+      if ("problem" in result) {
+        counts.rejected++;
+        counts.malformed++;
+        rejections.push({ line: each.number, problem: result.problem });
+      } else if ("leftOut" in result) {
+        if (result.leftOut !== null) counts.leftOut[result.leftOut]++;
+      } else if (options.dropBots && (result.isBot || isBot(result.line.userAgent))) {
+        counts.bots++;
+      } else {
+        const taking = taker.add(each, result.line);
+        // A promise for each line would take long.
+        if (taking) await taking;
+      }
+      if (rejections.length < maxRejections) continue;
+      await call("reject", rejections);
+      rejections = [];
+    }
+  }
+  await call("reject", rejections);
+  await taker.end();
+}
+
+/** The input, asked for ahead: its thread is busy at times. */
+async function* readChunks(call: CallServices): AsyncGenerator<Buffer> {
+  const ask = () => {
+    const chunk = call("chunk", null);
+    // The loop below awaits it; until then its failure must not count as unhandled.
+    chunk.catch(() => undefined);
+    return chunk;
+  };
+  const asked = Array.from({ length: chunksAhead }, ask);
+  for (let next = asked.shift(); next; next = asked.shift()) {
+    const chunk = await next;
+    if (!chunk) return;
+    asked.push(ask());
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  }
+}
+
+/** The same lines, the first so many at once. */
+async function* gatherFirst(input: AsyncIterable<Line[]>, count: number): AsyncGenerator<Line[]> {
+  let first: Line[] | undefined = [];
+  for await (const lines of input) {
+    if (!first) {
+      yield lines;
+      continue;
+    }
+    first = first.concat(lines);
+    if (first.length < count) continue;
+    yield first;
+    first = undefined;
+  }
+  if (first && first.length > 0) yield first;
+}
+
+function openReader(lines: readonly Line[], { format }: ReaderOptions, counts: ReaderCounts): LineReader {
+  const texts = lines.slice(0, guessedLines).flatMap((each) => ("text" in each ? [each.text] : []));
+  counts.format = format ?? guessFormat(texts);
+  return openFormat(counts.format);
+}
+
+function readLine(
+  each: Line,
+  read: LineReader,
+): { line: ImportLine; isBot: boolean } | { leftOut: LeftOut | null } | { problem: string } {
+  if ("problem" in each) return each;
+  const reading = read(each.text);
+  if (reading === null) return { leftOut: null };
+  if (!("fields" in reading)) return reading;
+  const result = readImportLine(reading.fields);
+  return result.ok ? { line: result.line, isBot: reading.isBot === true } : { problem: result.problem };
+}
