@@ -2,6 +2,7 @@ export { createDayColumns, type DayColumns } from "./columns/day-columns.js";
 export { storeDays } from "./columns/store-days.js";
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";
+export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export { readFilteredEvents } from "./filters/filtered-events.js";
@@ -12,7 +13,7 @@ export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
 export { type FunnelFigures, type GoalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
 export type { ListAnswer } from "./list-rows.js";
-export { type Metric, metricNames } from "./metrics.js";
+export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {
   checkRange,
   countAskedDays,

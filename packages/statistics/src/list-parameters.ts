@@ -1,7 +1,7 @@
 import { asParameter } from "@waymark/fields";
 import { type ListName, listNames, lists } from "@waymark/lists";
 import { z } from "zod";
-import { metricNames } from "./metrics.js";
+import { askedNames } from "./metrics.js";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);
 const furtherNames = listNames.filter((name) => !lists[name].isInContract);
@@ -21,21 +21,18 @@ export const listsParameter = asParameter(
     ),
 );
 
-const metricsMessage = `Must be names of metrics, separated by commas: ${metricNames.join(", ")}`;
+const metricsMessage = `Must be names of metrics, separated by commas: ${askedNames.join(", ")}`;
 
 /** `?metrics=` as names in the answer's order, each once. */
 export const metricsParameter = asParameter(
-  { type: "array", items: { enum: [...metricNames] }, minItems: 1, examples: [["visits", "bounceRate"]] },
+  { type: "array", items: { enum: [...askedNames] }, minItems: 1, examples: [["visits", "bounceRate"]] },
   z
     .string(metricsMessage)
-    .refine(
-      (text) => text.split(",").every((name) => (metricNames as readonly string[]).includes(name)),
-      metricsMessage,
-    )
-    .transform((text) => metricNames.filter((name) => text.split(",").includes(name)))
+    .refine((text) => text.split(",").every((name) => (askedNames as readonly string[]).includes(name)), metricsMessage)
+    .transform((text) => askedNames.filter((name) => text.split(",").includes(name)))
     .default([])
     .describe(
-      "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds",
+      "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds. `timeOnPage` (mean seconds in sight of a page view) and `scrollDepth` (percent of the page that visitors saw, on average) come in the totals, `previous` and `topPages`; they are null without a report, and allow filters of `page` with `is` or `contains` alone",
     ),
 );
 

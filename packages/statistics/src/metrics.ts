@@ -3,6 +3,16 @@ export const metricNames = ["visits", "bounceRate", "visitDuration", "viewsPerVi
 
 export type Metric = (typeof metricNames)[number];
 
+/** Figures of pages on request, from reports of engagement. */
+export const engagementNames = ["timeOnPage", "scrollDepth"] as const;
+
+export type EngagementMetric = (typeof engagementNames)[number];
+
+/** All names of `metrics`. */
+export const askedNames = [...metricNames, ...engagementNames] as const;
+
+export type AskedMetric = (typeof askedNames)[number];
+
 /** The columns of `daily_stat` that metrics are made of. */
 export const visitColumns = ["visits", "bounces", "visit_us", "visit_views", "events"] as const;
 
@@ -19,6 +29,14 @@ const readers: Readonly<Record<Metric, (sums: VisitSums) => number>> = {
 
 function share(sum: number, visits: number): number {
   return visits === 0 ? 0 : sum / visits;
+}
+
+export function isOfVisits(name: AskedMetric): name is Metric {
+  return !isOfEngagement(name);
+}
+
+export function isOfEngagement(name: AskedMetric): name is EngagementMetric {
+  return (engagementNames as readonly string[]).includes(name);
 }
 
 /** Members of an answer. */

@@ -1,11 +1,19 @@
 import { type ListName, listNames, lists, visitDimensionOf } from "@waymark/lists";
 import type pg from "pg";
 import type { DayColumns } from "./columns/day-columns.js";
+import { type EngagementOf, readEngagementOf } from "./engagement.query.js";
 import type { FigureMemory } from "./figure-memory.js";
 import type { Filter } from "./filters/filter.js";
 import { readFilteredFigures } from "./filters/read-filtered.js";
 import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-rows.js";
-import { type Metric, toMetrics } from "./metrics.js";
+import {
+  type AskedMetric,
+  type EngagementMetric,
+  isOfEngagement,
+  isOfVisits,
+  type Metric,
+  toMetrics,
+} from "./metrics.js";
 import { type AskedRange, type Days, previousDays, type ResolvedRange } from "./range.js";
 import { type Interval, type SeriesPoint, toSeries } from "./series.js";
 import {
@@ -34,14 +42,16 @@ interface StatisticsQuery {
   /** Of the series; none without it. */
   interval?: Interval | undefined;
   withPrevious: boolean;
-  metrics: readonly Metric[];
+  metrics: readonly AskedMetric[];
   /** Counts the visits that match; without it all page views. */
   filtering?: Filtering | undefined;
   /** Answers without reading unchanged days again. */
   memory?: FigureMemory | undefined;
 }
 
-type Totals = { pageviews: number; uniqueVisitors: number } & Partial<Record<Metric, number>>;
+type Totals = { pageviews: number; uniqueVisitors: number } & Partial<
+  Record<Metric, number> & Record<EngagementMetric, number | null>
+>;
 
 /** A site's statistics as the API answers them. */
 export type Statistics = AskedRange &
@@ -55,33 +65,61 @@ export type Statistics = AskedRange &
 
 /** Reads a site's totals and lists. Visitors of several days are the sum of the daily visitors. */
 export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Promise<Statistics> {
-  const { interval, metrics } = query;
+  const { interval } = query;
+  const metrics = query.metrics.filter(isOfVisits);
   const { asked, ...days } = query.range;
   const previous = query.withPrevious ? previousDays(days) : undefined;
   const names = listNames.filter((name) => lists[name].isInContract || query.lists.includes(name));
   const [withVisits, withHours] = [metrics.length > 0, interval === "hour"];
-  const rows = await readRows(pool, query, {
-    ...days,
-    totalsFrom: (previous ?? days).first,
-    lists: names,
-    withHours,
-  });
-  const coverage = query.filtering
-    ? await readEventDays(pool, { siteId: query.siteId, ...days })
-    : withVisits || withHours
-      ? await readVisitCoverage(pool, days)
-      : undefined;
+  const rows = await readRows(
+    pool,
+    { ...query, metrics },
+    {
+      ...days,
+      totalsFrom: (previous ?? days).first,
+      lists: names,
+      withHours,
+    },
+  );
+  const engagementOf = await readPages(pool, query, { days, rows });
+  const coverage =
+    query.filtering || query.metrics.some(isOfEngagement)
+      ? await readEventDays(pool, { siteId: query.siteId, ...days })
+      : withVisits || withHours
+        ? await readVisitCoverage(pool, days)
+        : undefined;
   return {
     ...asked,
     ...sumTotals(days, rows, metrics),
-    ...Object.fromEntries(names.map((name) => [name, toListAnswer(lists[name], rows, metrics)])),
+    ...engagementOf(null),
+    ...Object.fromEntries(
+      names.map((name) => [
+        name,
+        toListAnswer(lists[name], rows, metrics, name === "topPages" ? engagementOf : undefined),
+      ]),
+    ),
     ...(interval && { series: toSeries(interval, days, rows, metrics) }),
-    ...(previous && { previous: { from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) } }),
+    ...(previous && {
+      previous: {
+        ...{ from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) },
+        ...(await readPages(pool, query, { days: previous, rows: [] }))(null),
+      },
+    }),
     ...(coverage && { coverage }),
   };
 }
 
-type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "metrics" | "filtering" | "memory">;
+/** The engagement of days, with that of the pages in `rows`. */
+function readPages(
+  pool: pg.Pool,
+  { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,
+  { days, rows }: { days: Days; rows: readonly FigureRow[] },
+): Promise<EngagementOf> {
+  const paths = rows.filter(({ dimension }) => dimension === lists.topPages.dimension).map(({ value }) => value);
+  return readEngagementOf(pool, { siteId, ...days, metrics, paths, filters: filtering?.filters ?? [] });
+}
+
+type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "filtering" | "memory"> & { metrics: readonly Metric[] };
 
 function readRows(
   pool: pg.Pool,
@@ -102,12 +140,18 @@ function readRows(
 /** Reads one list of a site. */
 export async function readList(
   pool: pg.Pool,
-  query: { range: Days; list: ListName; metrics?: readonly Metric[] } & Omit<RowsQuery, "metrics">,
+  query: { range: Days; list: ListName; metrics?: readonly AskedMetric[] } & Omit<RowsQuery, "metrics">,
 ): Promise<ListRow[]> {
-  const { metrics = [], list } = query;
+  const { metrics: asked = [], list } = query;
+  const metrics = asked.filter(isOfVisits);
   const { first, last } = query.range;
-  const asked = { first, last, totalsFrom: first, lists: [list], withHours: false };
-  return toListRows(lists[list], await readRows(pool, { ...query, metrics }, asked), metrics);
+  const needed = { first, last, totalsFrom: first, lists: [list], withHours: false };
+  const rows = await readRows(pool, { ...query, metrics }, needed);
+  const engagementOf =
+    list === "topPages"
+      ? await readPages(pool, { ...query, metrics: asked }, { days: { first, last }, rows })
+      : undefined;
+  return toListRows(lists[list], rows, metrics, engagementOf);
 }
 
 function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: readonly Metric[]): Totals {

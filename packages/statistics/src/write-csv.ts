@@ -1,7 +1,7 @@
 import { type ListName, lists } from "@waymark/lists";
 import { stringify } from "csv-stringify/sync";
 import { columnsOf, type ListRow } from "./list-rows.js";
-import type { Metric } from "./metrics.js";
+import type { AskedMetric } from "./metrics.js";
 
 /** The content type of `writeCsv` (RFC 4180, 3 and RFC 7111). */
 export const csvType = "text/csv; charset=utf-8; header=present";
@@ -11,7 +11,7 @@ export const csvType = "text/csv; charset=utf-8; header=present";
  * begins with `=`, `+`, `-`, `@` or a control character for a formula: such a value gets an apostrophe in front (OWASP,
  * "CSV Injection"). All text is quoted, so a spreadsheet that splits at semicolons makes no cell within a value.
  */
-export function writeCsv(list: ListName, rows: readonly ListRow[], metrics: readonly Metric[] = []): string {
+export function writeCsv(list: ListName, rows: readonly ListRow[], metrics: readonly AskedMetric[] = []): string {
   return stringify([...rows], {
     header: true,
     columns: columnsOf(lists[list], metrics),

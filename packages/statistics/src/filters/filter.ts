@@ -21,6 +21,9 @@ export interface Filter {
   readonly subject: FilterSubject;
   /** For `isNot` and `containsNot`. */
   readonly isNegated: boolean;
+  /** For `contains` and `containsNot`. */
+  readonly isPart: boolean;
+  readonly values: readonly string[];
   /** Whether a value is or contains one of the filter's values; the empty text stands for an unknown one. */
   test(value: string): boolean;
 }
@@ -57,7 +60,8 @@ function parseFilter(text: string): Filter {
   }
   if (wanted.includes(otherValue))
     throw new FilterError(`Must not have the value ${otherValue}, which stands for many`);
-  return { subject, isNegated: operator.endsWith("Not"), test: testOf(operator, wanted) };
+  const isPart = operator.startsWith("contains");
+  return { subject, isNegated: operator.endsWith("Not"), isPart, values: wanted, test: testOf(isPart, wanted) };
 }
 
 function isOperator(text: string): text is Operator {
@@ -72,10 +76,8 @@ function subjectOf(text: string): FilterSubject | undefined {
   return visit && { kind: "visit", dimension: visit };
 }
 
-function testOf(operator: Operator, wanted: readonly string[]): Filter["test"] {
-  if (operator === "contains" || operator === "containsNot") {
-    return (value) => wanted.some((part) => value.includes(part));
-  }
+function testOf(isPart: boolean, wanted: readonly string[]): Filter["test"] {
+  if (isPart) return (value) => wanted.some((part) => value.includes(part));
   const values = new Set(wanted);
   return (value) => values.has(value);
 }
