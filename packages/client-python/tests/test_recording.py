@@ -1,0 +1,236 @@
+import asyncio
+import threading
+import unittest
+
+from stub import Stub
+
+import waymark
+
+
+class RecordingTest(unittest.TestCase):
+    def setUp(self):
+        self.stub = Stub()
+        self.addCleanup(self.stub.close)
+        self.losses = []
+        self.client = waymark.Waymark("wmk_trace_x", self.stub.url, flush_interval=0.05, on_error=self.losses.append)
+        self.addCleanup(self.client.close)
+
+    def flushed(self):
+        self.assertTrue(self.client.flush())
+        self.assertEqual(self.losses, [])
+        return {span["name"]: span for span in self.stub.spans.values()}
+
+    def parent_of(self, name):
+        parent = self.stub.named(name)[0]["parent"]
+        return None if parent is None else self.stub.spans[parent]["name"]
+
+    def test_a_trace_with_nested_spans(self):
+        with self.client.start_trace(agent_id="billing", name="Refund", metadata={"order": 7}) as trace:
+            with trace.span("outer", input={"a": 1}) as outer:
+                with trace.span("inner", attributes={"gen_ai.request.model": "m"}) as inner:
+                    inner.set(output="done", attributes={"gen_ai.usage.input_tokens": 5})
+                outer.span("by hand").end(output=[1], status="error")
+            with trace.span("last"):
+                pass
+        spans = self.flushed()
+        self.assertEqual(self.stub.traces["t0"]["status"], "success")
+        self.assertEqual(self.stub.traces["t0"]["metadata"], {"order": 7})
+        self.assertEqual((trace.id, outer.id, outer.span("late").id), ("t0", "s0", None))
+        self.assertEqual(
+            [self.parent_of(name) for name in ("outer", "inner", "by hand", "last")], [None, "outer", "outer", None]
+        )
+        self.assertEqual(spans["inner"]["output"], "done")
+        self.assertEqual(spans["inner"]["attributes"], {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5})
+        self.assertEqual((spans["by hand"]["status"], spans["by hand"]["output"]), ("error", [1]))
+        self.assertNotIn("attributes", spans["outer"])
+        self.assertLess(spans["outer"]["started_at"], spans["inner"]["started_at"])
+        self.assertLess(spans["inner"]["ended_at"], spans["outer"]["ended_at"])
+        self.assertEqual(self.client.stats()[2:], (1, 4, 0, 0))
+
+    def test_exceptions_become_the_error_and_reach_the_program(self):
+        with self.assertRaisesRegex(ValueError, "no card"):
+            with self.client.start_trace("a", "t") as trace, trace.span("pay"):
+                raise ValueError("no card\ud800")
+        with self.client.start_trace("a", "exit") as trace, self.assertRaises(SystemExit), trace.span("leave"):
+            raise SystemExit(0)
+        spans = self.flushed()
+        self.assertEqual((spans["pay"]["status"], spans["pay"]["error"]), ("error", "ValueError: no card\ufffd"))
+        self.assertEqual(spans["leave"]["status"], "ok")
+        statuses = {trace["name"]: trace["status"] for trace in self.stub.traces.values()}
+        self.assertEqual(statuses, {"t": "error", "exit": "success"})
+
+    def test_a_span_that_outlives_its_batch_is_ended_later(self):
+        with self.client.start_trace("a", "t") as trace:
+            with trace.span("long", attributes={"a": 1, "b": 1}) as span:
+                self.client.flush()
+                self.assertNotIn("ended_at", self.stub.named("long")[0])
+                with trace.span("child"):
+                    pass
+                span.set(attributes={"b": 2}, output="x")
+        spans = self.flushed()
+        self.assertEqual((spans["long"]["attributes"], spans["long"]["output"]), ({"a": 1, "b": 2}, "x"))
+        self.assertEqual(self.parent_of("child"), "long")
+        self.assertEqual(self.stub.requests[-1][:2], ("PATCH", "/api/v1/traces/t0"))
+
+    def test_functions_are_traced(self):
+        @waymark.traced
+        def add(a, b=2):
+            return a + b
+
+        class Agent:
+            @self.client.traced("named", attributes={"k": "v"})
+            def act(self, question):
+                return add(1) + add(2, b=3)
+
+            @self.client.traced
+            @staticmethod
+            def fixed():
+                return 1
+
+            @self.client.traced(capture=False)
+            def secret(self, password):
+                return password
+
+        with self.client.start_trace("a", "t"):
+            self.assertEqual(Agent().act(question="?"), 8)
+            self.assertEqual([Agent.fixed(), Agent().secret("s3cret")], [1, "s3cret"])
+        spans = self.flushed()
+        self.assertEqual((spans["named"]["input"], spans["named"]["output"]), ({"question": "?"}, 8))
+        self.assertEqual([span["input"] for span in self.stub.named("add")], [{"a": 1}, {"a": 2, "b": 3}])
+        self.assertEqual([self.parent_of("add"), self.parent_of("Agent.fixed")], ["named", None])
+        self.assertEqual(set(spans["Agent.secret"]), {"name", "status", "started_at", "ended_at", "parent", "trace"})
+        self.assertEqual(add.__name__, "add")
+
+    def test_a_traced_function_outside_a_trace_is_one(self):
+        @self.client.traced(agent_id="robot")
+        def task(n):
+            if n < 0:
+                raise ValueError(n)
+
+        task(1)
+        self.assertRaises(ValueError, task, -1)
+        loose = self.client.start_trace("b", "loose")
+        task(2)
+        loose.end("timeout")
+        task(3)
+        self.flushed()
+        traces = [(trace["agent_id"], trace["name"], trace["status"]) for trace in self.stub.traces.values()]
+        robot = ("robot", "task", "success")
+        self.assertEqual(sorted(traces), sorted([robot, ("robot", "task", "error"), ("b", "loose", "timeout"), robot]))
+        owners = [self.stub.traces[span["trace"]]["name"] for span in self.stub.named("task")]
+        self.assertEqual(sorted(owners), ["loose", "task", "task", "task"])
+
+    def test_generators_are_traced_while_they_run(self):
+        @self.client.traced
+        def words(count):
+            for index in range(count):
+                with waymark.current_span().span(f"word {index}"):
+                    yield index
+            return "end"
+
+        def delegate():
+            return (yield from words(2))
+
+        with self.client.start_trace("a", "t") as trace:
+            values = words(5)
+            with trace.span("between"):
+                next(values)
+                with trace.span("own"):
+                    pass
+            values.close()
+            self.assertEqual(list(delegate()), [0, 1])
+        self.flushed()
+        outputs = [span["output"] for span in self.stub.named("words")]
+        self.assertEqual(sorted(outputs, key=len), [[0], [0, 1]])
+        self.assertEqual([self.parent_of("own"), self.parent_of("word 0")], ["between", "words"])
+        self.assertEqual({span["status"] for span in self.stub.spans.values()}, {"ok"})
+
+    def test_tasks_have_their_own_parents(self):
+        @waymark.traced
+        async def step(name):
+            await asyncio.sleep(0.002)
+            with waymark.current_span().span(f"below {name}"):
+                await asyncio.sleep(0)
+            return name
+
+        @waymark.traced
+        async def stream():
+            for index in range(3):
+                await step(f"s{index}")
+                yield index
+
+        async def main():
+            async with self.client.start_trace("a", "t") as trace, trace.span("all"):
+                await asyncio.gather(*(step(str(index)) for index in range(50)))
+                self.assertEqual([value async for value in stream()], [0, 1, 2])
+                broken = asyncio.ensure_future(step("cancelled"))
+                await asyncio.sleep(0)
+                broken.cancel()
+                await asyncio.gather(broken, return_exceptions=True)
+
+        asyncio.run(main())
+        spans = self.flushed()
+        for index in range(50):
+            parent = self.stub.spans[spans[f"below {index}"]["parent"]]
+            self.assertEqual((parent["input"], parent["output"]), ({"name": str(index)}, str(index)))
+        self.assertEqual([self.parent_of("stream"), self.parent_of("below s1")], ["all", "step"])
+        errors = [span["error"] for span in self.stub.spans.values() if "error" in span]
+        self.assertEqual(errors, ["CancelledError"])
+
+    def test_threads_share_a_client(self):
+        trace = self.client.start_trace("a", "t")
+        with trace.span("all") as root:
+
+            def work(name):
+                for index in range(200):
+                    with root.span(f"{name} {index}") as outer, trace.span("inner"):
+                        outer.set(output=index)
+
+            threads = [threading.Thread(target=work, args=(name,)) for name in "abcdefgh"]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        trace.end()
+        spans = self.flushed()
+        self.assertEqual(len(self.stub.spans), 1 + 8 * 200 * 2)
+        self.assertEqual(spans["h 199"]["parent"], root.id)
+        parents = {self.stub.spans[span["parent"]]["name"] for span in self.stub.named("inner")}
+        self.assertEqual(len(parents), 1_600)
+
+    def test_the_current_span_takes_values(self):
+        @waymark.traced
+        def model():
+            waymark.annotate(attributes={"gen_ai.usage.input_tokens": 7}, output="own", error="slow", status="ok")
+            return "result"
+
+        waymark.annotate(output="nowhere")
+        self.assertIsNone(waymark.current_span())
+        with self.client.start_trace("a", "t"):
+            self.assertIsNone(waymark.current_span())
+            model()
+        span = self.flushed()["model"]
+        self.assertEqual((span["output"], span["error"], span["status"]), ("own", "slow", "ok"))
+        self.assertEqual(span["attributes"], {"gen_ai.usage.input_tokens": 7})
+
+    def test_attributes_are_bounded(self):
+        trace = self.client.start_trace("a", "t")
+        trace.span("x", attributes={**{f"k{n}": "v" * 400_000 for n in range(4)}, "k0": 1, "last": True}).end()
+        attributes = self.flushed()["x"]["attributes"]
+        self.assertEqual([attributes["k0"], attributes["last"]], [1, True])
+        self.assertEqual(attributes["k3"], "[400002 bytes, too large]")
+        self.assertEqual(len(attributes["k2"]), 400_000)
+
+    def test_names_always_fit(self):
+        trace = self.client.start_trace("x" * 300, "")
+        trace.span("y" * 2_000).end()
+        trace.span(None).end(attributes=[("wrong",)])
+        trace.end("nonsense")
+        self.flushed()
+        self.assertEqual(len(self.stub.traces["t0"]["agent_id"]), 255)
+        self.assertEqual((self.stub.traces["t0"]["name"], self.stub.traces["t0"]["status"]), ("(no name)", "error"))
+        self.assertEqual(sorted(len(span["name"]) for span in self.stub.spans.values()), [4, 1_000])
+
+
+if __name__ == "__main__":
+    unittest.main()

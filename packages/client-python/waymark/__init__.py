@@ -1,0 +1,8 @@
+"""Records traces of AI agents in the background and sends them to Waymark."""
+
+from ._client import Waymark, annotate, current_span, traced
+from ._queue import Stats, WaymarkLoss
+from ._records import Span, Trace
+
+__all__ = ["Span", "Stats", "Trace", "Waymark", "WaymarkLoss", "annotate", "current_span", "traced"]
+__version__ = "0.1.0"
