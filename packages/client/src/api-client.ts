@@ -10,6 +10,7 @@ import type {
   Trace,
   TraceChange,
   TracePage,
+  TracePart,
   TraceQuery,
   Usage,
 } from "./api-types.js";
@@ -33,7 +34,7 @@ export interface ApiClient {
   addSpans(traceId: string, spans: readonly BatchSpan[], options?: CreateOptions): Promise<{ span_ids: string[] }>;
   updateSpan(traceId: string, spanId: string, change: SpanChange, options?: CallOptions): Promise<void>;
   finalizeTrace(traceId: string, change: TraceChange, options?: CallOptions): Promise<void>;
-  getTrace(traceId: string, options?: CallOptions & { include?: "attributes" }): Promise<Trace>;
+  getTrace(traceId: string, options?: CallOptions & { include?: TracePart | readonly TracePart[] }): Promise<Trace>;
   listTraces(query?: TraceQuery, options?: CallOptions): Promise<TracePage>;
   /** All matching traces, newest first, page by page. */
   iterateTraces(query?: TraceQuery, options?: CallOptions): AsyncGenerator<ListedTrace, void, void>;

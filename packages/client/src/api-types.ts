@@ -30,6 +30,8 @@ export interface NewSpan {
   output?: unknown;
   error?: string | null;
   parent_span_id?: string | null;
+  /** By OpenTelemetry's names, such as `gen_ai.usage.input_tokens`. */
+  attributes?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface BatchSpan extends NewSpan {
@@ -44,6 +46,8 @@ export interface SpanChange {
   ended_at?: string | null;
   output?: unknown;
   error?: string | null;
+  /** Replaces members; a null one is removed. */
+  attributes?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface Span {
@@ -62,6 +66,8 @@ export interface Span {
   otel?: Readonly<Record<string, unknown>>;
 }
 
+export type TracePart = "attributes" | "usage";
+
 /** A trace with all its spans in the order of receipt. */
 export interface Trace {
   id: string;
@@ -72,6 +78,29 @@ export interface Trace {
   ended_at: string | null;
   metadata: Readonly<Record<string, unknown>> | null;
   spans: Span[];
+  usage?: TraceUsage;
+}
+
+/** Tokens and cost of model calls; money is a decimal number of dollars, null without a price. */
+export interface TraceUsage {
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  cost_usd: string | null;
+  models: ModelSums[];
+  unpriced_models: string[];
+}
+
+export interface ModelSums {
+  provider: string | null;
+  model: string | null;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  cache_write_tokens?: number;
+  reasoning_tokens?: number;
+  cost_usd: string | null;
 }
 
 export interface ListedTrace {
@@ -95,6 +124,8 @@ export interface TraceQuery {
   to?: string | Date;
   /** Only ended traces that took at least this long. */
   min_duration_ms?: number;
+  /** Only traces of at least this cost in dollars, a decimal number. */
+  min_cost?: string;
   /** Traces per page, 1 to 200; default 50. */
   limit?: number;
   cursor?: string;
@@ -112,12 +143,18 @@ export interface Agent {
   created_at: string;
   traces: Readonly<Record<TraceStatus, number>>;
   last_started_at: string | null;
+  /** This and the percentiles with `include: "figures"` alone; null without ended traces. */
+  failure_rate?: number | null;
+  p50_ms?: number | null;
+  p90_ms?: number | null;
+  p99_ms?: number | null;
 }
 
 /** The range of trace starts that the counts cover; default the last 30 days. */
 export interface AgentQuery {
   from?: string | Date;
   to?: string | Date;
+  include?: "figures";
   /** Agents per page, 1 to 200; default 50. */
   limit?: number;
   cursor?: string;

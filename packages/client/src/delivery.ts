@@ -132,6 +132,7 @@ function settle(capacity: Capacity, record: SpanRecord, id: string | undefined):
   record.state = id === undefined ? "lost" : "stored";
   record.id = id;
   record.input = undefined;
+  record.attributes = undefined;
   record.onSettled(id);
 }
 

@@ -5,6 +5,7 @@ export type {
   AgentQuery,
   BatchSpan,
   ListedTrace,
+  ModelSums,
   NewSpan,
   NewTrace,
   Span,
@@ -13,8 +14,10 @@ export type {
   Trace,
   TraceChange,
   TracePage,
+  TracePart,
   TraceQuery,
   TraceStatus,
+  TraceUsage,
   Usage,
 } from "./api-types.js";
 export { type Refusal, WaymarkApiError, WaymarkConnectionError, WaymarkError, WaymarkLossError } from "./errors.js";

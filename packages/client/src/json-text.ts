@@ -18,6 +18,12 @@ export function toJsonText(value: unknown): string | undefined {
   }
 }
 
+/** A value as JSON, if that is an object: a service that refused other attributes would refuse their span. */
+export function toObjectText(value: unknown): string | undefined {
+  const text = toJsonText(value);
+  return text?.startsWith("{") ? text : undefined;
+}
+
 /** A text without NUL and lone surrogates. Untyped callers may pass other values. */
 export function toText(value: string): string {
   return String(value).toWellFormed().replaceAll("\0", "\ufffd");

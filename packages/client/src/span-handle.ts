@@ -1,6 +1,6 @@
 import type { SpanStatus } from "./api-types.js";
 import type { Clock } from "./clock.js";
-import { messageOf, toJsonText, toName } from "./json-text.js";
+import { messageOf, toJsonText, toName, toObjectText } from "./json-text.js";
 import type { Recorder } from "./recorder.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
 import type { TraceContext } from "./trace-context.js";
@@ -9,6 +9,8 @@ import type { TraceQueue } from "./trace-queue.js";
 export interface SpanOptions {
   /** Any JSON value, serialized at once. */
   input?: unknown;
+  /** By OpenTelemetry's names, such as `gen_ai.request.model`. */
+  attributes?: Readonly<Record<string, unknown>>;
 }
 
 export interface RunOptions<T> extends SpanOptions {
@@ -22,6 +24,8 @@ export interface EndOptions {
   error?: unknown;
   /** Default `error` with an error, else `ok`. */
   status?: SpanStatus;
+  /** Added to those of the start: tokens are known at the end. */
+  attributes?: Readonly<Record<string, unknown>>;
 }
 
 /** A trace or a span, with spans below it. */
@@ -53,16 +57,17 @@ export function createTracing(deps: TracingDeps): SpanParent {
 
   function open(name: string, options: SpanOptions, parent: SpanRecord | undefined): [SpanRecord, SpanHandle] {
     const input = toJsonText(options.input);
+    const attributes = toObjectText(options.attributes);
     let onSettled: SpanRecord["onSettled"] = () => undefined;
     const id = new Promise<string | undefined>((resolve) => {
       onSettled = resolve;
     });
     const record: SpanRecord = {
-      ...{ name: toName(name), startedAt: clock(), parent, input, end: undefined, id: undefined, onSettled },
-      ...{ state: "waiting", bytes: 0 },
+      ...{ name: toName(name), startedAt: clock(), parent, input, attributes },
+      ...{ end: undefined, id: undefined, onSettled, state: "waiting", bytes: 0 },
     };
     own.add(record);
-    record.bytes = openedBytes(record.name, input);
+    record.bytes = openedBytes(record.name, input, attributes);
     if (queue && recorder.admit({ spans: 1 })) queue.add(record);
     else lose(record);
     return [record, { ...below(() => record), id, end: (end = {}) => endSpan(record, end) }];
@@ -73,7 +78,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
     record.onSettled(undefined);
   }
 
-  function endSpan(record: SpanRecord, { output, error, status }: EndOptions): void {
+  function endSpan(record: SpanRecord, { output, error, status, attributes }: EndOptions): void {
     if (record.end) return;
     const message = error === undefined || error === null ? null : messageOf(error);
     queue?.endSpan(record, {
@@ -81,6 +86,7 @@ export function createTracing(deps: TracingDeps): SpanParent {
       endedAt: clock(),
       output: toJsonText(output),
       error: message,
+      attributes: toObjectText(attributes),
     });
   }
 

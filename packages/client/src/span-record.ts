@@ -7,6 +7,7 @@ export interface SpanEnd {
   /** JSON. */
   output: string | undefined;
   error: string | null;
+  attributes: string | undefined;
 }
 
 /**
@@ -19,6 +20,8 @@ export interface SpanRecord {
   readonly parent: SpanRecord | undefined;
   /** JSON; released once stored. */
   input: string | undefined;
+  /** A JSON object; those of the end are sent after them. */
+  attributes: string | undefined;
   end: SpanEnd | undefined;
   state: "waiting" | "sending" | "stored" | "lost";
   id: string | undefined;
@@ -31,12 +34,12 @@ export interface SpanRecord {
 /** Field names, times and ids of a span, roughly. */
 const frameBytes = 200;
 
-export function openedBytes(name: string, input: string | undefined): number {
-  return frameBytes + byteLength(name) + byteLength(input);
+export function openedBytes(name: string, ...texts: (string | undefined)[]): number {
+  return texts.reduce((bytes, text) => bytes + byteLength(text), frameBytes + byteLength(name));
 }
 
-export function endBytes({ output, error }: SpanEnd): number {
-  return byteLength(output) + byteLength(error ?? undefined);
+export function endBytes({ output, error, attributes }: SpanEnd): number {
+  return byteLength(output) + byteLength(error ?? undefined) + byteLength(attributes);
 }
 
 /** The body of a batch. A parent is named by `parent_span_id`, or by `parent_ref` if it is in the same batch. */
@@ -56,9 +59,19 @@ export function toBatchText(records: readonly SpanRecord[]): string {
   return `{"spans":[${texts.join(",")}]}`;
 }
 
-export function toEndText({ status, endedAt, output, error }: SpanEnd): string {
+export function toEndText({ status, endedAt, output, error, attributes }: SpanEnd): string {
   const known = JSON.stringify({ status, ended_at: endedAt, ...(error !== null && { error }) });
-  return output === undefined ? known : `${known.slice(0, -1)},"output":${output}}`;
+  const parts = [
+    known.slice(1, -1),
+    ...(output === undefined ? [] : [`"output":${output}`]),
+    ...(attributes === undefined ? [] : [`"attributes":${attributes}`]),
+  ];
+  return `{${parts.join(",")}}`;
+}
+
+function merged(start: string | undefined, end: string | undefined): string | undefined {
+  if (start === undefined || end === undefined) return start ?? end;
+  return JSON.stringify({ ...JSON.parse(start), ...JSON.parse(end) });
 }
 
 /** The nearest ancestor that is not lost. */
@@ -68,8 +81,9 @@ function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   return living;
 }
 
-function toSpanText({ name, startedAt, input, end }: SpanRecord, links: readonly string[]): string {
+function toSpanText({ name, startedAt, input, end, attributes: opened }: SpanRecord, links: readonly string[]): string {
   const { status = "ok", endedAt, output, error = null } = end ?? {};
+  const attributes = merged(opened, end?.attributes);
   const known = {
     name,
     status,
@@ -81,6 +95,7 @@ function toSpanText({ name, startedAt, input, end }: SpanRecord, links: readonly
     JSON.stringify(known).slice(1, -1),
     ...(input === undefined ? [] : [`"input":${input}`]),
     ...(output === undefined ? [] : [`"output":${output}`]),
+    ...(attributes === undefined ? [] : [`"attributes":${attributes}`]),
     ...links,
   ];
   return `{${parts.join(",")}}`;
