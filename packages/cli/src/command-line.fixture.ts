@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { directUrlOf } from "@waymark/testing";
 import { runCommandLine } from "./run-command-line.js";
 
 const bin = fileURLToPath(new URL("../bin/waymark.mjs", import.meta.url));
@@ -14,7 +15,9 @@ export interface CommandResult {
 }
 
 /** Runs command lines in an environment, and where one is given at a time, of their own. */
-export function createCommandLine(env: NodeJS.ProcessEnv, now = () => new Date()) {
+export function createCommandLine(given: NodeJS.ProcessEnv, now = () => new Date()) {
+  const { DATABASE_URL: url } = given;
+  const env = { ...given, ...(url && { DIRECT_DATABASE_URL: directUrlOf(url) }) };
   /** In this process, which spares the half second that a new one takes to load. */
   async function run(args: readonly string[], input: string | Buffer = ""): Promise<CommandResult> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];

@@ -253,6 +253,24 @@ describe("usage", () => {
     });
   });
 
+  it("rebuild compares the sums of model calls, of one account or all, and mends them", async () => {
+    const { id } = await newAccount("pro");
+    expect(await json("usage", "rebuild", "--account", id, "--check")).toEqual({
+      accounts: 1,
+      differences: 0,
+      mended: false,
+    });
+    await database.pool.query(
+      `INSERT INTO model_day VALUES ($1, current_date, 'a', 'openai', 'gpt-4o', 1, 0, 5, 0, 0, 0, 0, 0)`,
+      [id],
+    );
+    const all = await run(["usage", "rebuild", "--check"]);
+    expect([all.code, all.stdout]).toEqual([1, expect.stringContaining("gpt-4o: stored 1 calls, counted 0")]);
+    expect(await json("usage", "rebuild", "--account", id)).toMatchObject({ differences: 1, mended: true });
+    expect((await run(["usage", "rebuild", "--check"])).code).toBe(0);
+    expect((await run(["usage"])).code).toBe(2);
+  });
+
   it("has no limit of agents for Pro", async () => {
     const { id } = await newAccount("pro");
     expect(await json("usage", "--account", id)).toMatchObject({
@@ -411,7 +429,7 @@ describe("the database", () => {
     const wrong = await createCommandLine({ DATABASE_URL: url.href }).run(["account", "list"]);
     expect(wrong.stderr).toMatch(/refuses the connection: password authentication failed/);
     const malformed = await createCommandLine({ DATABASE_URL: "localhost" }).run(["account", "list"]);
-    expect(malformed).toMatchObject({ code: 1, stderr: expect.stringContaining("must be a URL that starts with") });
+    expect(malformed).toMatchObject({ code: 1, stderr: expect.stringContaining("must be URLs that start with") });
   });
 
   it("that is not migrated says what to run, and that command migrates it once", async () => {

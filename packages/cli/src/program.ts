@@ -1,13 +1,19 @@
 import { Command } from "commander";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
+import { addBackupCommands } from "./commands/backup.command.js";
+import { addChannelCommands } from "./commands/channel.command.js";
 import { addExportCommand } from "./commands/export.command.js";
+import { addFailureCommands } from "./commands/failure.command.js";
 import { addFunnelCommands } from "./commands/funnel.command.js";
 import { addGoalCommands } from "./commands/goal.command.js";
 import { addImportCommand } from "./commands/import.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
+import { addMcpCommand } from "./commands/mcp.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
+import { addMuteCommands } from "./commands/mute.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
+import { addRuleCommands } from "./commands/rule.command.js";
 import { addSignInLinkCommand } from "./commands/sign-in-link.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
@@ -15,8 +21,8 @@ import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 import type { Act, CommandContext, Finish } from "./context/command-context.js";
 
-const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it; 'trace' commands use
-the trace API, with a key.`;
+const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it.
+The commands of 'trace' and 'mcp' use the APIs, with keys.`;
 
 const examples = `
 Examples:
@@ -76,8 +82,14 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addExportCommand(program, act);
   addRollupCommands(program, act);
   addAlertCommands(program, act);
+  addChannelCommands(program, act);
+  addFailureCommands(program, act);
+  addMuteCommands(program, act);
+  addRuleCommands(program, act);
   addTraceCommands(program, act);
+  addMcpCommand(program, act, version);
   addMigrateCommand(program, act);
+  addBackupCommands(program, act);
   for (const group of program.commands)
     for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);
   return program;

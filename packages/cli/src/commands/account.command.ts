@@ -1,6 +1,9 @@
 import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/accounts";
+import { type AlertMode, alertModes, changeAlertSettings } from "@waymark/alerts";
+import { withTransaction } from "@waymark/database";
 import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
+import { seconds } from "../arguments/duration-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
@@ -15,7 +18,14 @@ statistics, and at last the account. Ctrl-C stops it after the current batch; th
 Example:
   $ waymark account delete --account me@example.com --yes`;
 
-/** `waymark account create|list|plan|email|delete`. */
+const alertsHelp = `
+With 'digest', mail, Slack and Discord get the first failure of an agent at once, then one message in each window with all that
+failed meanwhile. Webhooks always get each failure.
+
+Example:
+  $ waymark account alerts me@example.com --mode digest --window 10m`;
+
+/** `waymark account create|list|plan|email|alerts|delete`. */
 export function addAccountCommands(program: Command, act: Act): void {
   const account = program
     .command("account")
@@ -78,6 +88,27 @@ function addChangeCommands(account: Command, act: Act): void {
           return changeEmail(prisma, id, email);
         });
         return { value, text: `The account's address is ${value.email} now.` };
+      }),
+    );
+
+  account
+    .command("alerts")
+    .description("say how an account's alerts are sent: each by itself, or as digests")
+    .argument("<account>", "the account's id or address")
+    .addOption(
+      new Option("--mode <mode>", "one message per failure, or digests").choices(alertModes).makeOptionMandatory(),
+    )
+    .option("--window <time>", "one digest per agent in this time, 1m to 24h; 10m at first", seconds)
+    .addHelpText("after", alertsHelp)
+    .action(
+      act(async (context, account: string, { mode, window }: { mode: AlertMode; window?: number }) => {
+        const value = await onDatabase(context, async ({ pool, prisma }) => {
+          const { id } = await resolveAccount(prisma, account);
+          const change = { mode, windowSeconds: window };
+          const { windowSeconds } = await withTransaction(pool, (client) => changeAlertSettings(client, id, change));
+          return { id, mode, window_seconds: windowSeconds };
+        });
+        return { value, text: formatFields(value) };
       }),
     );
 

@@ -1,4 +1,13 @@
-import { countOwned, type EraseControl, type Erased, eraseAccount, eraseSite, type Owned } from "@waymark/accounts";
+import {
+  countOwned,
+  countOwnedBySite,
+  type EraseControl,
+  type Erased,
+  eraseAccount,
+  eraseSite,
+  type Owned,
+  type OwnedBySite,
+} from "@waymark/accounts";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
 import {
   type CommandContext,
@@ -38,15 +47,21 @@ export async function deleteSite(
   { site: text, isConfirmed }: { site: string; isConfirmed: boolean },
 ): Promise<Outcome> {
   const site = await resolveSite(pool, text);
-  const what = `the site ${printable(site.name)} (${site.domain}) with its events and statistics`;
+  const what = `the site ${printable(site.name)} (${site.domain}) with its events and statistics${describeGoals(await countOwnedBySite(pool, site.id))}`;
   if (!isConfirmed) throw new CommandError(refusal(what));
   const done = await follow(context, (control) => eraseSite(pool, site.id, control));
   return present(site.id, done, `Removed ${what}.`);
 }
 
-function describeOwned({ keys, sites, traces, hasMoreTraces }: Owned): string {
-  const more = hasMoreTraces ? "more than " : "";
-  return `${inWords(keys, "key")}, ${inWords(sites, "site")} with all statistics, ${more}${inWords(traces, "trace")}`;
+function describeOwned(owned: Owned): string {
+  const { keys, sites, traces, hasMoreTraces } = owned;
+  const ofSites = `${inWords(sites, "site")} with all statistics${describeGoals(owned)}`;
+  return `${inWords(keys, "key")}, ${ofSites}, ${hasMoreTraces ? "more than " : ""}${inWords(traces, "trace")}`;
+}
+
+/** Names goals and funnels where there are some. */
+function describeGoals({ goals, funnels }: OwnedBySite): string {
+  return `${goals > 0 ? `, ${inWords(goals, "goal")}` : ""}${funnels > 0 ? `, ${inWords(funnels, "funnel")}` : ""}`;
 }
 
 function refusal(what: string): string {

@@ -1,6 +1,4 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import type { Writable } from "node:stream";
 import { exportEvents } from "@waymark/analytics";
 import type { Command } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
@@ -12,9 +10,9 @@ import {
   type Outcome,
   onDatabase,
 } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
 import { untilInterrupted } from "../context/until-interrupted.js";
 import { formatCount } from "../output/number-text.js";
+import { openOutput } from "../output/open-output.js";
 import { showProgress } from "../output/progress.js";
 
 interface ExportCommandOptions {
@@ -52,7 +50,7 @@ async function exportSite(
 ): Promise<Outcome> {
   const { id } = await resolveSite(pool, site);
   const isStandardOutput = file === "-";
-  const output = isStandardOutput ? context.stdout : await openFile(file);
+  const output = isStandardOutput ? context.stdout : await openOutput(file);
   const display = showProgress(isStandardOutput ? context.stdout : context.stderr, "Exporting");
   let exported = 0;
   let bytes = 0;
@@ -71,15 +69,4 @@ async function exportSite(
   const exitCode = isComplete ? 0 : interruptedExitCode;
   // Standard output belongs to the events.
   return isStandardOutput ? { exitCode } : { value: { exported, file }, text: `Done: ${done} to ${file}.`, exitCode };
-}
-
-async function openFile(file: string): Promise<Writable> {
-  const stream = createWriteStream(file, { mode: 0o600 });
-  try {
-    await once(stream, "open");
-    return stream;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandError(`The file '${file}' cannot be written (${code}).`, { cause: error });
-  }
 }

@@ -1,5 +1,6 @@
 import { createFunnel, deleteFunnel, listFunnels } from "@waymark/statistics";
 import type { Command } from "commander";
+import { collect } from "../arguments/collect.js";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
@@ -71,8 +72,4 @@ export function addFunnelCommands(program: Command, act: Act): void {
         return { value, text: formatFields({ ...value }) };
       }),
     );
-}
-
-function collect(step: string, steps: string[] = []): string[] {
-  return [...steps, step];
 }

@@ -110,7 +110,7 @@ export function addImportCommand(program: Command, act: Act): void {
     .addHelpText("after", help)
     .action(
       act((context, options: ImportCommandOptions) =>
-        onDatabase(context, (database) => importFile(context, database, options), { pipeline: true }),
+        onDatabase(context, (database) => importFile(context, database, options)),
       ),
     );
 }
@@ -126,7 +126,7 @@ async function importFile(
   }
   const zipped = options.from === "umami" ? "website_event.csv" : undefined;
   const input = await openImportInput(options.file, context.stdin, zipped);
-  const { countryOf } = await openCountries(context.env["COUNTRY_DATABASE"]);
+  const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
   const rejections = await openRejectionReport(options.rejects);
   if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const display = showProgress(context.stderr, "Importing", input.totalBytes);
@@ -138,7 +138,7 @@ async function importFile(
       site,
       input: input.bytes,
       ...(format && { format }),
-      countryOf,
+      countries,
       dropBots: options.dropBots === true,
       signal,
       onReject: rejections.add,
@@ -171,9 +171,10 @@ async function prepareFilters(context: CommandContext, pool: CommandDatabase["po
 }
 
 /** The collector's country database: the variable's, else the one that comes with Waymark. */
-async function openCountries(file: string | undefined) {
+async function checkCountries(file: string | undefined) {
   try {
-    return await openCountryDirectory(file || undefined);
+    await openCountryDirectory(file || undefined);
+    return { file: file || undefined };
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
     if (!file) {

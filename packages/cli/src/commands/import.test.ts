@@ -41,6 +41,29 @@ describe("import", () => {
     expect(await countEvents(site)).toBe(50);
   });
 
+  it("comes to the same in a process of its own, whose reader has a thread", async () => {
+    const sites = [await newSite(), await newSite()] as const;
+    const file = join(folder, "threads.ndjson");
+    const event = JSON.stringify({
+      ts: "2026-01-02T04:00:00Z",
+      type: "event",
+      name: "sale",
+      props: { n: 1 },
+      visitor: "v1",
+    });
+    await writeFile(file, `${views(9_000)}not json\n{}\n${event}\n${event}\n${views(3_000)}`);
+    const ended = await start(["import", "--site", sites[0], "--file", file, "--json"]).result;
+    const result = await run(["import", "--site", sites[1], "--file", file, "--json"]);
+    expect(ended).toEqual(result);
+    expect(JSON.parse(ended.stdout)).toEqual({ imported: 12_002, rejected: 2, duplicates: 0 });
+    const sql = `SELECT id, at, visitor IS NULL, path, name, props::text FROM event WHERE site_id = $1 ORDER BY id`;
+    const [one, two] = await Promise.all(
+      sites.map((site) => database.pool.query({ text: sql, values: [site], rowMode: "array" })),
+    );
+    expect(one?.rows).toEqual(two?.rows);
+    expect((await run(["rollup", "rebuild", "--site", sites[0], "--check"])).code).toBe(0);
+  });
+
   it("reads standard input for -, and shows no progress bar where there is no terminal", async () => {
     const site = await newSite();
     const result = await run(["import", "--site", site, "--file", "-"], views(3));

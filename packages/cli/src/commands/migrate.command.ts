@@ -17,12 +17,17 @@ export function addMigrateCommand(program: Command, act: Act): void {
   program
     .command("migrate")
     .description("bring the database's tables to this version; safe to run again, and by several at once")
+    .option("--yes", "go on where a migration needs a quiet hour; assumed without a terminal")
     .addHelpText("after", help)
     .action(
-      act(async (context) => {
+      act(async (context, { yes }: { yes?: boolean }) => {
         const passwords = readPasswords(context);
         const { url } = await findDatabase(context.env);
-        const applied = await onDatabase(context, () => prepareDatabase(url, passwords));
+        const asked = {
+          refusesQuietHour: !yes && context.stdin.isTTY === true,
+          say: (line: string) => context.stderr.write(`${line}\n`),
+        };
+        const applied = await onDatabase(context, () => prepareDatabase(url, passwords, asked));
         const text = [
           applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`,
           ...(passwords ? ["The services' roles have their rights."] : []),

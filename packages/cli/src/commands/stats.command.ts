@@ -1,11 +1,13 @@
 import { type ListName, listNames, lists } from "@waymark/lists";
 import {
+  type AskedMetric,
+  askedNames,
   createDayColumns,
   defaultRange,
+  engagementNeeds,
   type Filter,
   FilterError,
   filterDimensions,
-  type Metric,
   metricNames,
   operators,
   parseFilters,
@@ -18,6 +20,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
+import { UsageError } from "../context/command-error.js";
 import { drawStatistics } from "../output/stats-view.js";
 import { styleOf } from "../output/terminal-text.js";
 
@@ -30,7 +33,8 @@ Ranges are whole UTC days: 7d is today and the six days before it. A visitor cou
 
 Lists beside the top pages, referrers, countries and channels: ${furtherNames.join(", ")}.
 
-Metrics are figures of visits: ${metricNames.join(", ")}. The tables leave them to --json.
+Metrics are figures of visits: ${metricNames.join(", ")}; and of pages: timeOnPage (mean
+seconds in sight of a page view) and scrollDepth (percent of the page seen). The tables leave them to --json.
 
 Filters leave the visits that match alone: dimension:operator:value|value, several joined by ;. Dimensions:
 ${filterDimensions.join(", ")},
@@ -49,7 +53,7 @@ interface StatsOptions {
   site: string;
   range: Range;
   lists: ListName[];
-  metrics: Metric[];
+  metrics: AskedMetric[];
   filters: Filter[];
   limit: number;
 }
@@ -65,7 +69,7 @@ export function addStatsCommand(program: Command, act: Act): void {
       new Option("--lists <names>", "further lists, separated by commas").default([], "none").argParser(readLists),
     )
     .addOption(
-      new Option("--metrics <names>", "figures of visits, separated by commas")
+      new Option("--metrics <names>", "figures of visits and pages, separated by commas")
         .default([], "none")
         .argParser(readMetrics),
     )
@@ -76,6 +80,8 @@ export function addStatsCommand(program: Command, act: Act): void {
     .addHelpText("after", help)
     .action(
       act(async (context, { site: text, range, lists: further, limit, metrics, filters }: StatsOptions) => {
+        const refusal = engagementNeeds(metrics, filters);
+        if (refusal) throw new UsageError(`--filters: ${refusal}.`);
         const { site, value } = await onDatabase(context, async ({ pool }) => {
           const found = await resolveSite(pool, text);
           const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
@@ -92,8 +98,8 @@ function readLists(text: string): ListName[] {
   return readNames(text, listNames);
 }
 
-function readMetrics(text: string): Metric[] {
-  return readNames(text, metricNames);
+function readMetrics(text: string): AskedMetric[] {
+  return readNames(text, askedNames);
 }
 
 function readFilters(text: string): Filter[] {

@@ -86,6 +86,20 @@ describe("waymark stats", () => {
     });
   });
 
+  it("shows the engagement of pages", async () => {
+    const site = await makeSite();
+    const args = ["stats", "--site", site, "--metrics", "timeOnPage,scrollDepth"];
+    expect((await run(args)).stdout).toMatch(/^Time on page +- {2}\(- before\)$/m);
+    const line = { ts: "2026-03-15T09:00:00Z", visitor: "e", path: "/read" };
+    const report = { ...line, type: "engagement", engaged_ms: 65_000, scroll_depth: 75 };
+    const lines = [line, report].map((each) => JSON.stringify(each)).join("\n");
+    expect(await run(["import", "--site", site, "--file", "-"], lines)).toMatchObject({ code: 0 });
+    const { stdout } = await run(args);
+    expect(stdout).toMatch(/^Time on page +1m 05s {2}\(- before\)$/m);
+    expect(stdout).toMatch(/^Scroll depth +75\.0% {2}\(- before\)$/m);
+    expect(await json(...args)).toMatchObject({ timeOnPage: 65, scrollDepth: 75 });
+  });
+
   it("counts the visits that match filters, of a finished day at once after an import", async () => {
     const site = await makeSite();
     const line = (visitor: string, country: string, path: string) =>
@@ -106,6 +120,7 @@ describe("waymark stats", () => {
     [["--range", "90d"], 2, "Allowed choices are today, 7d, 30d."],
     [["--lists", "browsers,cats"], 2, "Allowed names, separated by commas, are topPages,"],
     [["--metrics", "visits,cats"], 2, "Allowed names, separated by commas, are visits,"],
+    [["--metrics", "timeOnPage", "--filters", "country:is:DE"], 2, "Must be of page with is or contains"],
     [["--limit", "1001"], 2, "It must be a whole number from 1 to 1000."],
     [["--site", randomUUID()], 1, "There is no site"],
   ])("refuses %j with a sentence", async (args, code, sentence) => {

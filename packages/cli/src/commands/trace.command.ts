@@ -9,7 +9,14 @@ import { styleOf, toJsonLine } from "../output/terminal-text.js";
 import { findTraceId } from "../traces/find-trace-id.js";
 import { isIdPart, matchesId } from "../traces/short-id.js";
 import { drawEvent, drawList } from "../traces/trace-list-view.js";
-import { addServiceOptions, connectService, explainCall, type ServiceOptions } from "../traces/trace-service.js";
+import {
+  addServiceOptions,
+  connectService,
+  explainCall,
+  type ServiceOptions,
+  serviceOf,
+} from "../traces/trace-service.js";
+import { openTraceStream } from "../traces/trace-stream.js";
 import { tailTraces } from "../traces/trace-tail.js";
 import { drawSpan, drawTrace } from "../traces/trace-view.js";
 
@@ -26,6 +33,7 @@ interface ListOptions extends FilterOptions {
   from?: TimeArgument;
   to?: TimeArgument;
   minDuration?: number;
+  minCost?: string;
   limit: number;
 }
 
@@ -47,6 +55,7 @@ Examples:
 const listHelp = `
 Examples:
   $ waymark trace list --status error,timeout --from 2h
+  $ waymark trace list --min-cost 0.5 --from 1d
   $ waymark trace list --agent billing-agent --from 2026-05-01 --to 2026-05-02`;
 
 /** `waymark trace list|show|tail`. */
@@ -57,6 +66,9 @@ export function addTraceCommands(program: Command, act: Act): void {
     .option("--from <time>", `the earliest start: ${timeForms}`, parseTime)
     .option("--to <time>", "the time that all starts are before", parseTime)
     .addOption(new Option("--min-duration <ms>", "only traces of at least this duration").argParser(wholeNumber(0)))
+    .addOption(
+      new Option("--min-cost <dollars>", "only traces whose model calls cost at least this").argParser(dollars),
+    )
     .addOption(new Option("--limit <n>", "the most traces to list").default(50).argParser(wholeNumber(1, 10_000)))
     .addHelpText("after", listHelp)
     .action(act(list));
@@ -93,12 +105,13 @@ function toQuery({ agent, status, name }: FilterOptions): TraceQuery {
 
 async function list(context: CommandContext, options: ListOptions): Promise<Outcome> {
   const api = connectService(context.env, options);
-  const { from, to, minDuration, limit } = options;
+  const { from, to, minDuration, minCost, limit } = options;
   const query = {
     ...toQuery(options),
     ...(from && { from: from(context.now()) }),
     ...(to && { to: to(context.now()) }),
     ...(minDuration !== undefined && { min_duration_ms: minDuration }),
+    ...(minCost !== undefined && { min_cost: minCost }),
     limit: Math.min(limit, 200),
   };
   const value: ListedTrace[] = [];
@@ -114,7 +127,8 @@ async function show(context: CommandContext, text: string, options: ShowOptions)
   const api = connectService(context.env, options);
   const style = styleOf(context.stdout, context.env);
   try {
-    const trace = await api.getTrace(await findTraceId(api, text));
+    const { usage, ...rest } = await api.getTrace(await findTraceId(api, text), { include: "usage" });
+    const trace = usage && usage.models.length > 0 ? { ...rest, usage } : rest;
     if (options.span !== undefined) {
       const span = findSpan(trace, options.span);
       return { value: span, text: drawSpan(span, trace, style) };
@@ -150,9 +164,11 @@ async function tail(
   const style = styleOf(context.stdout, context.env);
   const note = (text: string) => void context.stderr.write(`${text}\n`);
   try {
+    const query = toQuery(options);
     await tailTraces({
       api,
-      query: toQuery(options),
+      openStream: (lastId) => openTraceStream(serviceOf(context.env, options), query, { lastId, signal }),
+      query,
       lines: options.lines,
       signal,
       onEvent: ({ event, trace }) => {
@@ -161,12 +177,19 @@ async function tail(
       },
       onTrouble: (error) => note(`${(explainCall(error) as Error).message} Asking again.`),
       onRecovery: () => note("The trace API answers again."),
+      onGap: () => note("The trace API no longer knows the last change: some may be missing here."),
       sleep: (ms) => sleep(ms, undefined, { signal }),
     });
   } catch (error) {
     throw explainCall(error);
   }
   return interrupt.aborted ? { exitCode: interruptedExitCode } : {};
+}
+
+/** An amount as the trace API takes it. */
+function dollars(text: string): string {
+  if (/^\d{1,9}(\.\d{1,12})?$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be a decimal number of dollars, such as 0.25.");
 }
 
 function parseStatuses(text: string): TraceStatus[] {

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { createPool, type PoolOptions } from "@waymark/database";
+import { createPool } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { dataFolderOf } from "../local-system.js";
@@ -51,7 +51,6 @@ const statementTimeoutMs = 120_000;
 export async function onDatabase<T>(
   context: CommandContext,
   work: (database: CommandDatabase) => Promise<T>,
-  poolOptions: Pick<PoolOptions, "pipeline"> = {},
 ): Promise<T> {
   const found = await findDatabase(context.env);
   const pool = createPool({
@@ -59,18 +58,25 @@ export async function onDatabase<T>(
     maxConnections: 4,
     applicationName: "waymark command line",
     statementTimeoutMs,
-    ...poolOptions,
   });
-  const prisma = createPrisma(pool);
+  let prisma: PrismaClient | undefined;
+  const database = {
+    pool,
+    // Imports do without it, and without its memory.
+    get prisma() {
+      prisma ??= createPrisma(pool);
+      return prisma;
+    },
+  };
   try {
     // The driver explains a failed connection better than Prisma does.
     await pool.query("SELECT 1");
-    return await work({ pool, prisma });
+    return await work(database);
   } catch (error) {
     if (context.env["LOG_LEVEL"] === "debug") context.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
     throw new CommandError(explainError(error, found, dataFolderOf(context.env)), { cause: error });
   } finally {
-    await prisma.$disconnect();
+    await prisma?.$disconnect();
     await pool.end();
   }
 }

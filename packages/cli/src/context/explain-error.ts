@@ -1,5 +1,5 @@
 import { AccountError, type AccountErrorCode } from "@waymark/accounts";
-import { isDatabaseUnavailable, MigrationError } from "@waymark/database";
+import { BackupError, isDatabaseUnavailable, MigrationError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
@@ -14,6 +14,10 @@ const hints: Partial<Record<AccountErrorCode, string>> = {
 
 const appHints: Partial<Record<ErrorCode, string>> = {
   goal_not_found: "'waymark goal list --site ID' shows them.",
+  channel_not_found: "'waymark channel list --account ID' shows them.",
+  failure_not_found: "'waymark failure list' shows them.",
+  mute_not_found: "'waymark mute list --account ID' shows them.",
+  rule_not_found: "'waymark rule list --account ID' shows them.",
   funnel_not_found: "'waymark funnel list --site ID' shows them.",
 };
 
@@ -30,7 +34,8 @@ const refusedCodes = /^(28...|3D000)$/;
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
   if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
   if (error instanceof AppError) return explainAppError(error);
-  if (error instanceof CommandError || error instanceof MigrationError) return error.message;
+  if (error instanceof CommandError || error instanceof MigrationError || error instanceof BackupError)
+    return error.message;
   const code = codeOf(error);
   const isRefused = refusedCodes.test(code);
   if (database && (isRefused || isDatabaseUnavailable(error))) {

@@ -10,14 +10,17 @@ export interface FoundDatabase {
 const howToStart = "Start it with 'npx --yes pnpm@10.34.9 start', or set DATABASE_URL to the database that you mean.";
 
 /**
- * The database of `DATABASE_URL`, else that of the running local system.
+ * The database of `DIRECT_DATABASE_URL` or `DATABASE_URL`, else that of the running local system.
  * @throws CommandError when there is neither
  */
 export async function findDatabase(env: NodeJS.ProcessEnv): Promise<FoundDatabase> {
-  const url = env["DATABASE_URL"];
+  // Commands take locks for a session and copy tables, and a pooler may do neither.
+  const url = env["DIRECT_DATABASE_URL"] || env["DATABASE_URL"];
   if (url) {
     if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-      throw new CommandError("DATABASE_URL must be a URL that starts with postgres:// or postgresql://.");
+      throw new CommandError(
+        "DATABASE_URL and DIRECT_DATABASE_URL must be URLs that start with postgres:// or postgresql://.",
+      );
     }
     return { url, from: "environment" };
   }

@@ -1,5 +1,5 @@
 import { listNames, lists, otherValue } from "@waymark/lists";
-import { type ListAnswer, type Metric, metricNames, type Statistics } from "@waymark/statistics";
+import { type AskedMetric, askedNames, type ListAnswer, type Statistics } from "@waymark/statistics";
 import stringWidth from "string-width";
 import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
 
@@ -51,7 +51,7 @@ function drawCoverage({ coverage }: Statistics): string[] {
 
 function drawTotals(statistics: Statistics): string[] {
   const { uniqueVisitors, pageviews, previous } = statistics;
-  const metrics = metricNames.filter((name) => statistics[name] !== undefined);
+  const metrics = askedNames.filter((name) => statistics[name] !== undefined);
   const width = metrics.length > 0 ? 15 : 10;
   const total = (label: string, now: string, change: string) => `${label.padEnd(width)}${now.padStart(12)}${change}`;
   const counted = (label: string, now: number, before: number | undefined) =>
@@ -61,22 +61,27 @@ function drawTotals(statistics: Statistics): string[] {
     counted("Page views", pageviews, previous?.pageviews),
     ...metrics.map((name) => {
       const { label, show } = metricTexts[name];
-      const before = previous?.[name];
-      return total(label, show(statistics[name] ?? 0), before === undefined ? "" : `  (${show(before)} before)`);
+      const [now, before] = [statistics[name], previous?.[name]];
+      const shown = (value: number | null | undefined) => (value == null ? "-" : show(value));
+      return total(label, shown(now), before === undefined ? "" : `  (${shown(before)} before)`);
     }),
   ];
 }
 
-const metricTexts: Readonly<Record<Metric, { label: string; show(value: number): string }>> = {
+const metricTexts: Readonly<Record<AskedMetric, { label: string; show(value: number): string }>> = {
   visits: { label: "Visits", show: count },
   bounceRate: { label: "Bounce rate", show: (rate) => `${(rate * 100).toFixed(1)}%` },
-  visitDuration: {
-    label: "Visit duration",
-    show: (seconds) => `${Math.floor(Math.round(seconds) / 60)}m ${String(Math.round(seconds) % 60).padStart(2, "0")}s`,
-  },
+  visitDuration: { label: "Visit duration", show: minutes },
   viewsPerVisit: { label: "Views per visit", show: (views) => views.toFixed(2) },
   events: { label: "Custom events", show: count },
+  timeOnPage: { label: "Time on page", show: minutes },
+  scrollDepth: { label: "Scroll depth", show: (percent) => `${percent.toFixed(1)}%` },
 };
+
+function minutes(seconds: number): string {
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, "0")}s`;
+}
 
 /** `+12% (660 before)`: the change against as many days before. */
 function changeOf(now: number, before: number): string {

@@ -26,15 +26,20 @@ export function addServiceOptions(command: Command): Command {
     .option("--url <url>", `the trace API's address (default: WAYMARK_TRACE_URL or ${defaultUrl})`);
 }
 
-/**
- * A client for the trace API of the options or the environment.
- * @throws CommandError when there is no key, or the address is none
- */
+/** A client for the trace API of {@link serviceOf}. */
 export function connectService(
   env: NodeJS.ProcessEnv,
   options: ServiceOptions,
   retry: Partial<RetryLimits> = { retries: 3 },
 ): ApiClient {
+  return createApiClient({ ...serviceOf(env, options), retry, timeoutMs });
+}
+
+/**
+ * The address and key of the options or the environment.
+ * @throws CommandError when there is no key, or the address is none
+ */
+export function serviceOf(env: NodeJS.ProcessEnv, options: ServiceOptions): { url: string; key: string } {
   const key = options.key ?? env["WAYMARK_TRACE_KEY"];
   if (!key) {
     throw new CommandError(
@@ -42,11 +47,16 @@ export function connectService(
     );
   }
   const url = options.url ?? (env["WAYMARK_TRACE_URL"] || defaultUrl);
+  return checkAddress({ url, key }, "--url or WAYMARK_TRACE_URL");
+}
+
+/** @throws CommandError when the address or the key is none; `source` names the address */
+export function checkAddress({ url, key }: { url: string; key: string }, source: string): { url: string; key: string } {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new CommandError("--url or WAYMARK_TRACE_URL must be a URL that starts with http:// or https://.");
+    throw new CommandError(`${source} must be a URL that starts with http:// or https://.`);
   }
   if (!/^[\x21-\x7e]+$/.test(key)) throw new CommandError("The key has characters that no key has.");
-  return createApiClient({ key, url, retry, timeoutMs });
+  return { key, url };
 }
 
 /** A CommandError for a failed call; any other error comes back unchanged. */

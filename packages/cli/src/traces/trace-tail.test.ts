@@ -1,79 +1,70 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ListedTrace, TracePage, TraceQuery } from "@waymark/client";
-import { type TailEvent, tailTraces } from "./trace-tail.js";
+import { type ListedTrace, WaymarkConnectionError } from "@waymark/client";
+import type { StreamPart } from "./trace-stream.js";
+import { tailTraces } from "./trace-tail.js";
 
-const at = (second: number) => new Date(Date.parse("2026-06-01T12:00:00Z") + second * 1_000).toISOString();
+const id = (n: number) => `019c13f2-6c00-7cc3-98c4-${String(n).padStart(12, "0")}`;
+const trace = (n: number, status: ListedTrace["status"] = "running"): ListedTrace => ({
+  ...{ id: id(n), agent_id: "a", name: `trace ${n}`, status, started_at: "2026-06-01T12:00:00.000Z" },
+  ...{ ended_at: null, duration_ms: null },
+});
+const told = (n: number, status?: ListedTrace["status"]): StreamPart => {
+  return { id: `after ${n} ${status ?? "running"}`, event: "trace", trace: trace(n, status) };
+};
 
-/** A list of traces as the API gives it, and a tail of it that looks once for each step, after the step was taken. */
-async function follow(stored: ListedTrace[], steps: (() => void)[], lines = 0): Promise<TailEvent[]> {
-  const events: TailEvent[] = [];
+/** A tail of connections that bring their parts and end; an error refuses one. */
+async function follow(connections: (readonly StreamPart[] | Error)[], stored: ListedTrace[], lines = 10) {
+  const log: string[] = [];
   const stop = new AbortController();
-  const listTraces = async ({ limit = 50, cursor = "0" }: TraceQuery = {}): Promise<TracePage> => {
-    const sorted = stored.toSorted((a, b) => (a.started_at + a.id < b.started_at + b.id ? 1 : -1));
-    const [start, end] = [Number(cursor), Number(cursor) + limit];
-    return { traces: sorted.slice(start, end), next_cursor: end < sorted.length ? String(end) : null };
-  };
   await tailTraces({
-    ...{ api: { listTraces }, query: {}, lines, signal: stop.signal },
-    onEvent: (event) => void events.push(event),
-    onTrouble: () => undefined,
-    onRecovery: () => undefined,
+    api: { listTraces: async ({ limit = 50 } = {}) => ({ traces: stored.slice(0, limit), next_cursor: null }) },
+    async openStream(lastId) {
+      const next = connections.shift();
+      log.push(`open ${lastId ?? "now"}`);
+      if (next instanceof Error) throw next;
+      return (async function* () {
+        yield* next ?? [];
+      })();
+    },
+    ...{ query: {}, lines, signal: stop.signal },
+    onEvent: ({ event, trace: { name, status } }) => void log.push(`${event} ${name} ${status}`),
+    onTrouble: () => void log.push("trouble"),
+    onRecovery: () => void log.push("recovery"),
+    onGap: () => void log.push("gap"),
     async sleep() {
-      const step = steps.shift();
-      if (step) step();
-      else stop.abort();
+      if (connections.length === 0) stop.abort();
     },
   });
-  return events;
+  return log;
 }
 
-const trace = (id: string, second: number, status: ListedTrace["status"] = "success"): ListedTrace => ({
-  ...{ id, agent_id: "a", name: id, status, started_at: at(second), ended_at: null, duration_ms: null },
-});
-const history = (count: number) => Array.from({ length: count }, (_, n) => trace(`old-${n}`, n));
-
 describe("a tail", () => {
-  it("of an account with more traces than a page tells none of its history as new", async () => {
-    const stored = [...history(1_500), trace("runs", 1_600, "running")];
-    const events = await follow(stored, [
-      () => void stored.push(trace("first", 2_000)),
-      // A run that is gone makes it read as far back as it can.
-      () =>
-        void stored.splice(
-          stored.findIndex(({ id }) => id === "runs"),
-          1,
-        ),
-      () => void stored.push(...Array.from({ length: 300 }, (_, n) => trace(`burst-${n}`, 3_000 + n))),
-      () => undefined,
+  it("begins with the newest of the list, and tells new traces from changed ones", async () => {
+    const stream = [told(5), told(4), told(4, "success"), told(3, "error"), told(1, "error"), told(5, "error")];
+    // The trace 4 came while the list was read.
+    const log = await follow([stream], [trace(4), trace(3), trace(2)], 2);
+    expect(log).toEqual([
+      "open now",
+      ...["new trace 3 running", "new trace 4 running"],
+      ...["new trace 5 running", "changed trace 4 success", "changed trace 3 error", "changed trace 1 error"],
+      "changed trace 5 error",
     ]);
-    const told = ["first", ...Array.from({ length: 300 }, (_, n) => `burst-${n}`)];
-    expect(events.map(({ event, trace: { id } }) => `${event} ${id}`)).toEqual(told.map((id) => `new ${id}`));
   });
 
-  it("tells a trace that began long ago and comes late, where all from then on was read", async () => {
-    const stored = history(150);
-    const events = await follow(stored, [() => void stored.push(trace("late", -60)), () => undefined], 1);
-    expect(events.map(({ trace: { id } }) => id)).toEqual(["old-149", "late"]);
+  it("opens the stream again after each end, after its last id, and tells of trouble once", async () => {
+    const refused = new WaymarkConnectionError("refused");
+    const comment: StreamPart = { id: "quiet", event: "comment", trace: undefined };
+    const reset: StreamPart = { id: "fresh", event: "reset", trace: undefined };
+    const log = await follow([[told(1)], refused, refused, [told(2), comment], [reset], [told(3)]], [], 0);
+    expect(log).toEqual([
+      ...["open now", "new trace 1 running", "open after 1 running", "trouble", "open after 1 running"],
+      ...["open after 1 running", "recovery", "new trace 2 running", "open quiet", "gap", "open fresh"],
+      "new trace 3 running",
+    ]);
   });
 
-  it("tells changes of what it has read, and nothing of what it has forgotten", async () => {
-    const stored = history(300);
-    const change = (id: string) => {
-      const place = stored.findIndex((each) => each.id === id);
-      const before = stored[place];
-      if (before) stored[place] = { ...before, status: "error" };
-    };
-    const fill = Array.from({ length: 8 }, (_, round) => () => {
-      stored.push(...Array.from({ length: 900 }, (_, n) => trace(`r${round}-${n}`, 1_000 * (round + 1) + n)));
-    });
-    const events = await follow(stored, [
-      () => change("old-299"),
-      ...fill,
-      () => void stored.splice(300, 7_000),
-      () => undefined,
-    ]);
-    expect(events[0]).toMatchObject({ event: "changed", trace: { id: "old-299" } });
-    expect(events.slice(1).every(({ event, trace: { id } }) => event === "new" && id.startsWith("r"))).toBe(true);
-    expect(events).toHaveLength(1 + 8 * 900);
+  it("ends with the error of its first connection, and with a refusal for good", async () => {
+    await expect(follow([new WaymarkConnectionError("refused")], [])).rejects.toThrow("refused");
+    await expect(follow([[told(1)], new Error("a mistake")], [])).rejects.toThrow("a mistake");
   });
 });

@@ -1,5 +1,12 @@
-import { type ApiClient, type ListedTrace, type TraceQuery, WaymarkApiError, WaymarkError } from "@waymark/client";
-import { createTailHistory, type TailHistory } from "./tail-history.js";
+import {
+  type ApiClient,
+  type ListedTrace,
+  type TraceQuery,
+  type TraceStatus,
+  WaymarkApiError,
+  WaymarkError,
+} from "@waymark/client";
+import type { StreamPart } from "./trace-stream.js";
 
 /** A new trace, or a changed status. */
 export interface TailEvent {
@@ -9,6 +16,8 @@ export interface TailEvent {
 
 export interface TailOptions {
   api: Pick<ApiClient, "listTraces">;
+  /** Opens the stream after an event's id, or from now on. */
+  openStream(lastId: string | undefined): Promise<AsyncIterable<StreamPart>>;
   query: Omit<TraceQuery, "limit" | "cursor">;
   /** Number of earlier traces to begin with. */
   lines: number;
@@ -17,79 +26,87 @@ export interface TailOptions {
   /** Called for the first of several failing requests, and for the next answer. */
   onTrouble(error: unknown): void;
   onRecovery(): void;
+  /** Called when the service no longer knows the last event: changes since then are missing. */
+  onGap(): void;
   /** Waits; rejects when the signal aborts. */
   sleep(ms: number): Promise<unknown>;
 }
 
-/** The pause between requests: the least after something new, the most when nothing changes or nobody answers. */
-const pollMs = { min: 500, max: 5_000 };
+/** The pause before the stream is opened again: the least after an end, the most when nobody answers. */
+const pauseMs = { min: 500, max: 5_000 };
 
-const pageSize = 200;
-/** A read goes so many pages back; the tail no longer follows older traces. */
-const maxPages = 5;
+/** Known traces; the least recently told is forgotten first. */
+const maxKnown = 50_000;
 
 /**
- * Reports new traces and changes of status, oldest first, until the signal aborts. After the first answer it repeats failed
- * requests.
+ * Reports new traces and changes of status until the signal aborts. After the first answer it opens the stream again after
+ * each end, and goes on where it was.
  * @throws WaymarkError when the first request fails, or the service refuses a later one for good
  */
 export async function tailTraces(options: TailOptions): Promise<void> {
-  const { signal, lines, onEvent } = options;
-  const history = createTailHistory();
-  let running = new Set<string>();
-  let waitMs = pollMs.min;
+  const { signal, onEvent } = options;
+  const history = createHistory();
+  let lastId: string | undefined;
+  let waitMs = pauseMs.min;
   let isTroubled = false;
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
+  for (let isFirst = true; !signal.aborted; ) {
     try {
-      const { traces, isAll } = await readLatest(options, isFirst ? undefined : { history, running });
-      const events = traces.toReversed().flatMap((trace) => {
-        const event = isFirst ? "new" : history.changeOf(trace);
-        return event ? [{ event, trace }] : [];
-      });
-      for (const event of isFirst ? events.slice(Math.max(0, events.length - lines)) : events) onEvent(event);
-      running = new Set(traces.filter(({ status }) => status === "running").map(({ id }) => id));
-      history.learn(traces, isAll);
-      waitMs = events.length > 0 ? pollMs.min : Math.min(pollMs.max, waitMs * 1.5);
+      const parts = await options.openStream(lastId);
       if (isTroubled) options.onRecovery();
       isTroubled = false;
+      // After the opening: what comes meanwhile is in the list or in the stream, or in both.
+      if (isFirst) for (const trace of await readEarlier(options)) history.learn(trace);
+      if (isFirst) for (const trace of history.last(options.lines)) onEvent({ event: "new", trace });
+      isFirst = false;
+      waitMs = pauseMs.min;
+      for await (const part of parts) {
+        lastId = part.id ?? lastId;
+        if (part.event === "reset") options.onGap();
+        const event = part.trace && history.learn(part.trace);
+        if (event && part.trace) onEvent({ event, trace: part.trace });
+      }
     } catch (error) {
       if (signal.aborted) return;
       if (isFirst || !isPassing(error)) throw error;
       if (!isTroubled) options.onTrouble(error);
       isTroubled = true;
-      waitMs = Math.min(pollMs.max, waitMs * 2);
+      waitMs = Math.min(pauseMs.max, waitMs * 2);
     }
     await options.sleep(waitMs).catch(() => undefined);
   }
+}
+
+/** Oldest first. */
+async function readEarlier({ api, query, lines, signal }: TailOptions): Promise<ListedTrace[]> {
+  const { traces } = await api.listTraces({ ...query, limit: Math.max(lines, 1) }, { signal });
+  return traces.toReversed();
+}
+
+/** Tells new traces from changed ones: an id that is later than all at the beginning is new, once. */
+function createHistory() {
+  const known = new Map<string, { status: TraceStatus; trace: ListedTrace }>();
+  let newest: string | undefined;
+  return {
+    /** How a trace differs from what is known; undefined for not at all. */
+    learn(trace: ListedTrace): TailEvent["event"] | undefined {
+      const before = known.get(trace.id);
+      known.delete(trace.id);
+      known.set(trace.id, { status: trace.status, trace });
+      const [oldest] = known.keys();
+      if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
+      if (before) return before.status === trace.status ? undefined : "changed";
+      return newest === undefined || trace.id > newest ? "new" : "changed";
+    },
+    /** The last known traces, at the beginning. */
+    last(count: number): ListedTrace[] {
+      for (const id of known.keys()) if (newest === undefined || id > newest) newest = id;
+      return Array.from(known.values(), ({ trace }) => trace).slice(Math.max(0, known.size - count));
+    },
+  };
 }
 
 /** Whether a repetition may help: after no answer, too many requests, or a server error. */
 function isPassing(error: unknown): boolean {
   if (error instanceof WaymarkApiError) return error.status >= 500 || error.status === 429;
   return error instanceof WaymarkError;
-}
-
-/**
- * Reads the newest traces, newest first, until a page has nothing new and all running traces were read.
- * @param before the known traces, and the running ones of the last read; undefined to read a single page
- */
-async function readLatest(
-  { api, query, signal }: TailOptions,
-  before: { history: TailHistory; running: ReadonlySet<string> } | undefined,
-): Promise<{ traces: ListedTrace[]; isAll: boolean }> {
-  const missing = new Set(before?.running);
-  const read = new Map<string, ListedTrace>();
-  let cursor: string | null = null;
-  for (let page = 0; page < maxPages; page++) {
-    const position = cursor === null ? {} : { cursor };
-    const answer = await api.listTraces({ ...query, limit: pageSize, ...position }, { signal });
-    for (const trace of answer.traces) {
-      read.set(trace.id, trace);
-      missing.delete(trace.id);
-    }
-    cursor = answer.next_cursor;
-    const hasNew = answer.traces.some((trace) => before?.history.changeOf(trace) === "new");
-    if (cursor === null || !before || (!hasNew && missing.size === 0)) break;
-  }
-  return { traces: [...read.values()], isAll: cursor === null };
 }

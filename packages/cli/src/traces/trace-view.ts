@@ -1,7 +1,7 @@
-import type { Span, Trace } from "@waymark/client";
+import type { Span, Trace, TraceUsage } from "@waymark/client";
 import stringWidth from "string-width";
 import { formatCount } from "../output/number-text.js";
-import { formatFields } from "../output/table.js";
+import { formatFields, formatTable } from "../output/table.js";
 import { cutTo, fit, printable, type TerminalStyle } from "../output/terminal-text.js";
 import { formatDuration, toMicros } from "../output/time-text.js";
 import { shortId } from "./short-id.js";
@@ -39,6 +39,7 @@ export function drawTrace(trace: Trace, style: TerminalStyle, { maxSpans, isFull
     else if (row.span.status === "error") failedBeyond++;
   }
   const parts = [style.bold(printable(trace.name)), drawFields(trace, style, isFull)];
+  if (trace.usage) parts.push("", drawUsage(trace.usage, style));
   if (rows.length > 0) parts.push("", ...drawRows(rows, window, style, isFull));
   const beyond = trace.spans.length - rows.length;
   if (beyond > 0) {
@@ -61,6 +62,15 @@ function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string
     ...(metadata && { metadata: isFull ? metadata : cutTo(metadata, style.width - 10) }),
   };
   return formatFields(fields);
+}
+
+/** Tokens and cost in a line a model, and in all for several. */
+function drawUsage({ models, ...whole }: TraceUsage, style: TerminalStyle): string {
+  const sums = ["calls", "input_tokens", "output_tokens", "cost_usd"] as const;
+  const calls = models.reduce((all, model) => all + model.calls, 0);
+  const rows = models.length > 1 ? [...models, { ...whole, calls, model: "all", provider: null }] : models;
+  const [head, ...lines] = formatTable(["model", "provider", ...sums], rows).split("\n");
+  return [style.dim(head ?? ""), ...lines].join("\n");
 }
 
 function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle, isFull: boolean): string[] {

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
+import type { ToolService } from "../mcp/mcp-bridge.js";
+import { printable } from "../output/terminal-text.js";
+import { addServiceOptions, checkAddress, type ServiceOptions, serviceOf } from "../traces/trace-service.js";
+
+interface McpOptions extends ServiceOptions {
+  statsKey?: string;
+  statsUrl?: string;
+}
+
+const defaultStatsUrl = "http://127.0.0.1:4200";
+
+const help = `
+A client starts it and talks to it over standard input and output. In the client's settings:
+  {"mcpServers": {"waymark": {"command": "waymark", "args": ["mcp"], "env": {"WAYMARK_TRACE_KEY": "wmk_trace_…"}}}}`;
+
+/** `waymark mcp`. */
+export function addMcpCommand(program: Command, act: Act, version: string): void {
+  const command = program
+    .command("mcp")
+    .description("give agents tools that read traces and statistics, by the Model Context Protocol over stdio");
+  addServiceOptions(command)
+    .option("--stats-key <key>", "a key of the analytics service (default: WAYMARK_STATS_KEY)")
+    .option("--stats-url <url>", `the analytics API's address (default: WAYMARK_STATS_URL or ${defaultStatsUrl})`)
+    .addHelpText("after", help)
+    .action(act((context: CommandContext, options: McpOptions) => serve(context, options, version)));
+}
+
+async function serve(context: CommandContext, options: McpOptions, version: string): Promise<Outcome> {
+  const { stdin, stdout } = context;
+  const services = servicesOf(context.env, options);
+  const signal = context.catchInterrupts();
+  const note = (text: string) => void context.stderr.write(`${printable(text)}\n`);
+  // Other commands start without it.
+  const { bridgeTools } = await import("../mcp/mcp-bridge.js");
+  await bridgeTools({ services, stdin, stdout, version, signal, note });
+  return signal.aborted ? { exitCode: interruptedExitCode } : {};
+}
+
+/** The services with a key. */
+function servicesOf(env: NodeJS.ProcessEnv, options: McpOptions): ToolService[] {
+  const services: ToolService[] = [];
+  if (options.key ?? env["WAYMARK_TRACE_KEY"]) services.push({ name: "trace API", ...serviceOf(env, options) });
+  const key = options.statsKey ?? env["WAYMARK_STATS_KEY"];
+  const url = options.statsUrl ?? (env["WAYMARK_STATS_URL"] || defaultStatsUrl);
+  if (key) services.push({ name: "analytics API", ...checkAddress({ key, url }, "--stats-url or WAYMARK_STATS_URL") });
+  if (services.length > 0) return services;
+  throw new CommandError(
+    "A key is needed: set WAYMARK_TRACE_KEY, WAYMARK_STATS_KEY or both. 'waymark key create --service trace' makes one.",
+  );
+}

@@ -1,0 +1,122 @@
+import type { Readable, Writable } from "node:stream";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  CallToolResultSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  ListToolsResultSchema,
+  McpError,
+  type Tool,
+} from "@modelcontextprotocol/sdk/types.js";
+
+/** An API of Waymark with tools at `/mcp`. */
+export interface ToolService {
+  name: string;
+  url: string;
+  key: string;
+}
+
+interface BridgeOptions {
+  services: readonly ToolService[];
+  stdin: Readable;
+  stdout: Writable;
+  version: string;
+  signal: AbortSignal;
+  note(text: string): void;
+}
+
+/** Longer than any read of the services. */
+const timeoutMs = 60_000;
+
+/** Passes tools of the services on to a client on standard input and output, until that ends or the signal aborts. */
+export async function bridgeTools({ services, stdin, stdout, version, signal, note }: BridgeOptions): Promise<void> {
+  const owners = new Map<string, ToolService>();
+
+  async function listTools(): Promise<Tool[]> {
+    const lists = await Promise.all(
+      services.map(async (service) => {
+        try {
+          const { tools } = ListToolsResultSchema.parse(await send(service, "tools/list", {}, signal));
+          for (const { name } of tools) owners.set(name, service);
+          return tools;
+        } catch (error) {
+          note(messageOf(error));
+          return error;
+        }
+      }),
+    );
+    const tools = lists.filter((list): list is Tool[] => Array.isArray(list));
+    // One of two services may be down; without any the client learns why.
+    if (tools.length === 0) throw lists[0];
+    return tools.flat();
+  }
+
+  async function callTool(params: { name: string; arguments?: unknown }): Promise<CallToolResult> {
+    if (!owners.has(params.name)) await listTools();
+    const owner = owners.get(params.name);
+    if (!owner) throw new McpError(ErrorCode.InvalidParams, "Unknown tool");
+    try {
+      return CallToolResultSchema.parse(await send(owner, "tools/call", params, signal));
+    } catch (error) {
+      return { isError: true, content: [{ type: "text", text: messageOf(error) }] };
+    }
+  }
+
+  const server = new Server({ name: "waymark", version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: await listTools() }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params));
+  const ended = new Promise<void>((resolve) => {
+    stdin.once("end", resolve).once("close", resolve);
+    stdout.once("error", () => resolve()).once("close", resolve);
+    signal.addEventListener("abort", () => resolve());
+  });
+  await server.connect(new StdioServerTransport(stdin, stdout));
+  await ended;
+  await server.close();
+}
+
+/** Sends a message to a service. Its tools have no sessions, so one message is enough. */
+async function send(service: ToolService, method: string, params: object, signal: AbortSignal): Promise<unknown> {
+  const { name, url, key } = service;
+  const answer = await fetch(`${url.replace(/\/+$/, "")}/mcp`, {
+    method: "POST",
+    headers: {
+      ...{ Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      Accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  }).catch((error: unknown) => {
+    const { cause } = error as { cause?: unknown };
+    throw new Error(`The ${name} cannot be reached: ${messageOf(cause ?? error)}.`, { cause: error });
+  });
+  const body = parse(await answer.text());
+  if (body?.error !== undefined) {
+    const { error } = body;
+    if (typeof error === "object" && error !== null) throw new McpError(Number(error.code), String(error.message));
+    throw new Error(`The ${name} answered ${answer.status}: ${String(error)}.`);
+  }
+  if (!answer.ok || body === undefined) throw new Error(`The ${name} answered ${answer.status}, and no message.`);
+  return body.result;
+}
+
+interface Message {
+  error?: string | { code?: unknown; message?: unknown };
+  result?: unknown;
+}
+
+function parse(text: string): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error && error.message !== "" ? error.message : String(error);
+}
