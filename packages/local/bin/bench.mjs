@@ -2,12 +2,15 @@
 // `pnpm bench NAME`: builds changed packages and runs the benchmark in a package's folder `bench`.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 
 const benches = {
   traces: ["@waymark/trace-api"],
   neighbours: ["@waymark/trace-api", "--neighbours"],
+  disk: ["@waymark/trace-api", "--disk"],
   analytics: ["@waymark/collector"],
   dashboard: ["@waymark/dashboard"],
+  retention: ["@waymark/worker"],
 };
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -23,4 +26,12 @@ const run = (command, commandArgs) => {
 };
 run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"]);
 const [packageName, ...ownArgs] = benches[name];
-run("pnpm", ["--silent", "--filter", packageName, "run", "bench", ...ownArgs, ...args]);
+run("pnpm", ["--silent", "--filter", packageName, "run", "bench", ...ownArgs, ...args.map(withBinaries)]);
+
+/** Versions of Node as their binaries. */
+function withBinaries(arg, index) {
+  const [, inline] = /^--node=(.+)/.exec(arg) ?? [];
+  const versions = inline ?? (args[index - 1] === "--node" ? arg : undefined);
+  if (versions === undefined) return arg;
+  return `${inline ? "--node=" : ""}${versions.split(",").map(fetchNode).join(",")}`;
+}

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { commandLineOf, launchAs, type ServerUser, serverUser } from "./platform.js";
 import { anyFreePort, isPortFree } from "./ports.js";
@@ -19,6 +20,8 @@ export interface EmbeddedPostgres {
   readonly port: number;
   /** Whether the server was already running, left behind by a killed process. */
   readonly adopted: boolean;
+  /** From now on, starts the server again on its port within seconds whenever it ends, and says so. */
+  keepRunning(say: (line: string) => void): void;
   /** Ends the sessions, writes all data to disk and stops the server. */
   stop(): Promise<void>;
 }
@@ -28,6 +31,9 @@ interface Binaries {
   pg_ctl: string;
   postgres: string;
 }
+
+/** How often `keepRunning` looks, and how soon it tries again. */
+const lookEveryMs = 1_000;
 
 const databaseName = "waymark";
 const userName = "waymark";
@@ -60,6 +66,8 @@ class Server {
   private readonly data: string;
   private readonly log: string;
   private readonly passwordFile: string;
+  private kept: Promise<void> | undefined;
+  private readonly stopped = new AbortController();
 
   constructor(
     private readonly options: EmbeddedPostgresOptions,
@@ -77,14 +85,32 @@ class Server {
     if (!(await exists(join(this.data, "PG_VERSION")))) await this.initialise();
     const password = (await readFile(this.passwordFile, "utf8")).trim();
     const running = await this.findRunning(password);
-    const port = running ?? (await this.launch());
+    const port = running ?? (await this.choosePort());
+    if (running === undefined) await this.launch(port);
     await createDatabase(urlOf(port, password, "postgres"));
     return {
       connectionString: urlOf(port, password, databaseName),
       port,
       adopted: running !== undefined,
-      stop: () => this.pgCtl(["stop", "-m", "fast", "-w", "-t", "30"]),
+      keepRunning: (say) => {
+        this.kept = this.keepRunning(port, say);
+      },
+      stop: async () => {
+        this.stopped.abort();
+        await this.kept;
+        await this.pgCtl(["stop", "-m", "fast", "-w", "-t", "30"]);
+      },
     };
+  }
+
+  private async keepRunning(port: number, say: (line: string) => void): Promise<void> {
+    for (const { signal } = this.stopped; !signal.aborted; await wait(lookEveryMs, undefined, { signal }).catch(noop)) {
+      const { pid } = await this.readPidFile();
+      if (pid && this.isOurs(pid)) continue;
+      say(`Postgres ended. It starts again; its log: ${this.log}`);
+      const error = await this.launch(port).then(noop, (reason: Error) => reason);
+      say(error ? `${error.message}\nAnother try follows.` : "Postgres runs again.");
+    }
   }
 
   /** Makes the data folder under another name and renames it, so a kill leaves no half of one. */
@@ -107,22 +133,38 @@ class Server {
 
   /** The port of a server running on this data folder. Without one it removes a stale pid file. */
   private async findRunning(password: string): Promise<number | undefined> {
-    const pidFile = join(this.data, "postmaster.pid");
-    const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
-    if (lines.length === 1) return undefined;
-    const [pid, port] = [Number(lines[0]), Number(lines[3])];
-    const isOurs = pid > 0 && (commandLineOf(pid)?.includes(this.data) ?? false);
-    if (isOurs && port > 0 && (await answers(urlOf(port, password, "postgres")))) return port;
+    const { pid, port } = await this.readPidFile();
+    if (!pid) return undefined;
+    const isOurs = this.isOurs(pid);
+    if (isOurs && port && (await answers(urlOf(port, password, "postgres")))) return port;
     if (isOurs) await this.pgCtl(["stop", "-m", "immediate", "-w", "-t", "30"]);
-    await rm(pidFile, { force: true });
+    await rm(this.pidFile, { force: true });
     return undefined;
   }
 
-  private async launch(): Promise<number> {
+  private get pidFile(): string {
+    return join(this.data, "postmaster.pid");
+  }
+
+  private async readPidFile(): Promise<{ pid?: number; port?: number }> {
+    const lines = (await readFile(this.pidFile, "utf8").catch(() => "")).split("\n");
+    return lines.length === 1 ? {} : { pid: Number(lines[0]), port: Number(lines[3]) };
+  }
+
+  private isOurs(pid: number): boolean {
+    return pid > 0 && (commandLineOf(pid)?.includes(this.data) ?? false);
+  }
+
+  /** The port of the last start where it is free, else any. */
+  private async choosePort(): Promise<number> {
     const portFile = join(this.options.folder, "port");
     const last = Number(await readFile(portFile, "utf8").catch(() => "0"));
     const port = last > 0 && (await isPortFree(last)) ? last : await anyFreePort();
     await writeFile(portFile, `${port}\n`);
+    return port;
+  }
+
+  private async launch(port: number): Promise<void> {
     const settings = {
       port: String(port),
       listen_addresses: "127.0.0.1",
@@ -137,7 +179,6 @@ class Server {
       throw new Error(`The embedded Postgres did not start. The end of ${this.log}:\n${tail}`, { cause: error });
     }
     await chmod(this.log, 0o600);
-    return port;
   }
 
   private pgCtl(args: string[]): Promise<void> {
@@ -167,6 +208,10 @@ class Server {
       });
     });
   }
+}
+
+function noop(): undefined {
+  return undefined;
 }
 
 function urlOf(port: number, password: string, database: string): string {

@@ -324,6 +324,28 @@ describe("start", () => {
     expect(await readdir(dataFolder)).not.toContain("local.json");
   });
 
+  it("starts a killed app and a killed Postgres again, while the others keep running", async () => {
+    const started = await start();
+    const [traceUrl = "", analyticsUrl = ""] = started.system.urls ?? [];
+    const apps = started.system.apps ?? [];
+    process.kill(apps.find(({ name }) => name === "trace-api")?.pid ?? 0, "SIGKILL");
+    await until(() => /trace-api: runs again/.test(started.output()), started.output);
+    expect((await fetch(`${traceUrl}/ready`)).status).toBe(200);
+    const now = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
+    const isReplaced = (name: string) =>
+      now.apps?.find((it) => it.name === name)?.pid !== apps.find((it) => it.name === name)?.pid;
+    expect(apps.map(({ name }) => [name, isReplaced(name)])).toEqual(
+      apps.map(({ name }) => [name, name === "trace-api"]),
+    );
+    const pid = Number((await readFile(join(dataFolder, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
+    process.kill(pid, "SIGKILL");
+    await until(() => /Postgres runs again/.test(started.output()), started.output);
+    const isReady = async (url: string) => (await fetch(`${url}/ready`)).status === 200;
+    await until(async () => (await isReady(traceUrl)) && (await isReady(analyticsUrl)), started.output);
+    expect(await stop(started, "SIGTERM")).toBe(0);
+    expect((now.apps ?? []).filter(isRunning)).toEqual([]);
+  });
+
   it("after a kill its apps end by themselves, and the next start recovers", async () => {
     const killed = await start();
     await stop(killed, "SIGKILL");

@@ -1,5 +1,6 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waymark/cli";
 import { type RolePasswords, roleUrl } from "@waymark/database";
@@ -12,6 +13,7 @@ import { loadDemo } from "./demo/load-demo.js";
 import { watchApps } from "./dev/watch-apps.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { findEntry } from "./find-entry.js";
+import { keepRunning } from "./keep-running.js";
 import type { StartOptions } from "./options.js";
 import { anyFreePort } from "./ports.js";
 import { readRolePasswordFile } from "./role-passwords.js";
@@ -44,7 +46,7 @@ export interface StartDeps {
 
 /**
  * Runs all of Waymark until the signal aborts, and leaves nothing running.
- * @throws Error with a sentence when a part does not start or an app ends
+ * @throws Error with a sentence when a part does not start
  */
 export async function runLocalSystem(deps: StartDeps): Promise<void> {
   const { env, signal } = deps;
@@ -85,9 +87,12 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   const passwords = settings.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
   await prepare(databaseUrl, passwords, context);
   await claim.publish({ databaseUrl });
-  const running = await openApps(deps, { ...context, databaseUrl, passwords });
+  let running: AppProcess[] = [];
+  // A start after a kill ends the processes named here.
+  const publishApps = () => claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
+  running = await openApps(deps, { ...context, databaseUrl, passwords, publishApps });
   undo.push(() => Promise.all(running.map((app) => app.stop())));
-  await claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
+  await publishApps();
   const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
     throw new Error(how);
   });
@@ -153,6 +158,7 @@ function isDemoWanted(options: StartOptions, settings: StartSettings): boolean {
 async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]): Promise<string> {
   const postgres = await startEmbeddedPostgres({ folder: join(dataFolder, "postgres") });
   undo.push(() => postgres.stop());
+  postgres.keepRunning(say);
   if (postgres.adopted) say("Took over the Postgres that an earlier start left behind.");
   return postgres.connectionString;
 }
@@ -164,7 +170,8 @@ async function openApps(
     dataFolder,
     databaseUrl,
     passwords,
-  }: Context & { databaseUrl: string; passwords: RolePasswords | undefined },
+    publishApps,
+  }: Context & { databaseUrl: string; passwords: RolePasswords | undefined; publishApps(): Promise<void> },
 ): Promise<AppProcess[]> {
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
@@ -184,13 +191,18 @@ async function openApps(
       nodeFlags: [...(isWatchWanted ? sourceFlags() : []), ...(name === inspected ? [inspectFlag] : [])],
       env: {
         ...appEnv,
+        ...(passwords && { DIRECT_DATABASE_URL: "" }),
         DATABASE_URL: passwords ? roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]) : databaseUrl,
       },
       cwd: root,
       logFile: join(logFolder, `${name}.log`),
       say,
     });
-  if (!isWatchWanted) return apps.map(start);
+  if (!isWatchWanted) {
+    return apps.map((name) =>
+      keepRunning({ start: () => start(name), say, onRestart: publishApps, pause: pauseUnlessStopped, now: Date.now }),
+    );
+  }
   const pages = startApp({
     name: "pages",
     entry: join(root, "apps/dashboard/scripts/watch-pages.mjs"),
@@ -202,6 +214,10 @@ async function openApps(
   });
   await pages.ready;
   return [...watchApps({ root, names: apps, start, say }), pages];
+}
+
+function pauseUnlessStopped(ms: number, signal: AbortSignal): Promise<void> {
+  return wait(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /** The apps' settings: the ports, and the addresses by which they lead to each other. */

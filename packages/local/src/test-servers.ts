@@ -1,14 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Pooler, startPooler } from "@waymark/testing/pooler";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { anyFreePort } from "./ports.js";
 import { copyTestServer, testSettings } from "./test-template.js";
 
 /**
  * Runs a command beside a new Postgres (`TEST_DATABASE_URL`) and, if `redis-server` is on the PATH, a new Redis
- * (`TEST_REDIS_URL`), and removes both afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error.
+ * (`TEST_REDIS_URL`), and removes both afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error. With
+ * `WAYMARK_TEST_POOLER=session` pgbouncer stands before Postgres, which is then in `TEST_DIRECT_DATABASE_URL`.
  * @returns the command's exit code
  */
 export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -16,6 +18,7 @@ export async function runWithTestServers(command: string[], env: NodeJS.ProcessE
   await copyTestServer(join(folder, "postgres"));
   const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres"), settings: testSettings });
   let redis: ChildProcess | undefined;
+  let pooler: Pooler | undefined;
   try {
     const server = new URL(postgres.connectionString);
     const redisPort = await anyFreePort();
@@ -23,12 +26,19 @@ export async function runWithTestServers(command: string[], env: NodeJS.ProcessE
     if (!redis && env["REQUIRE_REDIS"])
       throw new Error("REQUIRE_REDIS is set, and there is no redis-server on the PATH.");
     server.pathname = "/postgres";
+    const mode = env["WAYMARK_TEST_POOLER"];
+    if (mode === "session" || mode === "transaction") {
+      await chmod(folder, 0o711);
+      pooler = await startPooler(server, mode, join(folder, "pooler"));
+    }
     return await run(command, {
       ...env,
-      TEST_DATABASE_URL: server.href,
+      TEST_DATABASE_URL: pooler?.url ?? server.href,
+      TEST_DIRECT_DATABASE_URL: server.href,
       ...(redis && { TEST_REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
     });
   } finally {
+    await pooler?.stop();
     if (env["KEEP_DB"]) {
       process.stderr.write(`KEEP_DB is set: Postgres goes on, its files are in ${folder}.\n`);
     } else {
