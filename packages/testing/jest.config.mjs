@@ -21,7 +21,12 @@ export default {
       },
     ],
   },
-  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  moduleNameMapper: {
+    "^(\\.{1,2}/.*)\\.js$": "$1",
+    // Its condition `source` leads to TypeScript.
+    "^eventsource-parser$": here("../../node_modules/.pnpm/node_modules/eventsource-parser/dist/index.cjs"),
+    "^eventsource-parser/stream$": here("../../node_modules/.pnpm/node_modules/eventsource-parser/dist/stream.cjs"),
+  },
   // `import` must stay out: with it jest loads the ES builds of its own dependencies and fails.
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   setupFiles: [here("./bin/refuse-network.mjs")],

@@ -21,6 +21,7 @@ export default class CountReporter {
         passed: results.numPassedTests,
         failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
         skipped: results.numPendingTests,
+        failures: results.testResults.flatMap(({ failureMessage }) => failureMessage ?? []),
         skippedSuites: [...new Set(skipped.map((test) => test.ancestorTitles[0] ?? test.title))],
         title: this.title,
         withTitle: tests.filter((test) => title.test(test.fullName)).length,

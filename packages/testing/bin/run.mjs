@@ -21,6 +21,8 @@ for (const { title, file } of countFiles) {
   if (!existsSync(file)) continue;
   const counts = JSON.parse(readFileSync(file, "utf8"));
   for (const key of Object.keys(total)) total[key] += counts[key];
+  // Once more at the end: turbo's output is long.
+  for (const failure of counts.failures) console.log(`\n${title}\n${failure}`);
   for (const suite of counts.skippedSuites) console.log(`skipped: ${title}: ${suite}`);
 }
 console.log(`Tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);

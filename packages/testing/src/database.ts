@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import pg from "pg";
+import { directServerUrl, directUrlOf, testServerUrl } from "./test-server.js";
 
 /** `pnpm test` migrates this database once; every test file clones it. */
 const templateDatabase = "waymark_template";
@@ -8,6 +9,8 @@ const templateDatabase = "waymark_template";
 export interface TestDatabase {
   /** A database of this test file alone, migrated and empty. */
   readonly url: string;
+  /** The same, past the pooler of `pnpm test --pooler`. */
+  readonly directUrl: string;
   /** A pool on it, closed after the file's tests. */
   readonly pool: pg.Pool;
 }
@@ -17,11 +20,16 @@ export interface TestDatabase {
  * of a `describe` or file; its members can be read once tests or `beforeAll` run. `KEEP_DB=1` keeps it afterwards.
  */
 export function useDatabase(): TestDatabase {
-  const server = testServerUrl();
+  const server = directServerUrl();
   const name = `test_${randomBytes(6).toString("hex")}`;
-  const url = new URL(server);
+  const url = new URL(testServerUrl());
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 10, pipeline: true, options: "-c TimeZone=UTC" });
+  const pool = new pg.Pool({
+    connectionString: url.href,
+    max: 10,
+    pipeline: true,
+    onConnect: async (client) => void (await client.query("SET TimeZone = 'UTC'")),
+  });
   pool.on("error", () => undefined);
 
   beforeAll(() => runOn(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`));
@@ -33,12 +41,12 @@ export function useDatabase(): TestDatabase {
     }
     await runOn(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });
-  return { url: url.href, pool };
+  return { url: url.href, directUrl: directUrlOf(url.href), pool };
 }
 
 /** An empty database, without tables, for tests of the migrations themselves. */
 export function useEmptyDatabase(): { readonly url: string } {
-  const server = testServerUrl();
+  const server = directServerUrl();
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
@@ -58,16 +66,8 @@ export function useRolePrefix(): string {
       EXECUTE format('DROP ROLE %I', role);
     END LOOP;
   END $$`;
-  afterAll(() => (process.env["KEEP_DB"] ? undefined : runOn(testServerUrl(), drop)));
+  afterAll(() => (process.env["KEEP_DB"] ? undefined : runOn(directServerUrl(), drop)));
   return prefix;
-}
-
-function testServerUrl(): string {
-  const url = process.env["TEST_DATABASE_URL"];
-  if (url) return url;
-  throw new Error(
-    "TEST_DATABASE_URL is not set. Run tests through `pnpm test`, or `pnpm test --filter=@waymark/NAME` for one package.",
-  );
 }
 
 async function runOn(connectionString: string, sql: string): Promise<void> {

@@ -1,6 +1,8 @@
 /** Settings of images and Compose: `docker/.env.example` lists them in its last group. */
 export const settingsOfImages = [
   "DATABASE_URL",
+  "DIRECT_DATABASE_URL",
+  "DATABASE_POOLER",
   "REDIS_URL",
   "HOST",
   "METRICS_HOST",
@@ -13,7 +15,12 @@ export const settingsOfImages = [
 ] as const;
 
 /** Settings of the command line and the SDK; no container reads them. */
-export const settingsOfClients = ["WAYMARK_TRACE_KEY", "WAYMARK_TRACE_URL"] as const;
+export const settingsOfClients = [
+  "WAYMARK_TRACE_KEY",
+  "WAYMARK_TRACE_URL",
+  "WAYMARK_STATS_KEY",
+  "WAYMARK_STATS_URL",
+] as const;
 
 /** Values pinned by the Compose files; others serve builds without those registries or networks. */
 export const pinnedByCompose = [
@@ -25,7 +32,16 @@ export const pinnedByCompose = [
 ] as const;
 
 /** Variables of other programs and of tests. */
-const otherVariables = new Set(["NO_COLOR", "PATH", "KEEP_DB", "REQUIRE_REDIS", "TEST_DATABASE_URL", "TEST_REDIS_URL"]);
+const otherVariables = new Set([
+  "NO_COLOR",
+  "PATH",
+  "KEEP_DB",
+  "REQUIRE_REDIS",
+  "TEST_DATABASE_URL",
+  "TEST_DIRECT_DATABASE_URL",
+  "WAYMARK_TEST_POOLER",
+  "TEST_REDIS_URL",
+]);
 
 /** The variables in a source: fields of a configuration's shape, `env["X"]`, `env.X`, and names of password variables. */
 export function findVariables(text: string): string[] {

@@ -1,6 +1,7 @@
-export { describeWithChromium } from "./chromium.js";
 export { useDatabase, useEmptyDatabase, useRolePrefix } from "./database.js";
 export { useInstances } from "./instances.js";
 export { type RunningApp, useProcesses } from "./processes.js";
+export { describeWithChromium, describeWithProgram } from "./programs.js";
 export { describeWithRedis } from "./redis.js";
 export { startResendStub } from "./resend-stub.js";
+export { directUrlOf } from "./test-server.js";

@@ -10,6 +10,7 @@ interface Wanted {
   isWatchWanted: boolean;
   isInspectWanted: boolean;
   node: string | undefined;
+  pooler: string | undefined;
   filters: string[];
   patterns: string[];
   jest: string[];
@@ -52,12 +53,19 @@ describe("the arguments of pnpm test", () => {
       isWatchWanted: true,
       isInspectWanted: true,
     });
+    expect(readArguments(["--pooler"]).pooler).toBe("session");
+    expect(readArguments(["--pooler=transaction"]).pooler).toBe("transaction");
     expect(readArguments(["--help"]).isHelpWanted).toBe(true);
   });
 
-  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]], [["--watch"]]])("refuse %j", (args) => {
-    expect(readArguments(args).error).toMatch(/^(There is no option|--node needs|--filter needs|--watch and)/);
-  });
+  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]], [["--watch"]], [["--pooler=x"]]])(
+    "refuse %j",
+    (args) => {
+      expect(readArguments(args).error).toMatch(
+        /^(There is no option|--node needs|--filter needs|--watch and|--pooler takes)/,
+      );
+    },
+  );
 
   it("choose a package by its name or its folder, and no package without a matching test", () => {
     for (const filter of ["@waymark/http", "http", "packages/http", "./packages/http"]) {
