@@ -115,7 +115,7 @@ async function sizes(pool: pg.Pool): Promise<string> {
 
 type Get = ReturnType<typeof createGet>;
 
-function createGet(origin: string, key: string) {
+export function createGet(origin: string, key: string) {
   const headers = { Authorization: `Bearer ${key}` };
   return async (path: string) => {
     const startedAt = performance.now();
@@ -162,7 +162,7 @@ function casesOf(get: Get): Case[] {
   ];
 }
 
-async function measureCase({ name, ask }: Case, get: Get): Promise<Answered> {
+export async function measureCase({ name, ask }: Case, get: Get): Promise<Answered> {
   for (let n = 0; n < 5; n++) await get(await ask(n));
   const durations: number[] = [];
   let last: Awaited<ReturnType<Get>> | undefined;
@@ -221,6 +221,6 @@ async function explainAll(databaseUrl: string, accountId: string): Promise<strin
   return text;
 }
 
-function row(name: string, ...columns: string[]): string {
+export function row(name: string, ...columns: string[]): string {
   return name.padEnd(48) + columns.map((column) => column.padStart(10)).join("");
 }

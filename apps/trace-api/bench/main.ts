@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,15 +7,19 @@ import { parseArgs } from "node:util";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
 import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
+import { measureDisk } from "./disk.js";
 import { find } from "./find.js";
+import { insight } from "./insight.js";
+import { latency } from "./latency.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { measureNeighbours } from "./neighbours.js";
+import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
 import { drawChart, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--neighbours]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--neighbours] [--latency] [--disk [--recorded FOLDER]] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -24,6 +29,10 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --profile  shows where the service's CPU time goes, instead of everything else
   --neighbours   measures an account's small requests beside another account that does its worst, instead of everything else;
                  with --only PART, the attacks whose names have that part
+  --insight  reads sums of model calls, series and failures of one account, instead of everything else
+  --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
+  --disk     stores recorded traces (of --recorded, else the fixtures) and shows bytes per span, instead of everything else
+  --node     measures on these versions of Node, such as 20,24,26, instead of everything else
   --find     lists and searches one million traces of one account, instead of everything else
 `;
 
@@ -51,7 +60,12 @@ async function main(): Promise<void> {
       soak: { type: "string" },
       profile: { type: "boolean", default: false },
       find: { type: "boolean", default: false },
+      insight: { type: "boolean", default: false },
       neighbours: { type: "boolean", default: false },
+      latency: { type: "boolean", default: false },
+      disk: { type: "boolean", default: false },
+      recorded: { type: "string" },
+      node: { type: "string" },
     },
   });
   const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
@@ -67,35 +81,74 @@ async function main(): Promise<void> {
       applicationName: "bench",
       statementTimeoutMs: 0,
     });
-    if (values.find) {
-      const report = await find(pool, await start("ours", { databaseUrl, entry: entries.ours }), databaseUrl);
-      if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
+    try {
+      await runChosen({ pool, postmasterPid, seconds }, databaseUrl, rounds, values);
+    } finally {
       await pool.end();
-      return;
     }
-    if (values.neighbours) {
-      const report = await measureNeighbours({
-        pool,
-        accounts: await makeAccounts(pool, 2),
-        seconds,
-        only: values.only,
-        start: () => startService({ databaseUrl, entry: values.against ?? entries.ours }),
-      });
-      print(report);
-      if (values.save) await writeFile(join(folder, "../../results/neighbours.txt"), report);
-      await pool.end();
-      return;
-    }
-    const stage: Stage = { pool, postmasterPid, accounts: await makeAccounts(pool, mostAccounts), seconds };
-    if (values.soak) await soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
-    else if (values.profile)
-      await profile(stage, chosen(values.only), (nodeFlags) =>
-        startService({ databaseUrl, entry: entries.ours, nodeFlags }),
-      );
-    else if (values.against) await compareBuilds(stage, databaseUrl, values.against, rounds, chosen(values.only));
-    else await compareServers(stage, databaseUrl, rounds, values);
-    await pool.end();
   });
+}
+
+interface Values {
+  save: boolean;
+  find: boolean;
+  insight: boolean;
+  neighbours: boolean;
+  profile: boolean;
+  latency: boolean;
+  disk: boolean;
+  recorded?: string;
+  only?: string;
+  against?: string;
+  soak?: string;
+  node?: string;
+}
+
+async function runChosen(
+  given: Omit<Stage, "accounts">,
+  databaseUrl: string,
+  rounds: number,
+  values: Values,
+): Promise<void> {
+  const { pool, seconds } = given;
+  const startOurs = () => start("ours", { databaseUrl, entry: entries.ours });
+  const finish = async (name: string, report: string) => {
+    print(report);
+    if (values.save) await writeFile(join(folder, `../../results/${name}.txt`), report);
+  };
+  if (values.find) {
+    const report = await find(pool, await startOurs(), databaseUrl);
+    if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
+    return;
+  }
+  if (values.insight) return finish("insight", await insight(pool, await startOurs()));
+  if (values.neighbours) {
+    const startIt = () => startService({ databaseUrl, entry: values.against ?? entries.ours });
+    const { only } = values;
+    const options = { pool, accounts: await makeAccounts(pool, 2), seconds, only, start: startIt };
+    return finish("neighbours", await measureNeighbours(options));
+  }
+  if (values.disk) {
+    const recorded = values.recorded ?? join(folder, "../../../fixtures");
+    return finish("disk", await measureDisk(pool, await startOurs(), await makeAccounts(pool, 1), recorded));
+  }
+  const stage: Stage = { ...given, accounts: await makeAccounts(pool, mostAccounts) };
+  if (values.latency) {
+    const entry = values.against ?? entries.ours;
+    return finish("latency", await latency(stage, await start("ours", { databaseUrl, entry }), databaseUrl));
+  }
+  if (values.node) {
+    const nodes = values.node.split(",");
+    return finish("nodes", await compareNodes(stage, databaseUrl, nodes, rounds, chosen(values.only)));
+  }
+  if (values.soak) return soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
+  if (values.profile) {
+    return profile(stage, chosen(values.only), (nodeFlags) =>
+      startService({ databaseUrl, entry: entries.ours, nodeFlags }),
+    );
+  }
+  if (values.against) return compareBuilds(stage, databaseUrl, values.against, rounds, chosen(values.only));
+  return compareServers(stage, databaseUrl, rounds, values);
 }
 
 /** The named operations, by default all without bulk ones. */
@@ -150,11 +203,12 @@ async function compareServers(
 ): Promise<void> {
   const subjects = [
     await start("express-null", { databaseUrl, entry: entries.null }),
+    await start("express-best", { databaseUrl, entry: entries.null, args: ["--classes"] }),
     await start("ours", { databaseUrl, entry: entries.ours }),
     await start("orm", { databaseUrl, entry: entries.orm, args: [databaseUrl] }),
   ];
-  await fillMemory(stage, subjects);
-  const [yardstick, ours] = subjects as [Subject, Subject];
+  const [yardstick, best, ours] = subjects as [Subject, Subject, Subject];
+  await fillMemory(stage, [yardstick, best], ours);
   const each = { connections: defaultConnections, accounts: defaultAccounts };
   const creates = { operation: "create" as const, ...each };
   const bulk: Plan[] = chosen(only ?? "bulk").flatMap((operation) => {
@@ -194,14 +248,39 @@ async function compareServers(
   await writeFile(join(target, "traces.svg"), drawChart(results.servers.map(median)));
 }
 
-/** Lets the empty app answer the same bytes as ours, from memory. */
-async function fillMemory(stage: Stage, [yardstick, ours]: readonly Subject[]): Promise<void> {
+/** Lets empty apps answer the same bytes as ours, from memory. */
+async function fillMemory(stage: Stage, empty: readonly Subject[], ours: Subject): Promise<void> {
   const account = stage.accounts[0];
   const headers = { Authorization: `Bearer ${account?.key}` };
   const path = `/api/v1/traces/${account?.traces[0]}`;
-  const answer = await fetch(`http://127.0.0.1:${ours?.process.port}${path}`, { headers });
+  const answer = await fetch(`http://127.0.0.1:${ours.process.port}${path}`, { headers });
   const put = { method: "PUT", body: await answer.text() };
-  await fetch(`http://127.0.0.1:${yardstick?.process.port}/memory`, put);
+  for (const { process } of empty) await fetch(`http://127.0.0.1:${process.port}/memory`, put);
+}
+
+/** Measures the service and both empty apps on each Node, in the same rounds. */
+async function compareNodes(
+  stage: Stage,
+  databaseUrl: string,
+  nodes: readonly string[],
+  rounds: number,
+  chosenOperations: readonly Operation[],
+): Promise<string> {
+  const subjects: Subject[] = [];
+  for (const node of nodes) {
+    const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
+    const on = (server: string, options: Partial<ServiceOptions>) =>
+      start(`${server} ${version}`, { databaseUrl, node, entry: entries.null, ...options });
+    const empty = [await on("express-null", {}), await on("express-best", { args: ["--classes"] })];
+    const ours = await on("ours", { entry: entries.ours });
+    await fillMemory(stage, empty, ours);
+    subjects.push(...empty, ours);
+  }
+  const load = { connections: defaultConnections, accounts: defaultAccounts };
+  const plans = chosenOperations.flatMap((operation) =>
+    subjects.map((subject) => ({ subject, load: { operation, ...load } })),
+  );
+  return formatNodes(await measureAll(stage, plans, rounds));
 }
 
 async function compareBuilds(

@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createMessageClasses } from "@waymark/service";
 import express from "express";
 
 /**
  * The yardstick: an Express app that only parses the body and answers, without keys, validation, logs or counters. GET sends
- * the bytes of the last PUT /memory.
+ * the bytes of the last PUT /memory. With `--classes` its messages have the classes of our service.
  */
 const app = express();
 app.disable("x-powered-by");
@@ -37,6 +38,7 @@ app.get("/api/v1/traces/:trace_id", (_request, response) => {
   response.type("application/json").send(memory);
 });
 
-const server = createServer(app).listen(0, "127.0.0.1", () => {
+const classes = process.argv.includes("--classes") ? createMessageClasses(app, () => undefined) : {};
+const server = createServer(classes, app).listen(0, "127.0.0.1", () => {
   console.log(JSON.stringify({ msg: "listening", port: (server.address() as AddressInfo).port }));
 });

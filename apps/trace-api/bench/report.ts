@@ -83,14 +83,16 @@ function formatRatios(measured: readonly (readonly Measurement[])[]): string {
   const of = (operation: string, server: string) =>
     measured.find(([each]) => each?.operation === operation && each.server === server);
   const lines = operations.flatMap((operation) => {
-    const [ours, nothing, orm] = ["ours", "express-null", "orm"].map((server) => of(operation, server));
-    if (!ours || !nothing || !orm) return [];
+    const names = ["ours", "express-null", "express-best", "orm"];
+    const [ours, nothing, best, orm] = names.map((server) => of(operation, server));
+    if (!ours || !nothing || !best || !orm) return [];
     const ratio = (other: readonly Measurement[], of: (each: Measurement) => number, digits: number) =>
       middle(ours.map((each, round) => of(each) / of(other[round] ?? each))).toFixed(digits);
     const rate = (each: Measurement) => each.requestsPerSecond;
     const parts = [
       operation.padEnd(8),
       `ours/null ${ratio(nothing, rate, 2)}`,
+      `ours/best ${ratio(best, rate, 2)}`,
       `ours/orm ${ratio(orm, rate, 1)}`,
       `p99 ours/null ${ratio(nothing, (each) => each.p99Ms, 1)}`,
       `Node CPU ours/null ${ratio(nothing, (each) => each.nodeMicrosPerRequest, 2)}`,
@@ -113,7 +115,7 @@ function formatBulkRatios(measured: readonly (readonly Measurement[])[]): string
   return lines.join("\n");
 }
 
-function middle(values: readonly number[]): number {
+export function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }
 
@@ -121,7 +123,12 @@ const width = 760;
 const labelWidth = 190;
 const barHeight = 16;
 const groupGap = 14;
-const colours: Readonly<Record<string, string>> = { "express-null": "#9aa5b1", ours: "#2f6fde", orm: "#d08770" };
+const colours: Readonly<Record<string, string>> = {
+  "express-null": "#9aa5b1",
+  "express-best": "#616e7c",
+  ours: "#2f6fde",
+  orm: "#d08770",
+};
 
 /** Requests per second of every operation and server, as a bar chart. */
 export function drawChart(measurements: readonly Measurement[]): string {

@@ -4,6 +4,9 @@ import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { quotaHeaderNames } from "./usage/trace-quota.js";
 
+/** A time as an answer gives it. */
+export const timestamp = z.string().meta({ format: "date-time" });
+
 /** The answers to a route's input. A route lists its own answers beside these, or in place of one. */
 export function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
   return {
@@ -37,6 +40,12 @@ const invalidKey: DocumentedAnswer = {
   schema: errorSchema(),
   example: { error: "Invalid API key" },
   headers: ["WWW-Authenticate"],
+};
+
+export const agentNotFound: DocumentedAnswer = {
+  description: "The agent does not exist, or belongs to another account",
+  schema: errorSchema(),
+  example: { error: "Agent not found" },
 };
 
 const traceNotFound: DocumentedAnswer = {

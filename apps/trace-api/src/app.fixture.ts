@@ -4,6 +4,7 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
+import { createRefusals } from "@waymark/http";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
@@ -12,6 +13,8 @@ import pg from "pg";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
+import type { ChannelsOptions } from "./stream/channels.js";
+import { createTraceFeed } from "./stream/trace-feed.js";
 
 /** The real app on a database of its own, with a clock and the queued alerts. */
 export interface TestApp {
@@ -81,12 +84,13 @@ export function useApp(
   const prisma = createPrisma(pool);
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
-    const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.url, log });
+    const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.directUrl, log });
     stops.push(async () => {
       await keys.stop();
       await ownPool.end();
     });
     return createApp({
+      feed: openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
       pool: ownPool,
       keys,
       alerts: { add: (alert) => void queued.push(alert) },
@@ -135,6 +139,12 @@ export function useApp(
       return actAs(running(), account.id, key);
     },
   };
+}
+
+function openFeed(stops: (() => Promise<void>)[], options: ChannelsOptions) {
+  const feed = createTraceFeed({ ...options, refusals: createRefusals(options.registry) });
+  stops.unshift(async () => feed.stop());
+  return feed;
 }
 
 async function untilRowsWait(registry: Registry, statement: string, rows: number): Promise<void> {

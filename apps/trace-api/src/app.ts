@@ -10,25 +10,35 @@ import {
   publicRoutes,
   requestContext,
 } from "@waymark/http";
-import type { ReadinessChecks } from "@waymark/service";
+import { mcpRoute } from "@waymark/mcp";
+import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createKnownAgents } from "./agents/known-agents.js";
 import { listAgentsRoute } from "./agents/list-agents.route.js";
+import { readSeriesRoute } from "./agents/read-series.route.js";
 import { describeTraceApi } from "./api.js";
 import { createGroupCommitFactory } from "./batching/group-commit.js";
+import { createFailureClearer } from "./failures/clear-failure.js";
+import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createBodyBudget } from "./limits/body-budget.js";
+import { traceTools } from "./mcp/tools.js";
+import { createUsagePricer } from "./model-calls/model-call.js";
 import { otlpRoute } from "./otlp/otlp.route.js";
+import { addScoreRoutes } from "./scores/add-score.route.js";
+import { readAgentScoresRoute } from "./scores/read-agent-scores.route.js";
 import { addSpanRoute } from "./spans/add-span.route.js";
 import { createSpanAdder } from "./spans/add-spans.js";
 import { addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
 import { createTraceCapacity } from "./spans/trace-capacity.js";
+import { streamTracesRoute } from "./stream/stream-traces.route.js";
+import type { TraceFeed } from "./stream/trace-feed.js";
 import type { AlertQueue } from "./traces/alert-queue.js";
 import { createTraceCreator } from "./traces/create-trace.js";
 import { createTraceRoute } from "./traces/create-trace.route.js";
@@ -37,17 +47,21 @@ import { finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
+import { readModelUsageRoute } from "./usage/read-model-usage.route.js";
 
 export interface AppDeps {
   pool: pg.Pool;
   keys: Pick<KeyDirectory, "find">;
   alerts: AlertQueue;
+  feed: TraceFeed;
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
   bodyLimitBytes: number;
   /** Requests of one key a second on this instance; 0 for no limit. */
   rateLimitPerSecond: number;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
   /** Makes rising ids, UUIDv7. */
   uuid(): string;
   /** The time of the monthly limits. */
@@ -63,22 +77,42 @@ export function createApp(deps: AppDeps): Express {
   const capacity = createTraceCapacity({ pool: deps.pool, createGroupCommit });
   const guardIdempotency = createIdempotencyGuard();
   const knownAgents = createKnownAgents();
-  const routeDeps = { ...deps, createGroupCommit, capacity, knownAgents, refusals, guardIdempotency };
-  const guards = [authenticate(deps.keys), admit({ ratePerSecond: deps.rateLimitPerSecond, refusals })];
+  const priceUsage = createUsagePricer();
+  const countAccepted = createAccepted(deps.registry, ["trace", "span"]);
+  const clearFailure = createFailureClearer({ ...deps, createGroupCommit });
+  const guarding = { refusals, guardIdempotency, capacity, knownAgents };
+  const routeDeps = { ...deps, ...guarding, createGroupCommit, clearFailure, countAccepted, priceUsage };
+  const guards = [authenticate(deps.keys), admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
+  const reads = {
+    listTraces: listTracesRoute(routeDeps),
+    getTrace: getTraceRoute(routeDeps),
+    listAgents: listAgentsRoute(routeDeps),
+    listFailures: listFailuresRoute(routeDeps),
+    getUsage: getUsageRoute(routeDeps),
+    readModelUsage: readModelUsageRoute(routeDeps),
+  };
   const routes = [
     createTraceRoute(writeDeps),
     addSpanRoute(writeDeps),
     addSpansRoute(writeDeps),
     changeSpanRoute(routeDeps),
+    // Before the paths of one trace: `stream` is no id.
+    streamTracesRoute(routeDeps),
     finalizeTraceRoute(routeDeps),
-    getTraceRoute(routeDeps),
-    listTracesRoute(routeDeps),
+    reads.getTrace,
+    reads.listTraces,
     deleteTraceRoute(routeDeps),
-    listAgentsRoute(routeDeps),
-    getUsageRoute(routeDeps),
+    reads.listAgents,
+    readSeriesRoute(routeDeps),
+    reads.listFailures,
+    ...addScoreRoutes(routeDeps),
+    readAgentScoresRoute(routeDeps),
+    reads.getUsage,
+    reads.readModelUsage,
     otlpRoute(writeDeps),
+    mcpRoute({ name: "waymark-traces", tools: traceTools(reads) }),
   ];
   const api = describeTraceApi(routes);
 

@@ -1,4 +1,12 @@
-import { commonVariables, dashboardUrlVariable, integerVariable, portVariable, readEnv } from "@waymark/service";
+import {
+  dashboardUrlVariable,
+  databaseConfig,
+  httpVariables,
+  integerVariable,
+  portVariable,
+  processesOf,
+  readEnv,
+} from "@waymark/service";
 
 /**
  * Reads the configuration.
@@ -6,7 +14,7 @@ import { commonVariables, dashboardUrlVariable, integerVariable, portVariable, r
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
-    ...commonVariables,
+    ...httpVariables,
     TRACE_API_PORT: portVariable(4100),
     TRACE_API_METRICS_PORT: portVariable(4101),
     BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
@@ -21,7 +29,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: read.TRACE_API_METRICS_PORT,
       isPortChosen: Boolean(env["TRACE_API_METRICS_PORT"]),
     },
-    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    database: databaseConfig(read),
+    processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
   };

@@ -1,38 +1,45 @@
 import { queueAlerts } from "@waymark/alerts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
+import { createRefusals } from "@waymark/http";
 import { createQueue, queues } from "@waymark/queue";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
+import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
 
 await startHttpService(process, {
   name: "trace-api",
   loadConfig,
   pool: { plansOnce: true },
-  openApp({ config, pool, registry, log, checkDatabase }) {
+  openApp({ config, pool, registry, log, siblings, stores }) {
     const { redisUrl, database } = config;
-    const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.url, log });
-    const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.url, log });
+    const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, log });
+    const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.directUrl, log });
     const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
-    const checks = { required: { database: checkDatabase }, bridged: { queue: () => queue.check() } };
+    const now = () => new Date();
+    const feed = createTraceFeed({ pool, log, registry, refusals: createRefusals(registry), now });
+    const checks = { required: stores, bridged: { queue: () => queue.check() } };
     const handler = createApp({
       pool,
       keys,
       alerts,
+      feed,
       checks,
       log,
       registry,
+      siblings,
       bodyLimitBytes: config.http.bodyLimitBytes,
       rateLimitPerSecond: config.rateLimitPerSecond,
       uuid: createUuidV7(),
-      now: () => new Date(),
+      now,
       dashboardUrl: config.dashboardUrl,
     });
     return {
       handler,
       checks,
+      beforeStop: () => feed.stop(),
       async stop() {
         await alerts.idle();
         await queue.close();

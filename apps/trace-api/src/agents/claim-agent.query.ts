@@ -1,5 +1,6 @@
 import { withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { noteChangeSql } from "../model-calls/model-call.js";
 
 /** Serializes the claims of one account until commit, so its agent limit is exact. One probe of `account_pkey`. */
 const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
@@ -30,8 +31,10 @@ const settleAgentSql = `
     ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false
   ), replaced AS (
     DELETE FROM agent WHERE account_id = $1 AND is_provisional AND id <> $2 RETURNING id
-  )
-  UPDATE trace t SET agent_id = $2 FROM replaced WHERE t.account_id = $1 AND t.agent_id = replaced.id`;
+  ), moved AS (
+    UPDATE trace t SET agent_id = $2 FROM replaced WHERE t.account_id = $1 AND t.agent_id = replaced.id
+    RETURNING t.account_id, t.id
+  )${noteChangeSql("moved", "id")}`;
 
 export interface AgentClaim {
   accountId: string;

@@ -1,5 +1,4 @@
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { named, route } from "@waymark/http";
 import {
   type AgentPage,
@@ -10,10 +9,13 @@ import {
   maxCountedTraces,
   presentAgentPage,
 } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
+import { timestamp } from "../answers.js";
+import { slowReads } from "../batching/one-at-a-time.js";
+import type { TimedReads } from "../batching/timed-reads.js";
+import { figureMembers } from "./figures.schema.js";
 
-const timestamp = z.string().meta({ format: "date-time" });
+const figuresOnDemand = z.object(figureMembers).partial().shape;
 
 const agentSchema = named(
   "Agent",
@@ -22,6 +24,7 @@ const agentSchema = named(
     created_at: timestamp,
     traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
     last_started_at: timestamp.nullable().describe("The latest start of a trace in the range"),
+    ...figuresOnDemand,
   }),
 );
 
@@ -30,30 +33,12 @@ const agentsSchema = named(
   z.object({ agents: z.array(agentSchema), from: timestamp, to: timestamp, next_cursor: z.string().nullable() }),
 );
 
-/** Counting may take a tenth of a second: most of the pool's connections stay free for writes. */
-const maxPagesInFlight = 2;
-/** The other one stays free for other accounts. */
-const maxPagesPerAccount = 1;
-/** More would wait longer than a client does. */
-const maxPagesWaiting = 200;
-
 /** `GET /agents`: an account's agents by id, with counts of their traces by status. */
-export function listAgentsRoute({
-  pool,
-  createGroupCommit,
-  now,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  now(): Date;
-}) {
+export function listAgentsRoute({ pool, createGroupCommit, now }: TimedReads) {
   const readPage = createGroupCommit<AgentsToList, AgentPage>({
     name: "list-agents",
     run: (queries) => Promise.all(queries.map((query) => listAgents(pool, query))),
-    maxInFlight: maxPagesInFlight,
-    maxInFlightPerOwner: maxPagesPerAccount,
-    maxWaitingRows: maxPagesWaiting,
-    maxRows: 1,
+    ...slowReads,
   });
   return route({
     method: "get",

@@ -1,6 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { createTokenBuckets, type Refusals } from "@waymark/http";
-import type { RequestHandler } from "express";
+import type { Siblings } from "@waymark/service";
+import type { RequestHandler, Response } from "express";
 
 /** More than an HTTP client opens connections by default. */
 const maxInHandPerKey = 256;
@@ -15,16 +16,21 @@ interface AdmissionOptions {
   /** Requests of one key a second, with bursts of twice as many; 0 for no limit. */
   ratePerSecond: number;
   refusals: Refusals;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
   /** Milliseconds from any point on. */
   clock?(): number;
 }
 
 /**
  * Limits the requests of a key per second and in hand (429), and those of all keys in hand (503). Runs behind
- * `authenticate` and counts in memory, so each instance counts for itself.
+ * `authenticate` and counts in memory, so each instance counts for itself,
+ * over all its processes.
  */
-export function admit({ ratePerSecond, refusals, clock = () => performance.now() }: AdmissionOptions): RequestHandler {
-  const rates = createTokenBuckets({ perSecond: ratePerSecond, burstSeconds, maxKeys, clock });
+export function admit(options: AdmissionOptions): RequestHandler {
+  const { ratePerSecond, refusals, siblings, clock = () => performance.now() } = options;
+  const rates = createTokenBuckets({ name: "key", perSecond: ratePerSecond, burstSeconds, maxKeys, clock, siblings });
+  const others = siblings?.hold("requests_in_hand");
   /** Keys with requests in hand, at most {@link maxInHand}. */
   const inHandOf = new Map<string, number>();
   let inHand = 0;
@@ -36,20 +42,32 @@ export function admit({ ratePerSecond, refusals, clock = () => performance.now()
     const refused = rates.take(keyId, 1);
     if (refused) throw refusals.rate(ratePerSecond, refused.retryAfterSeconds);
     const own = inHandOf.get(keyId) ?? 0;
-    if (own >= maxInHandPerKey) {
+    if (own + (others?.of(keyId) ?? 0) >= maxInHandPerKey) {
       throw refusals.account("requests_in_hand", `At most ${maxInHandPerKey} requests of one key may be in hand`);
     }
-    if (inHand >= maxInHand) {
+    if (inHand + (others?.total ?? 0) >= maxInHand) {
       throw refusals.service("requests_in_hand", `At most ${maxInHand} requests of all keys may be in hand`);
     }
     inHandOf.set(keyId, own + 1);
     inHand++;
-    response.once("close", () => {
+    others?.tell(keyId, own + 1);
+    const leave = () => {
       const left = (inHandOf.get(keyId) ?? 1) - 1;
       if (left > 0) inHandOf.set(keyId, left);
       else inHandOf.delete(keyId);
       inHand--;
-    });
+      others?.tell(keyId, left);
+    };
+    response.locals["leaveHand"] = leave;
+    response.once("close", leave);
     next();
   };
+}
+
+/** Takes a request with an answer without an end out of those in hand; its route has a limit of its own. */
+export function leaveHand(response: Response): void {
+  const leave: (() => void) | undefined = response.locals["leaveHand"];
+  if (!leave) return;
+  response.off("close", leave);
+  leave();
 }

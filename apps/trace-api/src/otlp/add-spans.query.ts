@@ -1,6 +1,13 @@
-import { binaryArray, type CreateGroupCommit } from "@waymark/database";
+import { binaryArray, type CreateGroupCommit, idBounds } from "@waymark/database";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
+import {
+  type CallOfSpan,
+  callValues,
+  insertCallsSql,
+  noteChangeSql,
+  type PriceUsage,
+} from "../model-calls/model-call.js";
 import { maxSpansPerStatement } from "../spans/add-spans.js";
 import { ownBytes } from "./trace-group.js";
 
@@ -23,7 +30,7 @@ const maxKnownContexts = 20_000;
  * Stores the spans of each request with their new resources and scopes, if the account has the trace and the trace would
  * have at most $20 of these. A span that exists stays unchanged. Returns the numbers of the requests with a trace. Contexts
  * and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
- * of `trace_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
+ * of `trace_pkey` and `model_call_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = `
   WITH found AS MATERIALIZED (
@@ -56,6 +63,16 @@ const insertOtlpSpansSql = `
       AS s (number, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
     JOIN found USING (number) WHERE number NOT IN (SELECT number FROM full_traces) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
+  ), calls AS (${insertCallsSql(
+    21,
+    "found",
+    "number",
+    `number NOT IN (SELECT number FROM full_traces) AND NOT EXISTS (
+      SELECT FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = c.span_id
+        AND s.trace_id BETWEEN $32 AND $33
+    )`,
+  )}
+  ), noted AS (${noteChangeSql("found", "trace_id", "number <> ALL ($21)")}
   )
   SELECT number::int, number IN (SELECT number FROM full_traces) FROM found`;
 
@@ -63,9 +80,11 @@ const insertOtlpSpansSql = `
 export function createOtlpSpanStore({
   pool,
   createGroupCommit,
+  priceUsage,
 }: {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
+  priceUsage: PriceUsage;
 }) {
   const known = new Set<string>();
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
@@ -82,7 +101,7 @@ export function createOtlpSpanStore({
   return async (request: OtlpSpansToAdd): Promise<OtlpSpansResult> => {
     const nameOf = ({ id }: Context) => `${request.accountId} ${request.traceId} ${id}`;
     const contexts = contextsOf(request.spans).filter((context) => !known.has(nameOf(context)));
-    const result = await add({ ...request, contexts });
+    const result = await add({ ...request, contexts, calls: await callsOf(request, priceUsage) });
     if (result !== "stored") return result;
     if (known.size >= maxKnownContexts) known.clear();
     for (const context of contexts) known.add(nameOf(context));
@@ -93,6 +112,21 @@ export function createOtlpSpanStore({
 /** With the contexts that may be new to the trace. */
 interface RowToAdd extends OtlpSpansToAdd {
   contexts: readonly Context[];
+  calls: readonly Omit<CallOfSpan, "request">[];
+}
+
+/** The model calls of a request; of a span that comes twice, the first one. */
+async function callsOf({ traceId, spans }: OtlpSpansToAdd, priceUsage: PriceUsage) {
+  const calls = new Map<string, Promise<Omit<CallOfSpan, "request">>>();
+  for (const { spanId, startedAt, usage } of spans) {
+    if (!usage || calls.has(spanId)) continue;
+    const priced = priceUsage(usage, startedAt);
+    calls.set(
+      spanId,
+      priced.then((call) => ({ spanId: spanUuid(traceId, spanId), startedAt, call })),
+    );
+  }
+  return Promise.all(calls.values());
 }
 
 function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
@@ -122,9 +156,10 @@ async function insertSpans(pool: pg.Pool, requests: readonly RowToAdd[]): Promis
 function valuesOf(requests: readonly RowToAdd[]): unknown[] {
   const spans = requests.flatMap((request) => request.spans);
   const contexts = requests.flatMap((request) => request.contexts);
+  const traceIds = requests.map(({ traceId }) => traceId);
   return [
     requests.map(({ accountId }) => accountId),
-    requests.map(({ traceId }) => traceId),
+    traceIds,
     requests.flatMap((request, index) => request.spans.map(() => index + 1)),
     requests.flatMap(({ traceId, spans: own }) => own.map(({ spanId }) => spanUuid(traceId, spanId))),
     spans.map(({ name }) => name),
@@ -157,5 +192,7 @@ function valuesOf(requests: readonly RowToAdd[]): unknown[] {
     spans.map(({ resource }) => resource.id),
     spans.map(({ scope }) => scope?.id),
     maxContextsPerTrace,
+    ...callValues(requests.flatMap(({ calls }, index) => calls.map((call) => ({ ...call, request: index + 1 })))),
+    ...idBounds(traceIds),
   ];
 }

@@ -44,6 +44,26 @@ describe("POST /v1/traces", () => {
       traces,
     ]);
 
+  it("counts stored traces and spans, refused and repeated ones aside", async () => {
+    const account = await test.makeAccount("pro");
+    const read = async () => {
+      const text = await test.registry.metrics();
+      return ["trace", "span"].map((kind) =>
+        Number(new RegExp(`^waymark_accepted_total\\{kind="${kind}".*\\} (\\d+)$`, "m").exec(text)?.[1]),
+      );
+    };
+    const [traces = 0, spans = 0] = await read();
+    await sendJson(account, body([root(traceId(90)), child(traceId(90), 2)])).expect(200);
+    expect(await read()).toEqual([traces + 1, spans + 2]);
+    const once = { "Idempotency-Key": "counted" };
+    const { body: made } = await account.post("/api/v1/traces", traceBody()).set(once).expect(201);
+    await account.post("/api/v1/traces", traceBody()).set(once).expect(201);
+    const step = { name: "step", status: "ok", started_at: "2026-06-01T12:00:00Z" };
+    await account.post(`/api/v1/traces/${made.trace_id}/spans/batch`, { spans: [step, step, step] }).expect(201);
+    await account.post(`/api/v1/traces/${traceId(1).slice(0, 8)}-0000-7000-8000-000000000000/spans`, step).expect(404);
+    expect(await read()).toEqual([traces + 2, spans + 5]);
+  });
+
   describe("200", () => {
     it("makes a running trace of children, and lets the root finish it", async () => {
       const account = await test.makeAccount("pro");
@@ -114,7 +134,9 @@ describe("POST /v1/traces", () => {
       const full = await account.get(`/api/v1/traces/${id}?include=attributes`).expect(200);
       expect(full.text).toContain('"n":9007199254740993');
       const refused = await account.get(`/api/v1/traces/${id}?include=all`).expect(400);
-      expect(refused.body.fields).toEqual({ include: "Must be one of: attributes" });
+      expect(refused.body.fields).toEqual({
+        include: "Must be one or several of these, separated by commas: attributes, usage, scores",
+      });
     });
 
     it("gives null as the attributes of spans that came without OpenTelemetry", async () => {

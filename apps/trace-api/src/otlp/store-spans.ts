@@ -2,6 +2,8 @@ import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import type { MappedSpan } from "@waymark/otlp";
 import { AccountAgents } from "../agents/account-agents.query.js";
+import type { ClearFailure } from "../failures/clear-failure.js";
+import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import { readUsedTraces } from "../usage/read-used-traces.query.js";
@@ -20,6 +22,9 @@ import { createTraceUpdater } from "./update-trace.query.js";
 export interface StoreSpansDeps extends Omit<FindOrCreateTraceDeps, "findTraces"> {
   alerts: AlertQueue;
   capacity: TraceCapacity;
+  clearFailure: ClearFailure;
+  priceUsage: PriceUsage;
+  countAccepted(kind: "span", count: number): void;
 }
 
 /** How many spans of a request each limit refused. */
@@ -119,6 +124,9 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
         return;
       }
       if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
+      if (group.spans.some(({ status }) => status === "error")) {
+        await deps.clearFailure({ accountId, traceId: trace.stored.id });
+      }
       if (!changesTrace(trace.stored, group.rootOrFirst)) return;
       const mayAlert = isRoot(group.rootOrFirst) && canAlert(sender.plan, group.rootOrFirst.status);
       const alertId = mayAlert ? deps.uuid() : null;
@@ -141,6 +149,7 @@ function createGroupAdder(deps: StoreSpansDeps) {
   async function addPart(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
     const hasCapacity = await deps.capacity.take(accountId, traceId, spans.length);
     const result = hasCapacity ? await addSpans({ accountId, traceId, spans }) : "span_limit";
+    if (result === "stored") deps.countAccepted("span", spans.length);
     if (result === "span_limit" || result === "context_limit") refused[result] += spans.length;
     return result;
   }

@@ -1,7 +1,9 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
+import { setStatusTxidSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
+import { noteChangeSql } from "../model-calls/model-call.js";
 
 /** A root span sets all fields of its trace. Until it arrives, another span sets name, agent and start. */
 export interface TraceUpdate {
@@ -43,6 +45,7 @@ const updateTracesSql = (onLock: OnLock) => `
     UPDATE trace t SET
       agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
       status = COALESCE(c.status, t.status),
+      ${setStatusTxidSql},
       ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
       metadata = COALESCE(c.metadata, t.metadata),
       root_span_id = COALESCE(c.root_span_id, t.root_span_id),
@@ -54,6 +57,7 @@ const updateTracesSql = (onLock: OnLock) => `
       ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
     END
     RETURNING ${returnAlertIdSql}
+  ), noted AS (${noteChangeSql("updated", "id")}
   ), ${insertAlertsSql("updated")}
   SELECT c.account_id, c.id, a.id IS NOT NULL AS is_alert_new,
     locked.id IS NULL AND EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) AS is_locked

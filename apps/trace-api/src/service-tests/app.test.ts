@@ -90,8 +90,22 @@ describe("the trace service", () => {
       const statuses = { type: "array", items: { enum: ["running", "success", "error", "timeout"] } };
       expect(parameters.get("status")).toMatchObject({ explode: false, schema: statuses });
       expect(Object.keys(body.components.schemas).sort()).toEqual([
-        ...["Agent", "AgentPage", "BatchSpan", "Error", "ListedTrace", "NewSpan", "NewTrace", "Span", "SpanChange"],
-        ...["Trace", "TraceChange", "TracePage", "Usage", "ValidationError"],
+        ...[
+          "Agent",
+          "AgentPage",
+          "AgentScores",
+          "AgentSeries",
+          "BatchSpan",
+          "Error",
+          "Failure",
+          "FailurePage",
+          "ListedTrace",
+          "ModelUsage",
+          "NewScore",
+          "NewSpan",
+          "NewTrace",
+        ],
+        ...["Span", "SpanChange", "Trace", "TraceChange", "TracePage", "TraceUsage", "Usage", "ValidationError"],
       ]);
       const read = body.paths["/api/v1/traces/{trace_id}"].get.responses["200"].content["application/json"];
       expect(read.schema).toEqual({ $ref: "#/components/schemas/Trace" });
@@ -472,6 +486,7 @@ describe("the trace service, when its database is down", () => {
       pool,
       keys,
       alerts: { add: () => undefined },
+      feed: { listen: () => ({ text: (async function* () {})(), end: () => undefined }), stop: () => undefined },
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),

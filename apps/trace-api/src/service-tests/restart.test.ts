@@ -1,33 +1,11 @@
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
-import { createPool } from "@waymark/database";
-import { createPrisma } from "@waymark/database/prisma";
-import { useDatabase } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
-import { type ServiceProcess, startService } from "../service.fixture.js";
+import { useServices } from "./services.fixture.js";
 
-const database = useDatabase();
-const pool = createPool({
-  connectionString: database.url,
-  maxConnections: 2,
-  applicationName: "test",
-  statementTimeoutMs: 10_000,
-});
-const prisma = createPrisma(pool);
-const running = new Set<ServiceProcess>();
-afterAll(async () => {
-  await Promise.all([...running].map((service) => service.end("SIGKILL")));
-  await pool.end();
-});
-
-async function start(): Promise<ServiceProcess> {
-  const service = await startService({ databaseUrl: database.url });
-  running.add(service);
-  void service.ended.then(() => running.delete(service));
-  return service;
-}
+const { pool, prisma, start } = useServices();
 
 /**
  * What a plain reverse proxy does: it keeps four connections to each of two instances, busy without a pause, takes turns, and asks the other one only where a

@@ -25,7 +25,7 @@ export function addSpanRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps)
     params: traceIdParameter,
     lenientQuery: [],
     body: named("NewSpan", newSpanSchema),
-    opaqueKeys: ["input", "output"],
+    opaqueKeys: ["input", "output", "attributes"],
     takesIdempotencyKey: true,
     bodyExample: {
       name: "get_order",
@@ -34,6 +34,7 @@ export function addSpanRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps)
       ended_at: "2026-01-31T12:00:00.450Z",
       input: { order: 1042 },
       output: { state: "paid" },
+      attributes: { "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 1042 },
     },
     answers: {
       201: {

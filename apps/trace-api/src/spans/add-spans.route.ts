@@ -19,7 +19,7 @@ export function addSpansRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps
       "A span may name its parent by the `ref` of another span in the batch. Keys in `fields` have the index of a span, from 0: `spans.3.started_at`.",
     params: traceIdParameter,
     body: spanBatchSchema,
-    opaqueElementKeys: { spans: ["input", "output"] },
+    opaqueElementKeys: { spans: ["input", "output", "attributes"] },
     takesIdempotencyKey: true,
     bodyExample: {
       spans: [

@@ -1,9 +1,12 @@
 import type { CreateGroupCommit } from "@waymark/database";
+import { usageOfJson } from "@waymark/otlp";
 import type pg from "pg";
+import type { ClearFailure } from "../failures/clear-failure.js";
+import type { PriceUsage } from "../model-calls/model-call.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
 import { insertSpans } from "./insert-spans.query.js";
 import type { NewSpan } from "./span.schema.js";
-import type { AddSpansResult, SpansToAdd } from "./span-row.js";
+import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.js";
 import type { TraceCapacity } from "./trace-capacity.js";
 
 /** A statement takes as many spans as one request may bring. */
@@ -16,27 +19,51 @@ interface AddSpansDeps {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   capacity: TraceCapacity;
+  clearFailure: ClearFailure;
+  priceUsage: PriceUsage;
+  countAccepted(kind: "span", count: number): void;
 }
 
 /** Makes the way in for spans of the JSON routes, within the capacity of their traces. */
-export function createSpanAdder({ pool, createGroupCommit, capacity }: AddSpansDeps): AddSpans {
+export function createSpanAdder({
+  pool,
+  createGroupCommit,
+  capacity,
+  clearFailure,
+  priceUsage,
+  countAccepted,
+}: AddSpansDeps): AddSpans {
   const insertBatched = createGroupCommit<SpansToAdd, AddSpansResult>({
     name: "add-span",
     run: (requests) => (requests[0]?.idempotency ? insertIdempotentSpans(pool, requests) : insertSpans(pool, requests)),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ spans }) => spans.reduce((bytes, { span }) => bytes + bytesOf(span), 0),
-    kindOf: ({ idempotency }) => (idempotency ? "idempotent" : ""),
+    kindOf: (request) => (request.idempotency ? "idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
   });
   return async (request) => {
     const { accountId, traceId, spans, idempotency } = request;
     const taken = capacity.take(accountId, traceId, spans.length);
-    if (taken === true || (await taken)) return insertBatched(request);
+    if (taken === true || (await taken)) {
+      const result = await insertBatched(hasAttributes(request) ? await withCalls(request, priceUsage) : request);
+      if (result.outcome === "stored") countAccepted("span", spans.length);
+      if ("ids" in result && spans.some(({ span }) => span.status === "error")) await clearFailure(request);
+      return result;
+    }
     // A repeated request gets its first answer, also when the trace has become full.
     return (idempotency && (await findEarlierSpans(pool, accountId, idempotency))) ?? { outcome: "trace_full" };
   };
 }
 
-function bytesOf({ input, output, error }: NewSpan): number {
-  return (input?.text.length ?? 0) + (output?.text.length ?? 0) + (error?.length ?? 0);
+async function withCalls(request: SpansToAdd, priceUsage: PriceUsage): Promise<SpansToAdd> {
+  const spans = request.spans.map(async (each) => {
+    const usage = each.span.attributes ? usageOfJson(each.span.attributes.text) : null;
+    return usage ? { ...each, call: await priceUsage(usage, each.span.started_at) } : each;
+  });
+  return { ...request, spans: await Promise.all(spans) };
+}
+
+function bytesOf({ input, output, error, attributes }: NewSpan): number {
+  const json = (input?.text.length ?? 0) + (output?.text.length ?? 0) + (attributes?.text.length ?? 0);
+  return json + (error?.length ?? 0);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { createGroupCommitFactory } from "../batching/group-commit.js";
+import { createUsagePricer } from "../model-calls/model-call.js";
 import { createSpanChanger } from "./change-span.query.js";
 
 const unknownId = "00000000-0000-7000-8000-000000000000";
@@ -69,6 +70,7 @@ describe("PATCH /api/v1/traces/:trace_id/spans/:span_id", () => {
       const change = createSpanChanger({
         pool: test.pool,
         createGroupCommit: createGroupCommitFactory(new Registry()),
+        priceUsage: createUsagePricer(),
       });
       await Promise.all(
         Array.from({ length: 40 }, (_, n) => {

@@ -1,14 +1,21 @@
 import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
 import { keyStateSql } from "../idempotency/key-state.js";
-import { type AddSpansResult, insertFoundSpansSql, type SpansToAdd, spanValues } from "./span-row.js";
+import {
+  type AddSpansResult,
+  attributeValues,
+  hasAttributes,
+  insertFoundSpansSql,
+  type SpansToAdd,
+  spanValues,
+} from "./span-row.js";
 
 /**
  * Does the same as `insertSpansSql` for requests with idempotency keys. Only requests with a new key are stored, each with
  * its key in one transaction: the key is stored exactly when its spans are. One further probe of
  * `idempotency_key_pkey` per request.
  */
-const insertIdempotentSpansSql = `
+const insertIdempotentSpansSql = (attributes?: number) => `
   WITH asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state, t.id IS NOT NULL AS has_trace
     FROM unnest($1::uuid[], $2::uuid[], $13::text[], $14::bytea[], $15::text[]) WITH ORDINALITY
@@ -17,7 +24,7 @@ const insertIdempotentSpansSql = `
     LEFT JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id
   ), found AS MATERIALIZED (
     SELECT * FROM asked WHERE state = 'new' AND has_trace
-  ), stored AS (${insertFoundSpansSql}
+  ), stored AS (${insertFoundSpansSql(attributes)}
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
     SELECT account_id, key, request_hash, span_ids::uuid[] FROM found
@@ -29,17 +36,21 @@ const insertIdempotentSpansSql = `
 /** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
+const plain = { name: "insert-idempotent-spans", text: insertIdempotentSpansSql() };
+const withAttributes = { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql(16) };
+
 /** Stores the spans of requests in one transaction. All have idempotency keys, and no key comes twice. */
 export async function insertIdempotentSpans(pool: pg.Pool, requests: readonly SpansToAdd[]): Promise<AddSpansResult[]> {
+  const bringAttributes = requests.some(hasAttributes);
   const { rows } = await pool.query<[AddSpansResult["outcome"], string[] | null]>({
-    name: "insert-idempotent-spans",
-    text: insertIdempotentSpansSql,
+    ...(bringAttributes ? withAttributes : plain),
     rowMode: "array",
     values: [
       ...spanValues(requests),
       requests.map(({ idempotency }) => idempotency?.key),
       requests.map(({ idempotency }) => idempotency?.requestHash),
       requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),
+      ...(bringAttributes ? attributeValues(requests) : []),
     ],
   });
   return requests.map(({ spans }, index) => {

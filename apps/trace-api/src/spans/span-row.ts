@@ -1,13 +1,14 @@
 import { binaryArray } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type { KeyRefusal } from "../idempotency/key-state.js";
+import { callValues, insertCallsSql, type ModelCall } from "../model-calls/model-call.js";
 import type { NewSpan } from "./span.schema.js";
 
 /** The spans of one request; a statement stores all or none of them. */
 export interface SpansToAdd {
   accountId: string;
   traceId: string;
-  spans: readonly { id: string; span: NewSpan }[];
+  spans: readonly { id: string; span: NewSpan; call?: ModelCall | undefined }[];
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -18,14 +19,27 @@ export type AddSpansResult =
   | { outcome: "trace_full" }
   | KeyRefusal;
 
-/** Inserts the spans ($3 to $12) of the requests in the CTE `found`. One probe of `span_pkey` per span. */
-export const insertFoundSpansSql = `
-    INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
-    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id
+const columns = "id, name, status, started_at, ended_at, input, output, error, parent_span_id";
+
+/**
+ * Inserts the spans ($3 to $12) of the requests in the CTE `found`. One probe of `span_pkey` per span.
+ * @param attributes the number of the first parameter of {@link attributeValues}, if any span has attributes
+ */
+export function insertFoundSpansSql(attributes?: number): string {
+  const names = attributes ? `${columns}, attributes` : columns;
+  const calls = attributes ? `\n  ), calls AS (${insertCallsSql(attributes + 1, "found", "position")}` : "";
+  return `
+    INSERT INTO span (account_id, trace_id, ${names})
+    SELECT account_id, trace_id, ${names}
     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
-      $11::text[], $12::text[])
-      AS s (position, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
-    JOIN found USING (position)`;
+      $11::text[], $12::text[]${attributes ? `, $${attributes}::json[]` : ""})
+      AS s (position, ${names})
+    JOIN found USING (position)${calls}`;
+}
+
+export function hasAttributes({ spans }: SpansToAdd): boolean {
+  return spans.some(({ span }) => span.attributes);
+}
 
 /** The parameters $1 to $12: the requests, and their spans with the positions of their requests, from 1. */
 export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
@@ -50,4 +64,25 @@ export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
     spans.map(({ span }) => span.error),
     spans.map(({ span }) => span.parent_span_id),
   ];
+}
+
+/** Further parameters of `insertFoundSpansSql`. A stored object has the form of those from OpenTelemetry. */
+export function attributeValues(requests: readonly SpansToAdd[]): unknown[] {
+  const calls = requests.flatMap(({ spans }, index) =>
+    spans.flatMap(({ id, span, call }) =>
+      call ? [{ request: index + 1, spanId: id, startedAt: span.started_at, call }] : [],
+    ),
+  );
+  const attributes = binaryArray(
+    "json",
+    requests.flatMap(({ spans }) =>
+      spans.map(({ span }) => (span.attributes ? storedAttributes(span.attributes.text) : null)),
+    ),
+  );
+  return [attributes, ...callValues(calls)];
+}
+
+/** @param json the attributes as a JSON object */
+export function storedAttributes(json: string): string {
+  return `{"attributes":${json}}`;
 }

@@ -1,4 +1,4 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import { type CreateGroupCommit, idBounds } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
@@ -48,7 +48,7 @@ export interface TraceCapacity {
  */
 const countSpansSql = `
   SELECT (SELECT count(*)::int FROM (
-    SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id LIMIT $3
+    SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id AND s.trace_id BETWEEN $4 AND $5 LIMIT $3
   ) counted)
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, position) ORDER BY position`;
 
@@ -122,11 +122,12 @@ function batchCounts(
     maxInFlight: 2,
     maxRows: maxTracesPerStatement,
     run: async (traces) => {
+      const traceIds = traces.map(({ traceId }) => traceId);
       const { rows } = await pool.query<[number]>({
         name: "count-spans",
         text: countSpansSql,
         rowMode: "array",
-        values: [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId), max + 1],
+        values: [traces.map(({ accountId }) => accountId), traceIds, max + 1, ...idBounds(traceIds)],
       });
       return traces.map((_, index) => rows[index]?.[0] ?? 0);
     },

@@ -3,6 +3,7 @@ import { type AlertKey, queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
 import { createQueue, QueueUnavailableError, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
+import { directUrlOf } from "@waymark/testing";
 import { pino } from "pino";
 import { useApp } from "../app.fixture.js";
 import { createAlertQueue } from "./alert-queue.js";
@@ -80,7 +81,7 @@ describe("a burst of failed traces, with the queue in Postgres", () => {
       additions++;
       await queueAlerts({ pool: test.pool, queue }, batch);
     });
-    const queue = createQueue(queues.traceFinalized, { databaseUrl: test.databaseUrl, log });
+    const queue = createQueue(queues.traceFinalized, { databaseUrl: directUrlOf(test.databaseUrl), log });
     await queue.check();
     for (const { alertId } of pending) alerts.add({ accountId: account.id, alertId });
     for (const until = Date.now() + 120_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )

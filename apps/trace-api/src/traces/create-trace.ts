@@ -16,6 +16,7 @@ interface CreateTraceDeps {
   createGroupCommit: CreateGroupCommit;
   capacity: TraceCapacity;
   knownAgents: KnownAgents;
+  countAccepted(kind: "trace", count: number): void;
 }
 
 interface NewAgentTrace extends TraceToCreate {
@@ -25,7 +26,8 @@ interface NewAgentTrace extends TraceToCreate {
 const bytesOf = ({ trace }: TraceToCreate) => trace.metadata?.text.length ?? 0;
 
 /** Makes the one way in for new traces, from JSON and from OpenTelemetry. */
-export function createTraceCreator({ pool, createGroupCommit, capacity, knownAgents }: CreateTraceDeps): CreateTrace {
+export function createTraceCreator(deps: CreateTraceDeps): CreateTrace {
+  const { pool, createGroupCommit, capacity, knownAgents } = deps;
   const insertBatched = createGroupCommit<TraceRow, CreateTraceResult | undefined>({
     name: "create-trace",
     run: (rows) => insertTraces(pool, rows, "skip"),
@@ -73,7 +75,10 @@ export function createTraceCreator({ pool, createGroupCommit, capacity, knownAge
 
   return async (input) => {
     const result = await createWithinLimits(input);
-    if (result.outcome === "created") capacity.created(input.accountId, result.traceId);
+    if (result.outcome === "created") {
+      capacity.created(input.accountId, result.traceId);
+      deps.countAccepted("trace", 1);
+    }
     return result;
   };
 }

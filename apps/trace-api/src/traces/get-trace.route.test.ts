@@ -25,11 +25,12 @@ describe("GET /api/v1/traces/:trace_id", () => {
   const test = useApp();
   const makeReader = () => {
     const registry = new Registry();
-    return createTraceReader({
+    const { readTrace } = createTraceReader({
       pool: test.pool,
       createGroupCommit: createGroupCommitFactory(registry),
       largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
     });
+    return async (trace: Parameters<typeof readTrace>[0]) => (await readTrace(trace))?.body;
   };
   /** Adds spans with values that Postgres compresses to a ninetieth. */
   const addLetters = (account: TestAccount, traceId: string, spans: number, bytes: number) =>

@@ -1,33 +1,28 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createShares, type Refusals, route } from "@waymark/http";
+import { type Answer, createShares, isKnownTag, type Refusals, route } from "@waymark/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
+import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
+import { addMembers, includeParameter, type PartName, readParts } from "./trace-parts.js";
+import { traceTag } from "./trace-tag.js";
 
-const querySchema = z.object({
-  include: z.enum(["attributes"]).optional().describe("`attributes` adds the further attributes of spans"),
-});
+const querySchema = z.object({ include: includeParameter });
 
-/** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
-export function getTraceRoute({
-  pool,
-  createGroupCommit,
-  refusals,
-}: {
+interface GetTraceDeps {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   refusals: Refusals;
-}) {
-  const readTrace = createTraceReader({
-    pool,
-    createGroupCommit,
-    largeAnswers: createShares(largeAnswerLimits, refusals),
-  });
+}
+
+/** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
+export function getTraceRoute(deps: GetTraceDeps) {
+  const answer = createAnswers(deps);
   return route({
     method: "get",
     path: "/traces/:trace_id",
@@ -37,10 +32,18 @@ export function getTraceRoute({
     params: traceIdParameter,
     query: querySchema,
     lenientQuery: [],
+    headers: {
+      "If-None-Match": {
+        description: "The `ETag` of an earlier answer: 304 without a body if it would be the same",
+        example: 'W/"5f1d7a84db00d2fce00b31a7fc73224f"',
+      },
+    },
     answers: {
       200: {
-        description: "The trace",
+        description:
+          "The trace; with an `ETag` once it is finished, if it has less than 1,000 spans. With that tag in `If-None-Match`: 304",
         schema: traceSchema,
+        headers: ["ETag"],
         example: {
           ...exampleTrace,
           metadata: { model: "gpt-4o" },
@@ -61,16 +64,42 @@ export function getTraceRoute({
       },
       400: {
         ...invalidQuery,
-        example: { error: "Validation failed", fields: { include: "Must be one of: attributes" } },
+        example: {
+          error: "Validation failed",
+          fields: { include: "Must be one or several of these, separated by commas: attributes, usage, scores" },
+        },
       },
     },
-    async handle({ params, query, response }) {
+    async handle({ params, query, request, response }) {
       const { accountId } = principalOf(response);
-      const traceId = traceIdOf(params);
-      const withAttributes = query.include === "attributes";
-      const body = await readTrace({ accountId, traceId, withAttributes });
-      if (body === undefined) throw new AppError("trace_not_found");
-      return { status: 200, body };
+      return answer(request, { accountId, traceId: traceIdOf(params) }, query.include ?? []);
     },
   });
+}
+
+function createAnswers({ pool, createGroupCommit, refusals }: GetTraceDeps) {
+  const largeAnswers = createShares(largeAnswerLimits, refusals);
+  const { readTrace, readVersion } = createTraceReader({ pool, createGroupCommit, largeAnswers });
+  return async (
+    request: Request,
+    address: { accountId: string; traceId: string },
+    parts: readonly PartName[],
+  ): Promise<Answer> => {
+    if (request.headers["if-none-match"] !== undefined) {
+      const found = await readVersion(address);
+      if (!found) throw new AppError("trace_not_found");
+      const tag = traceTag(found.version, parts, await readParts(pool, address, parts));
+      if (isKnownTag(request, tag)) return { status: 304, headers: headersOf(tag), body: "" };
+    }
+    const trace = await readTrace({ ...address, withAttributes: parts.includes("attributes") });
+    if (!trace) throw new AppError("trace_not_found");
+    const members = await readParts(pool, address, parts);
+    const headers = headersOf(traceTag(trace.version, parts, members));
+    return { status: 200, headers, body: addMembers(trace.body, members) };
+  };
+}
+
+/** A client may keep an answer with a tag if it asks each time whether it is still the same. */
+function headersOf(tag: string | undefined): Record<string, string> {
+  return tag === undefined ? {} : { ETag: tag, "Cache-Control": "private, no-cache" };
 }

@@ -1,8 +1,9 @@
 import { named } from "@waymark/http";
 import { spanStatuses, traceStatuses } from "@waymark/traces";
 import { z } from "zod";
-
-const timestamp = z.string().meta({ format: "date-time" });
+import { timestamp } from "../answers.js";
+import { traceScoreSchema } from "../scores/score.schema.js";
+import { traceUsageSchema } from "../usage/model-sums.schema.js";
 
 const traceFields = {
   id: z.string(),
@@ -28,7 +29,7 @@ const spanSchema = named(
     attributes: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe("With `include=attributes`: the further attributes of a span from OpenTelemetry"),
+      .describe("With `include=attributes`: the further attributes of a span"),
     otel: z
       .record(z.string(), z.unknown())
       .optional()
@@ -43,6 +44,8 @@ export const traceSchema = named(
     ...traceFields,
     metadata: z.record(z.string(), z.unknown()).nullable(),
     spans: z.array(spanSchema),
+    usage: traceUsageSchema.optional().describe("With `include=usage`"),
+    scores: z.array(traceScoreSchema).optional().describe("With `include=scores`"),
   }),
 );
 

@@ -1,10 +1,10 @@
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { named, route } from "@waymark/http";
 import { planIds, utcMonth } from "@waymark/plan";
 import { getUsage, presentUsage, type Used } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
+import { timestamp } from "../answers.js";
+import type { TimedReads } from "../batching/timed-reads.js";
 
 const usageSchema = named(
   "Usage",
@@ -15,7 +15,7 @@ const usageSchema = named(
       limit: z.number(),
       current: z.number(),
       remaining: z.number(),
-      resets_at: z.string().meta({ format: "date-time" }),
+      resets_at: timestamp,
     }),
     agents: z.object({ limit: z.number().nullable().describe("null for no limit"), current: z.number() }),
     retention_days: z.number(),
@@ -23,15 +23,7 @@ const usageSchema = named(
 );
 
 /** `GET /usage`: the limits of an account's plan, and their use. */
-export function getUsageRoute({
-  pool,
-  createGroupCommit,
-  now,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  now(): Date;
-}) {
+export function getUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
   const readUsage = createGroupCommit<{ accountId: string; month: string }, Used>({
     name: "get-usage",
     run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),

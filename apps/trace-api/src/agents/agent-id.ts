@@ -1,0 +1,12 @@
+import { AppError } from "@waymark/errors";
+import { textProblem } from "@waymark/fields";
+
+/** The path parameter of every route below an agent. */
+export const agentIdParameter = { agent_id: "The id of the agent, percent-encoded" } as const;
+
+/** @throws AppError 404 for a text that no agent can have as its id */
+export function agentIdOf(params: Readonly<Record<string, string>>): string {
+  const agentId = params["agent_id"] ?? "";
+  if (textProblem(agentId) !== undefined) throw new AppError("agent_not_found");
+  return agentId;
+}

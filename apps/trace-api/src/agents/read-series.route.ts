@@ -1,0 +1,94 @@
+import { principalOf } from "@waymark/auth";
+import { AppError } from "@waymark/errors";
+import { named, route } from "@waymark/http";
+import {
+  presentSeries,
+  readSeries,
+  type SeriesEntry,
+  type SeriesToRead,
+  seriesQuerySchema,
+  seriesToRead,
+} from "@waymark/traces";
+import { z } from "zod";
+import { agentNotFound, timestamp } from "../answers.js";
+import { slowReads } from "../batching/one-at-a-time.js";
+import type { TimedReads } from "../batching/timed-reads.js";
+import { agentIdOf, agentIdParameter } from "./agent-id.js";
+import { figureMembers } from "./figures.schema.js";
+
+const seriesSchema = named(
+  "AgentSeries",
+  z.object({
+    agent_id: z.string(),
+    from: timestamp,
+    to: timestamp,
+    interval: z.string(),
+    series: z.array(
+      z.object({
+        at: timestamp.describe("The beginning of the hour or day"),
+        traces: z.number(),
+        success: z.number(),
+        error: z.number(),
+        timeout: z.number(),
+        running: z.number(),
+        ...figureMembers,
+      }),
+    ),
+  }),
+);
+
+/** `GET /agents/:agent_id/series`: an agent's traces, failures and durations by hour or day. */
+export function readSeriesRoute({ pool, createGroupCommit, now }: TimedReads) {
+  const read = createGroupCommit<SeriesToRead, SeriesEntry[]>({
+    name: "read-agent-series",
+    run: (queries) => Promise.all(queries.map((query) => readSeries(pool, query))),
+    ...slowReads,
+  });
+  return route({
+    method: "get",
+    path: "/agents/:agent_id/series",
+    operationId: "readAgentSeries",
+    summary: "Read an agent's traces, failures, durations, tokens and cost by hour or day",
+    description:
+      "Counts traces by their start, in UTC. Each hour or day of the range has an entry; the first and last one hold the range's part of it. Tokens and cost are those of spans by their start; of days, they are those of the whole day.",
+    params: agentIdParameter,
+    query: seriesQuerySchema,
+    answers: {
+      200: {
+        description: "The series, oldest first",
+        schema: seriesSchema,
+        example: {
+          agent_id: "billing-agent",
+          from: "2026-01-31T00:00:00.000Z",
+          to: "2026-02-01T00:00:00.000Z",
+          interval: "day",
+          series: [
+            {
+              at: "2026-01-31T00:00:00.000Z",
+              traces: 244,
+              success: 240,
+              error: 3,
+              timeout: 0,
+              running: 1,
+              failure_rate: 0.012345679012345678,
+              p50_ms: 1840,
+              p90_ms: 4250.5,
+              p99_ms: 9120,
+              input_tokens: 254248,
+              output_tokens: 19520,
+              cost_usd: "0.83082",
+            },
+          ],
+        },
+      },
+      404: agentNotFound,
+    },
+    async handle({ params, query, response }) {
+      const of = { accountId: principalOf(response).accountId, agentId: agentIdOf(params) };
+      const asked = seriesToRead(of, query, now());
+      const series = await read(asked);
+      if (series.length === 0) throw new AppError("agent_not_found");
+      return { status: 200, body: presentSeries(asked, series) satisfies z.output<typeof seriesSchema> };
+    },
+  });
+}

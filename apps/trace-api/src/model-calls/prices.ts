@@ -1,0 +1,105 @@
+import type { calcPrice as CalcPrice } from "@pydantic/genai-prices";
+import type { Tokens } from "@waymark/otlp";
+
+/** Money is a whole number of these: 10^-30 dollars hold the list's rates, of up to 17 places, for one token. */
+const places = 30;
+/** Of a stored cost. */
+const costPlaces = 12;
+
+/** A price by its unit's size. */
+const perMillion = 6;
+const perThousand = 3;
+
+type Prices = Readonly<
+  Record<string, number | { base: number; tiers: { start: number; price: number }[] } | undefined>
+>;
+
+/** Providers by OpenTelemetry's names that the list does not find by itself. */
+const providerNames: Readonly<Record<string, string>> = {
+  x_ai: "x-ai",
+  xai: "x-ai",
+  mistral_ai: "mistral",
+  mistralai: "mistral",
+  bedrock: "aws",
+  "amazon-bedrock": "aws",
+  together_ai: "together",
+  togetherai: "together",
+};
+
+interface CallToPrice {
+  provider: string;
+  model: string;
+  tokens: Tokens;
+  /** A timestamp: prices change. */
+  startedAt: string;
+}
+
+/** Dollars as a decimal number; null for a model without a price. */
+export type PriceCall = (call: CallToPrice) => string | null;
+
+/** Loads the price list, 18 MB of memory, when the first call needs a price. It never asks the network. */
+export async function loadPrices(): Promise<PriceCall> {
+  const { calcPrice } = await import("@pydantic/genai-prices");
+  return (call) => {
+    const prices = findPrices(calcPrice, call);
+    return prices ? roundDollars(dollarsOf(prices, call.tokens)) : null;
+  };
+}
+
+/** An unknown provider leaves the choice to the model's name. */
+function findPrices(calcPrice: typeof CalcPrice, { provider, model, startedAt }: CallToPrice): Prices | undefined {
+  if (model === "") return undefined;
+  const timestamp = new Date(startedAt);
+  const find = (providerId?: string) =>
+    calcPrice({}, model, { timestamp, ...(providerId && { providerId }) })?.model_price as Prices | undefined;
+  const prices = find(providerNames[provider] ?? provider) ?? (provider === "" ? undefined : find());
+  return prices && ("input_mtok" in prices || "output_mtok" in prices) ? prices : undefined;
+}
+
+/** Parts without a rate of their own have that of the whole. */
+function dollarsOf(prices: Prices, { input, output, cachedInput, cacheWrite, reasoning }: Tokens): bigint {
+  const has = (key: string) => prices[key] !== undefined;
+  const cached = has("cache_read_mtok") ? cachedInput : 0;
+  const written = has("cache_write_mtok") ? cacheWrite : 0;
+  const reasoned = has("output_reasoning_mtok") ? reasoning : 0;
+  const counts = [
+    ["input_mtok", input - cached - written, perMillion],
+    ["cache_read_mtok", cached, perMillion],
+    ["cache_write_mtok", written, perMillion],
+    ["output_mtok", output - reasoned, perMillion],
+    ["output_reasoning_mtok", reasoned, perMillion],
+    ["requests_kcount", 1, perThousand],
+  ] as const;
+  return counts.reduce((sum, [key, count, unit]) => sum + BigInt(count) * rateOf(prices[key], input, unit), 0n);
+}
+
+/** The price of one unit. A tier holds for all tokens of a call with more input than its start. */
+function rateOf(price: Prices[string], input: number, unit: number): bigint {
+  if (price === undefined) return 0n;
+  if (typeof price === "number") return shifted(price, places - unit);
+  const tiers = price.tiers.toSorted((a, b) => a.start - b.start);
+  return shifted(tiers.findLast(({ start }) => input > start)?.price ?? price.base, places - unit);
+}
+
+/** The number's shortest decimal text, the list's own, times a power of ten. */
+function shifted(number: number, digits: number): bigint {
+  const [mantissa = "", exponent = "0"] = String(number).split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const shift = digits + Number(exponent) - fraction.length;
+  const all = BigInt(whole + fraction);
+  return shift >= 0 ? all * 10n ** BigInt(shift) : all / 10n ** BigInt(-shift);
+}
+
+/** Half up, without zeros at the end. */
+function roundDollars(amount: bigint): string {
+  const unit = 10n ** BigInt(places - costPlaces);
+  const rounded = (amount + unit / 2n) / unit;
+  const digits = rounded.toString().padStart(costPlaces + 1, "0");
+  return `${digits.slice(0, -costPlaces)}.${digits.slice(-costPlaces)}`.replace(/\.?0+$/, "");
+}
+
+/** A sender's plain decimal number of dollars, rounded as ours. */
+export function roundCost(cost: string): string {
+  const [whole = "", fraction = ""] = cost.split(".");
+  return roundDollars(BigInt(whole + fraction.slice(0, places).padEnd(places, "0")));
+}

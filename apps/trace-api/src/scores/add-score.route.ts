@@ -1,0 +1,63 @@
+import { principalOf } from "@waymark/auth";
+import { type CreateGroupCommit, isUuid, smallestUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { errorSchema, named, route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { replayed, replayHeaders, spanNotFound } from "../answers.js";
+import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
+import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { createScoreAdder, maxScoresPerTrace } from "./add-score.query.js";
+import { newScoreSchema } from "./score.schema.js";
+
+interface AddScoreDeps {
+  pool: pg.Pool;
+  createGroupCommit: CreateGroupCommit;
+  guardIdempotency: IdempotencyGuard;
+  uuid(): string;
+}
+
+/** `POST /traces/:trace_id/scores` and `POST /traces/:trace_id/spans/:span_id/scores`. */
+export function addScoreRoutes(deps: AddScoreDeps) {
+  const addScore = createScoreAdder(deps);
+  const scoreRoute = (of: "trace" | "span") =>
+    route({
+      method: "post",
+      path: of === "trace" ? "/traces/:trace_id/scores" : "/traces/:trace_id/spans/:span_id/scores",
+      operationId: of === "trace" ? "addScore" : "addSpanScore",
+      summary: `Add a score to a ${of}`,
+      description: `Feedback or an evaluation. A trace has at most ${maxScoresPerTrace} scores, those of its spans included; scores of one name stand side by side.`,
+      params: of === "trace" ? traceIdParameter : { ...traceIdParameter, span_id: "The id of the span" },
+      body: named("NewScore", newScoreSchema),
+      takesIdempotencyKey: true,
+      bodyExample: { name: "helpful", value: 0.8, comment: "Found the order at once" },
+      answers: {
+        201: {
+          description: "The score is committed",
+          schema: z.object({ score_id: z.string() }),
+          example: { score_id: "019c13f2-7d00-7aa1-8d1c-3b0f9e0c4a11" },
+          headers: replayHeaders,
+        },
+        ...(of === "span" && { 404: spanNotFound }),
+        409: {
+          description: "The trace has its scores, or the first request with this `Idempotency-Key` has no answer yet",
+          schema: errorSchema({ limit: z.number().optional() }),
+          example: { error: "The trace has no room for another score", limit: maxScoresPerTrace },
+        },
+      },
+      async handle({ params, body, idempotency, response }) {
+        const { accountId } = principalOf(response);
+        const traceId = traceIdOf(params);
+        const spanId = of === "trace" ? null : (params["span_id"] ?? "").toLowerCase();
+        // No span has the smallest id, and the trace's own 404 comes first.
+        const ofSpan = { spanId: spanId === null || isUuid(spanId) ? spanId : smallestUuid };
+        const score = { accountId, traceId, ...ofSpan, id: deps.uuid(), score: body, idempotency };
+        const result = await deps.guardIdempotency(accountId, idempotency, () => addScore(score));
+        if (result.outcome === "scores_full")
+          throw new AppError("scores_full", { details: { limit: maxScoresPerTrace } });
+        if (!("id" in result)) throw new AppError(result.outcome);
+        return { status: 201, headers: replayed(result), body: { score_id: result.id } };
+      },
+    });
+  return [scoreRoute("trace"), scoreRoute("span")];
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "@jest/globals";
+import { createAccount, issueKey } from "@waymark/accounts";
+import { traceBody } from "../app.fixture.js";
+import { openStream, type StreamClient, type StreamEvent } from "../stream/stream.fixture.js";
+import { useServices } from "./services.fixture.js";
+
+const { pool, prisma, start } = useServices();
+
+describe("a stream", () => {
+  it("misses nothing and repeats nothing while its service is killed and restarted under load", async () => {
+    const account = await createAccount(prisma, { email: "stream@example.com", plan: "pro" });
+    const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
+    const writer = await start();
+    const send = async (method: string, path: string, body: unknown) => {
+      const answer = await fetch(`http://127.0.0.1:${writer.port}/api/v1${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(answer.ok).toBe(true);
+      return (await answer.json()) as { trace_id: string };
+    };
+    /** What a client keeps: every event in order, over all connections. */
+    const told: StreamEvent[] = [];
+    let service = await start();
+    let lastId: string | undefined;
+    let stream: StreamClient | undefined;
+    let isLoaded = true;
+    let isFollowed = true;
+    let connections = 0;
+    const follow = async () => {
+      for (; isFollowed; await new Promise((resolve) => setTimeout(resolve, 20))) {
+        stream = await openStream(`http://127.0.0.1:${service.port}`, { key, lastId }).catch(() => undefined);
+        if (!stream) continue;
+        connections++;
+        await stream.ended;
+        told.push(...stream.events);
+        lastId = stream.lastId;
+      }
+    };
+    const following = follow();
+    while (connections === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    // Its client may also leave within a page.
+    const hangUp = setInterval(() => void stream?.close(), 700);
+    const created: string[] = [];
+    const load = async () => {
+      while (isLoaded) {
+        const { trace_id } = await send("POST", "/traces", traceBody());
+        created.push(trace_id);
+        await send("PATCH", `/traces/${trace_id}`, { status: created.length % 3 ? "success" : "error" });
+      }
+    };
+    const loads = Promise.all(Array.from({ length: 12 }, load));
+    for (let round = 0; round < 4; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      const how = await service.end(round % 2 ? "SIGTERM" : "SIGKILL");
+      expect(how).toBe(round % 2 ? 0 : "SIGKILL");
+      service = await start();
+    }
+    clearInterval(hangUp);
+    isLoaded = false;
+    await loads;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    isFollowed = false;
+    await stream?.close();
+    await following;
+    const states = told.map(({ event, data }) => `${event} ${data.id} ${data.status}`);
+    expect(new Set(states).size).toBe(states.length);
+    // A change may overtake the creation; the last state of each trace comes last.
+    const last = new Map(told.map(({ data }) => [data.id, data.status]));
+    const { rows } = await pool.query<{ id: string; status: string }>("SELECT id, status FROM trace ORDER BY id");
+    expect(rows.length).toBeGreaterThan(500);
+    expect([...last].sort()).toEqual(rows.map(({ id, status }) => [id, status]));
+    expect(connections).toBeGreaterThan(8);
+  });
+});

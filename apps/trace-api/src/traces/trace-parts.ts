@@ -1,0 +1,73 @@
+import { asParameter } from "@waymark/fields";
+import { readTraceScores, readTraceUsage, settleCalls } from "@waymark/traces";
+import type pg from "pg";
+import { z } from "zod";
+
+interface TracePart {
+  adds: string;
+  /** Reads a member of the answer, for parts that the reading of spans does not bring. */
+  read?(pool: pg.Pool, accountId: string, traceId: string): Promise<unknown>;
+}
+
+/** The parts of a trace that `?include=` adds. */
+const traceParts = {
+  attributes: { adds: "the further attributes of spans" },
+  usage: {
+    adds: "tokens and cost of the model calls",
+    async read(pool, accountId, traceId): Promise<unknown> {
+      await settleCalls(pool, accountId, traceId);
+      return readTraceUsage(pool, accountId, traceId);
+    },
+  },
+  scores: { adds: "the scores of the trace and its spans", read: readTraceScores },
+} as const satisfies Record<string, TracePart>;
+
+export type PartName = keyof typeof traceParts;
+
+const names = Object.keys(traceParts);
+const message = `Must be ${names.length > 1 ? "one or several of these, separated by commas" : "one of"}: ${names.join(", ")}`;
+
+export const includeParameter = asParameter(
+  { type: "array", items: { enum: names }, minItems: 1 },
+  z
+    .string(message)
+    .transform((text) => [...new Set(text.split(","))])
+    .refine((parts): parts is PartName[] => parts.every((part) => Object.hasOwn(traceParts, part)), message)
+    .optional()
+    .describe(
+      `One part or several, separated by commas: ${Object.entries(traceParts)
+        .map(([name, { adds }]) => `\`${name}\` adds ${adds}`)
+        .join(", ")}`,
+    ),
+);
+
+type TraceBody = string | AsyncIterable<string>;
+
+/** Reads the parts that the reading of spans does not bring, as JSON members with a comma before each. */
+export async function readParts(
+  pool: pg.Pool,
+  { accountId, traceId }: { accountId: string; traceId: string },
+  parts: readonly PartName[],
+): Promise<string> {
+  let members = "";
+  for (const name of parts) {
+    const part: TracePart = traceParts[name];
+    if (part.read) members += `,"${name}":${JSON.stringify(await part.read(pool, accountId, traceId))}`;
+  }
+  return members;
+}
+
+/** Adds members to the end of a trace's JSON, which may come in chunks. */
+export function addMembers(body: TraceBody, members: string): TraceBody {
+  if (members === "") return body;
+  return typeof body === "string" ? `${body.slice(0, -1)}${members}}` : appendTo(body, members);
+}
+
+async function* appendTo(chunks: AsyncIterable<string>, members: string): AsyncGenerator<string, void, void> {
+  let last: string | undefined;
+  for await (const chunk of chunks) {
+    if (last !== undefined) yield last;
+    last = chunk;
+  }
+  if (last !== undefined) yield `${last.slice(0, -1)}${members}}`;
+}
