@@ -3,9 +3,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createApiKey } from "@waymark/auth";
@@ -17,12 +17,13 @@ import { measureStats } from "./measure-stats.mjs";
 
 const help = `Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.
 
-usage: pnpm bench analytics [--events N] [--seconds N] [--folder DIR] [--only PART] [--json FILE]
+usage: pnpm bench analytics [--events N] [--seconds N] [--rounds N] [--folder DIR] [--only PART] [--json FILE]
 
-  --events   events of the large site (10000000, which takes some ten minutes and 8 GB of disk)
+  --events   events of the large site (10000000, which takes some ten minutes and 10 GB of disk)
   --seconds  how long each load on the collector lasts (10)
+  --rounds   loads of the collector and of each baseline, in turns (5)
   --folder   keep the database there; a later run finds its sites filled, so it imports nothing
-  --only     'stats' or 'collector'
+  --only     'stats', or 'collector', which imports nothing
   --no-sql   leave out the plain SQL over raw events, which takes minutes
   --json     also write the results to a file
 `;
@@ -31,6 +32,7 @@ const { values } = parseArgs({
   options: {
     events: { type: "string", default: "10000000" },
     seconds: { type: "string", default: "10" },
+    rounds: { type: "string", default: "5" },
     folder: { type: "string" },
     only: { type: "string" },
     "no-sql": { type: "boolean" },
@@ -103,19 +105,35 @@ async function fillSites(databaseUrl, pool, { small, large }) {
   }
 }
 
-/** Imports made-up visits by the command line, as a user would, and watches its memory. */
+/** Imports a file of made-up visits by the command line, as a user would, and watches its memory. */
 async function measureImport(databaseUrl, site, events) {
+  const file = join(await mkdtemp(join(tmpdir(), "waymark-visits-")), "visits.ndjson");
+  try {
+    await writeVisits(file, site, events);
+    return await measureFile(databaseUrl, site, events, file);
+  } finally {
+    await rm(dirname(file), { recursive: true, force: true });
+  }
+}
+
+async function writeVisits(file, site, events) {
   const generator = fileURLToPath(new URL("visits.mjs", import.meta.url));
+  const output = await open(file, "w");
   const visits = spawn(process.execPath, [generator, events, Date.now(), site.domain], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", output.fd, "inherit"],
   });
+  const [code] = await once(visits, "close");
+  await output.close();
+  if (code !== 0) throw new Error(`The visits ended with ${code}`);
+}
+
+async function measureFile(databaseUrl, site, events, file) {
   const before = process.hrtime.bigint();
   const cli = spawn(
     process.execPath,
-    [join(root, "packages/cli/bin/waymark.mjs"), "import", "--site", site.id, "--file", "-", "--json"],
-    { env: { ...process.env, DATABASE_URL: databaseUrl }, stdio: ["pipe", "pipe", "inherit"] },
+    [join(root, "packages/cli/bin/waymark.mjs"), "import", "--site", site.id, "--file", file, "--json"],
+    { env: { ...process.env, DATABASE_URL: databaseUrl }, stdio: ["ignore", "pipe", "inherit"] },
   );
-  visits.stdout.pipe(cli.stdin);
   let output = "";
   cli.stdout.on("data", (chunk) => (output += chunk));
   let peakBytes = 0;
@@ -150,14 +168,19 @@ try {
     statementTimeoutMs: 0,
   });
   const sites = await openSites(pool);
-  const imports = await fillSites(databaseUrl, pool, sites);
+  const imports = values.only === "collector" ? undefined : await fillSites(databaseUrl, pool, sites);
   const shared = { root, databaseUrl, pool, say };
   const stats =
     values.only === "collector" ? undefined : await measureStats({ ...shared, sites, withSql: !values["no-sql"] });
   const collector =
     values.only === "stats"
       ? undefined
-      : await measureCollector({ ...shared, site: sites.live, seconds: Number(values.seconds) });
+      : await measureCollector({
+          ...shared,
+          site: sites.live,
+          seconds: Number(values.seconds),
+          rounds: Number(values.rounds),
+        });
   const result = {
     machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
     node: process.version,
@@ -196,19 +219,26 @@ function print({ machine, node, events, imports, stats, collector }) {
     }
   }
   if (collector) {
-    rows.push([], ["collector, 64 connections", "requests/s", "p50", "p99", "errors"]);
-    for (const { what, perSecond, p50Ms, p99Ms, errors } of collector.rows) {
-      rows.push([what, n(perSecond), ms(p50Ms), ms(p99Ms), n(errors)]);
-    }
+    const spread = ({ low, median, high }, digits) => `${n(median, digits)} (${n(low, digits)}-${n(high, digits)})`;
     rows.push(
-      ["collector / express-null", n(collector.toExpressNull, 2)],
-      ["collector / same app without a store", n(collector.toAppNull, 2)],
-      ["202s answered, events in the database", n(collector.answered), n(collector.recorded)],
+      [`collector, 64 connections, ${collector.rounds} rounds of ${collector.seconds} s; median (quartiles)`],
+      ["", "requests/s", "Node, µs each", "p50", "p99", "errors", "collector / this"],
     );
+    for (const { what, perSecond, nodeMicros, p50Ms, p99Ms, errors, collectorTo } of collector.rows) {
+      const figures = [spread(perSecond), spread(nodeMicros), ms(p50Ms), ms(p99Ms), n(errors), spread(collectorTo, 2)];
+      rows.push([what, ...figures]);
+    }
+    rows.push(["202s answered, events in the database", n(collector.answered), n(collector.recorded)]);
   }
-  const width = Math.max(...rows.map(([first = ""]) => first.length)) + 2;
-  const lines = rows.map(([first = "", ...rest]) =>
-    `${first.padEnd(width)}${rest.map((cell) => cell.padStart(14)).join("")}`.trimEnd(),
+  const tables = rows.filter(({ length }) => length > 1);
+  const widthOf = (column) => Math.max(...tables.map((row) => (row[column] ?? "").length)) + 2;
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) =>
+        row.length === 1 ? cell : column === 0 ? cell.padEnd(widthOf(0)) : cell.padStart(widthOf(column)),
+      )
+      .join("")
+      .trimEnd(),
   );
   process.stdout.write(`${machine}, Node ${node}\n\n${lines.join("\n")}\n`);
 }

@@ -1,65 +1,107 @@
-// How many beacons a second the collector records, beside an Express app that does nothing and itself without a store.
+// How many beacons a second the collector records, beside an Express app that only reads them and itself without a store.
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
 import { startApp } from "./start-app.mjs";
 
 const connections = 64;
-const warmupSeconds = 2;
+const warmupSeconds = 3;
 
-export async function measureCollector({ root, databaseUrl, pool, site, seconds, say }) {
+/** Loads all apps in turns, each for some seconds a round, and compares them within each round. */
+export async function measureCollector({ root, databaseUrl, pool, site, seconds, rounds, say }) {
+  const before = await countRows(pool, site);
+  const apps = [];
+  let answered = 0;
+  try {
+    for (const { what, ...settings } of settingsOf(root, databaseUrl)) {
+      apps.push({ what, ...(await startApp(settings)), rounds: [] });
+    }
+    const collector = apps.at(-1);
+    for (const app of apps) {
+      const warm = await load(app.port, site, warmupSeconds);
+      if (app === collector) answered += warm["2xx"];
+    }
+    for (let round = 1; round <= rounds; round++) {
+      say(`round ${round} of ${rounds} ...`);
+      for (const app of round % 2 ? apps : apps.toReversed()) {
+        const measured = await measureRound(app, site, seconds);
+        app.rounds.push(measured);
+        if (app === collector) answered += measured.answered;
+      }
+    }
+  } finally {
+    for (const app of apps) await app.stop();
+  }
+  const last = apps.at(-1).rounds;
+  const rows = apps.map(({ what, rounds: own }) => ({
+    what,
+    perSecond: spreadOf(own.map(({ perSecond }) => perSecond)),
+    nodeMicros: spreadOf(own.map(({ nodeMicros }) => nodeMicros)),
+    p50Ms: spreadOf(own.map(({ p50Ms }) => p50Ms)).median,
+    p99Ms: spreadOf(own.map(({ p99Ms }) => p99Ms)).median,
+    errors: own.reduce((sum, { errors }) => sum + errors, 0),
+    collectorTo: spreadOf(own.map(({ perSecond }, round) => last[round].perSecond / perSecond)),
+  }));
+  return { rows, rounds, seconds, answered, recorded: (await countRows(pool, site)) - before };
+}
+
+function settingsOf(root, databaseUrl) {
   const nullApp = (kind) => ({
     entry: fileURLToPath(new URL("null-app.mjs", import.meta.url)),
     env: { NULL_APP: kind },
   });
-  const apps = [
-    ["express-null (answers 202, reads nothing)", nullApp("express")],
-    ["same app without a store", nullApp("collector")],
-    [
-      "collector",
-      {
-        entry: join(root, "apps/collector/dist/main.js"),
-        env: {
-          DATABASE_URL: databaseUrl,
-          COLLECTOR_PORT: "0",
-          COLLECTOR_METRICS_PORT: "0",
-          TRUSTED_PROXIES: "127.0.0.1",
-          COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-          COLLECTOR_RATE_LIMIT_PER_SITE: "0",
-        },
+  return [
+    { what: "idle Express, plain createServer, reads the body", ...nullApp("express") },
+    { what: "the same with our classes of messages", ...nullApp("express-classes") },
+    { what: "collector without a store", ...nullApp("collector") },
+    {
+      what: "collector",
+      entry: join(root, "apps/collector/dist/main.js"),
+      env: {
+        DATABASE_URL: databaseUrl,
+        COLLECTOR_PORT: "0",
+        COLLECTOR_METRICS_PORT: "0",
+        TRUSTED_PROXIES: "127.0.0.1",
+        COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
+        COLLECTOR_RATE_LIMIT_PER_SITE: "0",
       },
-    ],
+    },
   ];
-  const before = await countRows(pool, site);
-  const rows = [];
-  let answered = 0;
-  for (const [what, settings] of apps) {
-    say(`${what} ...`);
-    const app = await startApp({ ...settings, env: { ...settings.env, LOG_LEVEL: "info" } });
-    try {
-      const warm = await load(app.port, site, warmupSeconds);
-      const measured = await load(app.port, site, seconds);
-      answered = warm["2xx"] + measured["2xx"];
-      rows.push({
-        what,
-        perSecond: measured.requests.average,
-        p50Ms: measured.latency.p50,
-        p99Ms: measured.latency.p99,
-        errors: measured.errors + measured.non2xx,
-      });
-    } finally {
-      await app.stop();
-    }
-  }
-  const [expressNull, appNull, collector] = rows;
+}
+
+async function measureRound({ port, pid }, site, seconds) {
+  const before = cpuMicrosOf(pid);
+  const measured = await load(port, site, seconds);
   return {
-    rows,
-    toExpressNull: collector.perSecond / expressNull.perSecond,
-    toAppNull: collector.perSecond / appNull.perSecond,
-    answered,
-    recorded: (await countRows(pool, site)) - before,
+    answered: measured["2xx"],
+    perSecond: measured.requests.average,
+    nodeMicros: (cpuMicrosOf(pid) - before) / measured["2xx"],
+    p50Ms: measured.latency.p50,
+    p99Ms: measured.latency.p99,
+    errors: measured.errors + measured.non2xx,
   };
+}
+
+/** User and system time of a process in microseconds, as Linux counts it in hundredths of a second; 0 elsewhere. */
+function cpuMicrosOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .slice(11, 13);
+    return (Number(user) + Number(system)) * 10_000;
+  } catch {
+    return 0;
+  }
+}
+
+function spreadOf(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.round((sorted.length - 1) * share)];
+  return { low: at(0.25), median: at(0.5), high: at(0.75) };
 }
 
 async function countRows(pool, { id }) {

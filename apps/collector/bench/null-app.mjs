@@ -1,8 +1,10 @@
-// The baselines of the collector: NULL_APP=express answers 202 and does nothing else; NULL_APP=collector is the collector's
-// own app, which reads and checks each beacon, with a store that forgets it at once.
+// The baselines of the collector, by NULL_APP: `express` reads the body, answers 202 and does nothing else; `express-classes` is the
+// same with the classes of our service's messages; `collector` is the collector's own app, which reads and checks each
+// beacon, with a store that forgets it at once.
 
+import { createServer } from "node:http";
 import { openCountryDirectory } from "@waymark/analytics";
-import { createLogger, createRegistry, listen } from "@waymark/service";
+import { createLogger, createMessageClasses, createRegistry, listen } from "@waymark/service";
 import express from "express";
 import { createApp } from "../dist/app.js";
 import { createClientReader } from "../dist/event/read-client.js";
@@ -28,13 +30,28 @@ function createExpressApp() {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
+  app.use(express.text({ type: () => true }));
   app.post("/api/event", (_request, response) => {
     response.status(202).end();
   });
   return app;
 }
 
-const handler = process.env.NULL_APP === "collector" ? await createCollectorApp() : createExpressApp();
-const server = await listen({ handler, host: "127.0.0.1", port: 0, portVariable: "none" });
-log.info({ port: server.port }, "listening");
+/** Without `listen` of our service, which bounds connections and sets headers. */
+function listenPlainly(app, classes = {}) {
+  return new Promise((resolve) => {
+    const server = createServer(classes, app).listen(0, "127.0.0.1", () => resolve(server.address()));
+  });
+}
+
+async function open(kind) {
+  if (kind === "collector") {
+    return listen({ handler: await createCollectorApp(), host: "127.0.0.1", port: 0, portVariable: "none" });
+  }
+  const app = createExpressApp();
+  return listenPlainly(app, kind === "express-classes" ? createMessageClasses(app, () => undefined) : undefined);
+}
+
+const { port } = await open(process.env.NULL_APP);
+log.info({ port }, "listening");
 process.on("SIGTERM", () => process.exit());

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-/** Resolves once the app listens, with its port. */
+/** Resolves once the app listens, with its port and process id. */
 export async function startApp({ entry, env }) {
   const child = spawn(process.execPath, [entry], {
     env: { ...process.env, LOG_LEVEL: "info", ...env },
@@ -18,6 +18,7 @@ export async function startApp({ entry, env }) {
   });
   return {
     port,
+    pid: child.pid,
     async stop() {
       child.kill("SIGTERM");
       await once(child, "exit");

@@ -2,7 +2,7 @@ import type { Collector } from "@waymark/analytics";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createRefusals, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
-import type { ReadinessChecks } from "@waymark/service";
+import type { ReadinessChecks, Siblings } from "@waymark/service";
 import express, { type Express, type Request } from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -30,6 +30,8 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
 }
 
 /** The collector's middleware in order, and every route. */
@@ -43,11 +45,11 @@ export function createApp(deps: AppDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.use(requestContext(deps));
-  app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(["/api/event", "/js"], allowAnyOrigin);
   app.post("/api/event", limits.admitAddress);
   const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
   mountRoutes(app, routes, { basePath: api.basePath, readBody });
+  app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

@@ -8,7 +8,8 @@ describe("loadConfig", () => {
     expect(loadConfig({ DATABASE_URL: databaseUrl })).toEqual({
       http: { host: "127.0.0.1", port: 4300 },
       metrics: { host: "127.0.0.1", port: 4301, isPortChosen: false },
-      database: { url: databaseUrl, maxConnections: 10 },
+      database: { url: databaseUrl, directUrl: databaseUrl, maxConnections: 10 },
+      processes: 1,
       trustedProxies: [],
       countryDatabase: undefined,
       countryHeader: undefined,

@@ -1,11 +1,11 @@
 import { trustedProxiesVariable } from "@waymark/limits";
-import { commonVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
+import { databaseConfig, httpVariables, integerVariable, portVariable, processesOf, readEnv } from "@waymark/service";
 import { z } from "zod";
 
 /** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
-    ...commonVariables,
+    ...httpVariables,
     COLLECTOR_PORT: portVariable(4300),
     COLLECTOR_METRICS_PORT: portVariable(4301),
     TRUSTED_PROXIES: trustedProxiesVariable(),
@@ -25,7 +25,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: read.COLLECTOR_METRICS_PORT,
       isPortChosen: Boolean(env["COLLECTOR_METRICS_PORT"]),
     },
-    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    database: databaseConfig(read),
+    processes: processesOf(read),
     trustedProxies: read.TRUSTED_PROXIES,
     countryDatabase: read.COUNTRY_DATABASE,
     countryHeader: read.COUNTRY_HEADER,

@@ -12,11 +12,11 @@ await startHttpService(process, {
   loadConfig,
   // A migration or a month's new partition may lock a table for longer than other services wait.
   pool: { lockTimeoutMs: 5_000, plansOnce: true, pipeline: true },
-  async openApp({ config, pool, registry, log, checkDatabase }) {
+  async openApp({ config, pool, registry, log, siblings, stores }) {
     const { trustedProxies, countryHeader, eventsPerSecond } = config;
     const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
     const collector = createCollector({ pool });
-    const checks = { required: { database: checkDatabase } };
+    const checks = { required: stores };
     const handler = createApp({
       collector,
       readClient: createClientReader({ trustedProxies, countryHeader, countries }),
@@ -27,6 +27,7 @@ await startHttpService(process, {
       checks,
       log,
       registry,
+      siblings,
     });
     return { handler, checks, stop: () => collector.drain() };
   },

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "@waymark/analytics";
 import { JsonText, textProblem } from "@waymark/fields";
+import type { JsonBody } from "@waymark/http";
 import { z } from "zod";
 
 /** Longer than any address in a browser; recording bounds the path again. */
@@ -138,4 +139,40 @@ function repairText(value: unknown): unknown {
       typeof each === "string" ? each.toWellFormed() : each,
     ]),
   );
+}
+
+/** Addresses and domains in their plainest form, which every part of the schema takes as it is. */
+const plainUrl = /^https?:\/\/[!-~]+$/;
+const plainDomain = /^[\w.-]+$/;
+
+/** Reads a plain page view, as nearly all events are: the same result as the schema's; undefined for any other body. */
+export function readPageview(given: JsonBody): z.output<typeof beaconBody> | undefined {
+  const { name, url: address, domain, referrer: from, h, e, sd } = given;
+  if (name !== "pageview" || given["props"] != null || given["revenue"] != null || e != null || sd != null)
+    return undefined;
+  if (typeof domain !== "string" || domain.length > domainsMaxLength || !plainDomain.test(domain)) return undefined;
+  if (from != null && (typeof from !== "string" || from.length > referrerMaxLength)) return undefined;
+  if (typeof address !== "string" || address.length > urlMaxLength || !plainUrl.test(address)) return undefined;
+  const parsed = parseUrl(address);
+  if (!parsed) return undefined;
+  return {
+    name,
+    url: parsed,
+    domain: [domain],
+    referrer: from || null,
+    props: null,
+    h: h === 1 || h === true,
+    interactive: given["interactive"] !== false,
+    revenue: { revenue: null },
+    e: null,
+    sd: null,
+  };
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }

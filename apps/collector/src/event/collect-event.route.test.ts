@@ -128,6 +128,11 @@ describe("POST /api/event", () => {
     it("says why an event was left out, and counts it by reason", async () => {
       const { id, domain } = await test.makeSite();
       const u = `https://${domain}/`;
+      await test.post({ n: "pageview", u, d: (await test.makeSite()).domain }).expect(202);
+      const acceptedIn = (metrics: string) =>
+        Number(/waymark_accepted_total\{kind="event",.*\} (\d+)/.exec(metrics)?.[1]);
+      const acceptedBefore = acceptedIn(await test.registry.metrics());
+      expect(acceptedBefore).toBeGreaterThan(0);
       const bot = { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
       const cases = [
         ["unknown-domain", await test.post({ n: "pageview", u, d: "unknown.example" })],
@@ -142,6 +147,7 @@ describe("POST /api/event", () => {
       }
       expect(await test.readEvents(id)).toEqual([]);
       const metrics = await test.registry.metrics();
+      expect(acceptedIn(metrics)).toBe(acceptedBefore);
       expect(metrics).toMatch(/waymark_events_dropped_total\{reason="unknown-domain",service="collector"\} 1\n/);
       expect(metrics).toMatch(/waymark_events_dropped_total\{reason="referrer-spam",service="collector"\} 2\n/);
     });

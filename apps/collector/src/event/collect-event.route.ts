@@ -1,9 +1,10 @@
 import { type Collector, SiteDirectoryFullError, WriterFullError } from "@waymark/analytics";
 import type { AppError } from "@waymark/errors";
 import { type Answer, type Refusals, type Route, route } from "@waymark/http";
+import { createAccepted } from "@waymark/service";
 import { Counter, type Registry } from "prom-client";
 import type { EventLimits } from "../limits/event-limits.js";
-import { beaconBody } from "./beacon.schema.js";
+import { beaconBody, readPageview } from "./beacon.schema.js";
 import { eventAnswers } from "./event-answers.js";
 import type { ClientReader } from "./read-client.js";
 import type { SpamCheck } from "./spam-referrers.js";
@@ -37,6 +38,7 @@ The collector reads the body as JSON, whatever its content type. Every key has a
 export function collectEventRoute(deps: CollectEventDeps): Route {
   const { collector, readClient, isSpam, limits, refusals } = deps;
   const drop = createDropAnswers(deps.registry);
+  const countAccepted = createAccepted(deps.registry, ["event"]);
   return route({
     method: "post",
     path: "/api/event",
@@ -46,6 +48,7 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
     // Plausible's clients and proxies add parameters.
     lenientQuery: [],
     body: beaconBody,
+    readUsual: readPageview,
     headers: {
       "User-Agent": {
         description: "The browser's own. Another one, such as curl's, counts as a bot's, and the event is dropped",
@@ -72,7 +75,9 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
         .catch((error) => {
           throw toRefusal(refusals, error) ?? error;
         });
-      return dropped === null ? accepted : drop(dropped);
+      if (dropped !== null) return drop(dropped);
+      countAccepted("event", 1);
+      return accepted;
     },
   });
 }

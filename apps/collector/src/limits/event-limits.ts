@@ -1,5 +1,6 @@
 import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Refusals } from "@waymark/http";
 import { addressKey } from "@waymark/limits";
+import type { Siblings } from "@waymark/service";
 import type { Request, RequestHandler } from "express";
 
 /** An event counts once for every begun 4 KiB of its body; nearly all count once. */
@@ -36,15 +37,19 @@ export interface EventLimitsOptions {
   perSite: number;
   addressOf(request: Request): string;
   refusals: Refusals;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
   /** Milliseconds from any point on. */
   clock?(): number;
 }
 
-/** Makes the limits of this process; each process counts for itself. */
+/** Makes the limits of an instance, which counts over all its processes. */
 export function createEventLimits(options: EventLimitsOptions): EventLimits {
-  const { perAddress, perSite, addressOf, refusals, clock = () => performance.now() } = options;
-  const addresses = createTokenBuckets({ perSecond: perAddress, burstSeconds, maxKeys: maxAddresses, clock });
-  const sites = createTokenBuckets({ perSecond: perSite, burstSeconds, maxKeys: maxSites, clock });
+  const { perAddress, perSite, addressOf, refusals, siblings, clock = () => performance.now() } = options;
+  const bucket = { burstSeconds, clock, siblings };
+  const addresses = createTokenBuckets({ ...bucket, name: "address", perSecond: perAddress, maxKeys: maxAddresses });
+  const sites = createTokenBuckets({ ...bucket, name: "site", perSecond: perSite, maxKeys: maxSites });
+  /** Of long bodies. */
   const tokensOf = new WeakMap<Request, number>();
   const keyOf = (request: Request) => addressKey(addressOf(request));
   const shares = createShares(
@@ -65,8 +70,9 @@ export function createEventLimits(options: EventLimitsOptions): EventLimits {
     bodyBudget: { shares, ownerOf: (response) => keyOf(response.req), turn: createTurns() },
     countBytes(request, bytes) {
       const tokens = Math.max(1, Math.ceil(bytes / bytesPerToken));
+      if (tokens === 1) return;
       tokensOf.set(request, tokens);
-      if (tokens > 1) addresses.charge(keyOf(request), tokens - 1);
+      addresses.charge(keyOf(request), tokens - 1);
     },
     countDomains(request, domains) {
       if (domains > 1) addresses.charge(keyOf(request), (domains - 1) * (tokensOf.get(request) ?? 1));
