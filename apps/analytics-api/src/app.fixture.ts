@@ -63,7 +63,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
 
   const instance = useInstances(() => {
     const now = () => current().getTime();
-    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log, now });
+    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.directUrl, log, now });
     const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const checks = {
       required: { database: () => pool.query("SELECT 1") },

@@ -28,6 +28,7 @@ describe("the statistics service", () => {
         "/api/v1/sites/{id}/goals",
         "/api/v1/sites/{id}/funnels",
         "/api/v1/sites/{id}/funnels/{funnelId}",
+        "/mcp",
         "/health",
         "/ready",
       ]);

@@ -1,8 +1,16 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRefusals, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
+import {
+  createBytesReader,
+  createRefusals,
+  dashboardRoutes,
+  mountRoutes,
+  publicRoutes,
+  requestContext,
+} from "@waymark/http";
 import type { Limiter } from "@waymark/limits";
+import { mcpRoute } from "@waymark/mcp";
 import type { ReadinessChecks } from "@waymark/service";
 import { createDayColumns, createFigureMemory, createReadShares, type ReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
@@ -14,6 +22,7 @@ import { getEventsRoute } from "./events/get-events.route.js";
 import { getFunnelRoute } from "./goals/get-funnel.route.js";
 import { getGoalsRoute } from "./goals/get-goals.route.js";
 import { listFunnelsRoute } from "./goals/list-funnels.route.js";
+import { passGuards, statisticsTools } from "./mcp/tools.js";
 import { rateLimit } from "./rate-limit/rate-limit.js";
 import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
 import { requireStatisticsPlan } from "./require-plan.js";
@@ -40,19 +49,30 @@ const maxColumnBytes = 134_217_728;
 /** Values of lists with their sums, of some 200 bytes each. */
 const maxKeptValues = 200_000;
 
+/** Messages of the Model Context Protocol: arguments of a tool. */
+const maxBodyBytes = 65_536;
+
 /** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const memory = createFigureMemory({ pool: deps.pool, maxKept: maxKeptValues });
   const reading = { ...deps, reads: openReads(deps), columns, memory };
+  const reads = {
+    listSites: listSitesRoute(deps),
+    getStats: getStatsRoute(reading),
+    getEvents: getEventsRoute(reading),
+  };
+  const countRequest = rateLimit(deps.limiter);
+  const beforeCall = passGuards([countRequest, requireStatisticsPlan]);
   const routes = [
-    listSitesRoute(deps),
-    getStatsRoute(reading),
-    getEventsRoute(reading),
+    reads.listSites,
+    reads.getStats,
+    reads.getEvents,
     getRealtimeRoute(reading),
     getGoalsRoute(reading),
     listFunnelsRoute(reading),
     getFunnelRoute(reading),
+    mcpRoute({ name: "waymark-statistics", tools: statisticsTools(reads), beforeCall }),
   ];
   const api = describeAnalyticsApi(routes);
 
@@ -62,10 +82,11 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext(deps));
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(dashboardRoutes(deps.dashboardUrl));
+  app.post("/mcp", authenticate(deps.keys));
   app.use(api.basePath, authenticate(deps.keys));
-  app.use(api.basePath, rateLimit(deps.limiter));
+  app.use(api.basePath, countRequest);
   app.use(api.basePath, requireStatisticsPlan);
-  mountRoutes(app, routes, { basePath: api.basePath });
+  mountRoutes(app, routes, { basePath: api.basePath, readBytes: createBytesReader(maxBodyBytes) });
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;

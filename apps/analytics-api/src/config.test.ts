@@ -8,8 +8,9 @@ describe("loadConfig", () => {
     expect(loadConfig({ DATABASE_URL: databaseUrl })).toEqual({
       http: { host: "127.0.0.1", port: 4200 },
       metrics: { host: "127.0.0.1", port: 4201, isPortChosen: false },
-      database: { url: databaseUrl, maxConnections: 10 },
+      database: { url: databaseUrl, directUrl: databaseUrl, maxConnections: 10 },
       redisUrl: undefined,
+      processes: 1,
     });
   });
 

@@ -1,4 +1,11 @@
-import { commonVariables, dashboardUrlVariable, portVariable, readEnv } from "@waymark/service";
+import {
+  dashboardUrlVariable,
+  databaseConfig,
+  httpVariables,
+  portVariable,
+  processesOf,
+  readEnv,
+} from "@waymark/service";
 
 /**
  * Reads the configuration.
@@ -6,7 +13,7 @@ import { commonVariables, dashboardUrlVariable, portVariable, readEnv } from "@w
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
-    ...commonVariables,
+    ...httpVariables,
     ANALYTICS_API_PORT: portVariable(4200),
     ANALYTICS_API_METRICS_PORT: portVariable(4201),
     DASHBOARD_URL: dashboardUrlVariable().optional(),
@@ -18,7 +25,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: read.ANALYTICS_API_METRICS_PORT,
       isPortChosen: Boolean(env["ANALYTICS_API_METRICS_PORT"]),
     },
-    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    database: databaseConfig(read),
+    processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
   };

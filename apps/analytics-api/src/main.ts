@@ -8,12 +8,12 @@ import { statisticsLimit } from "./rate-limit/rate-limit.js";
 await startHttpService(process, {
   name: "analytics-api",
   loadConfig,
-  openApp({ config, pool, registry, log, checkDatabase }) {
+  openApp({ config, pool, registry, log, stores }) {
     const { redisUrl, database, dashboardUrl } = config;
-    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.url, log });
+    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.directUrl, log });
     const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => limiter.check() };
-    const checks = { required: { database: checkDatabase }, bridged };
+    const checks = { required: stores, bridged };
     return {
       handler: createApp({ pool, keys, limiter, checks, log, registry, now: () => new Date(), dashboardUrl }),
       checks,

@@ -229,8 +229,9 @@ describe("the extensions of the statistics", () => {
     const wrongName = { lists: `Must be names of lists, separated by commas: ${listNames.join(", ")}` };
     const wrongMetric = {
       metrics:
-        "Must be names of metrics, separated by commas: visits, bounceRate, visitDuration, viewsPerVisit, events",
+        "Must be names of metrics, separated by commas: visits, bounceRate, visitDuration, viewsPerVisit, events, timeOnPage, scrollDepth",
     };
+    const wrongFilter = { filters: "Must be of page with is or contains if metrics has timeOnPage or scrollDepth" };
     it.each([
       ["lists=", wrongName],
       ["lists=cats", wrongName],
@@ -247,6 +248,8 @@ describe("the extensions of the statistics", () => {
       ["metrics=visits,", wrongMetric],
       ["metrics=Visits", wrongMetric],
       ["metrics=visits&metrics=events", wrongMetric],
+      ["metrics=timeOnPage&filters=country:is:DE", wrongFilter],
+      ["metrics=visits,scrollDepth&filters=page:is:/;page:isNot:/a", wrongFilter],
       ["compare=year&interval=day", { compare: "Must be one of: previous" }],
       ["compare=previous&compare=previous", { compare: "Must be one of: previous" }],
     ])("for %s, before ownership", async (query, fields) => {

@@ -4,6 +4,7 @@ import type { ListName } from "@waymark/lists";
 import {
   csvType,
   type DayColumns,
+  engagementNeeds,
   type FigureMemory,
   type ReadShares,
   readInTime,
@@ -69,6 +70,8 @@ export function getStatsRoute(deps: {
       response.vary("Accept");
       const csvList = prefersCsv(request) ? requireOneList(query) : undefined;
       const { limit, lists, interval, compare, metrics, filters } = query;
+      const refusal = engagementNeeds(metrics, filters);
+      if (refusal) throw validationError({ filters: refusal });
       const filtering = filters.length > 0 ? { filters, columns } : undefined;
       const range = resolveRange(query, now());
       const read = <Result>(work: (siteId: string) => Promise<Result>) =>

@@ -4,6 +4,7 @@ import {
   checkRange,
   countAskedDays,
   coverageAnswer,
+  engagementNames,
   filtersParameter,
   intervals,
   limitParameter,
@@ -47,6 +48,13 @@ const metrics = Object.fromEntries(
   metricNames.map((name) => [name, count.optional().describe("Extension: present when `metrics` names it")]),
 );
 
+const engagement = Object.fromEntries(
+  engagementNames.map((name) => [
+    name,
+    count.nullable().optional().describe("Extension: present when `metrics` names it; null without a report"),
+  ]),
+);
+
 /** The answer of `GET /sites/:id/stats`: the contract's members, then the extensions. */
 export const statsAnswer = named(
   "Stats",
@@ -55,6 +63,7 @@ export const statsAnswer = named(
     pageviews: count,
     uniqueVisitors: count,
     ...metrics,
+    ...engagement,
     ...Object.fromEntries(contractNames.map((name) => [name, describeList(name)])),
     ...Object.fromEntries(
       furtherNames.map((name) => [
@@ -74,7 +83,7 @@ export const statsAnswer = named(
       .optional()
       .describe("Extension: with `interval`, every hour, day, week or month of the range in order, under its name"),
     previous: z
-      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count, ...metrics })
+      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count, ...metrics, ...engagement })
       .optional()
       .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
     coverage: coverageAnswer,
@@ -83,6 +92,11 @@ export const statsAnswer = named(
 
 function describeList(name: ListName): z.ZodType {
   const { key, showsPageviews, isWhole } = lists[name];
-  const figures = { visitors: count, ...(showsPageviews && { pageviews: count }), ...metrics };
+  const figures = {
+    visitors: count,
+    ...(showsPageviews && { pageviews: count }),
+    ...metrics,
+    ...(name === "topPages" && engagement),
+  };
   return isWhole ? z.record(z.string(), z.object(figures)) : z.array(z.object({ [key]: z.string(), ...figures }));
 }
