@@ -7,7 +7,7 @@ describe("loadConfig", () => {
   it("needs the database alone, and writes mails as files then", () => {
     expect(loadConfig({ DATABASE_URL, WAYMARK_DATA_DIR: "/data" })).toEqual({
       metrics: { host: "127.0.0.1", port: 4401, isPortChosen: false },
-      database: { url: DATABASE_URL, maxConnections: 10 },
+      database: { url: DATABASE_URL, directUrl: DATABASE_URL, maxConnections: 10 },
       redisUrl: undefined,
       mail: {
         from: "Waymark <alerts@localhost>",

@@ -2,6 +2,7 @@ import { mailVariables, readMailSettings } from "@waymark/mail";
 import {
   commonVariables,
   dashboardUrlVariable,
+  databaseConfig,
   durationVariable,
   integerVariable,
   portVariable,
@@ -25,6 +26,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
     TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
+    WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
   });
   return {
@@ -33,7 +35,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: read.WORKER_METRICS_PORT,
       isPortChosen: Boolean(env["WORKER_METRICS_PORT"]),
     },
-    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    database: databaseConfig(read),
     redisUrl: read.REDIS_URL,
     mail: {
       ...readMailSettings(read),
@@ -43,6 +45,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         perAccount: read.ALERT_MAILS_PER_ACCOUNT_PER_HOUR,
       },
     },
+    allowPrivate: read.WEBHOOK_ALLOW_PRIVATE === 1 || undefined,
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     staleAfterMs: read.TRACE_STALE_AFTER,
     sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,

@@ -1,4 +1,4 @@
-import type { MailLimits, QueueAlertsDeps } from "@waymark/alerts";
+import { type AlertKey, type MailLimits, type QueueAlertsDeps, tellRecoveries } from "@waymark/alerts";
 import { createPartitions } from "@waymark/analytics";
 import type { Mailer } from "@waymark/mail";
 import { queues } from "@waymark/queue";
@@ -7,11 +7,17 @@ import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
 import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
 import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
+import { createDeliverer } from "./channels/deliver-events.js";
+import { post } from "./channels/post.js";
+import { createRouteAlerts } from "./channels/route-alerts.job.js";
+import { createSendDelivery } from "./channels/send-delivery.js";
 import type { WorkerMetrics } from "./metrics.js";
+import { createSettleCalls } from "./model-calls/settle-calls.job.js";
 import { type QueuedJob, queuedJob } from "./queued-job.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import { createStoreDays } from "./retention/store-days.job.js";
+import { createEvaluateRules } from "./rules/evaluate-rules.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
 import { createSendSummaries } from "./summaries/send-summaries.job.js";
@@ -25,6 +31,8 @@ interface JobDeps {
   dashboardUrl: string;
   limits: MailLimits;
   sweepIntervalMs: number;
+  /** Whether channels may have addresses in private networks. */
+  allowPrivate: true | undefined;
   eventRetentionMonths: number | undefined;
   /** Undefined: stale traces stay running. */
   staleAfterMs: number | undefined;
@@ -32,22 +40,37 @@ interface JobDeps {
   isStopping(): boolean;
 }
 
+interface Jobs {
+  queued: QueuedJob[];
+  periodic: PeriodicJob[];
+  /** After a stop: waits for the deliveries in hand. */
+  drain(): Promise<void>;
+}
+
+const secondMs = 1_000;
+const settleCallsIntervalMs = 10_000;
+const evaluateRulesIntervalMs = 10_000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** The table of the worker's jobs: one for each queue, and the periodic ones. */
-export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: PeriodicJob[] } {
-  const { pool, queue, metrics, log, staleAfterMs, now, isStopping } = deps;
+export function createJobs(deps: JobDeps): Jobs {
+  const { pool, queue, metrics, log, staleAfterMs, isStopping } = deps;
+  const channels = createChannelJobs(deps);
+  const sendNextAlert = createSendNextAlert({
+    ...deps,
+    send: createSendAlert({ ...deps, count: metrics.countMail }),
+    countHeld: metrics.countHeld,
+  });
   const queued = {
     traceFinalized: queuedJob(queues.traceFinalized, {
       what: "sends the mail of one alert, of the account whose turn it is",
       // Resend takes two mails a second; more in hand would only wait.
       concurrency: 4,
-      run: createSendNextAlert({
-        ...deps,
-        send: createSendAlert({ ...deps, count: metrics.countMail }),
-        countHeld: metrics.countHeld,
-      }),
+      run: async (alert: AlertKey) => {
+        await channels.routeAlerts(alert.accountId);
+        return sendNextAlert(alert);
+      },
     }),
   } satisfies Record<keyof typeof queues, QueuedJob>;
   const periodic: PeriodicJob[] = [
@@ -57,12 +80,35 @@ export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: Peri
       everyMs: deps.sweepIntervalMs,
       run: createSweepAlerts({ pool, queue, log }),
     },
+    ...channels.periodic,
     {
       name: "send-summaries",
       what: "mails accounts a summary of the alerts above their limits",
       everyMs: deps.sweepIntervalMs,
       run: createSendSummaries({ ...deps, count: metrics.countSummary }),
     },
+    {
+      name: "settle-calls",
+      what: "books new model calls in the daily sums of tokens and cost",
+      everyMs: settleCallsIntervalMs,
+      run: createSettleCalls({ pool, log, isStopping }),
+    },
+    ...createRetentionJobs(deps),
+  ];
+  if (staleAfterMs !== undefined) {
+    periodic.push({
+      name: "close-stale-traces",
+      what: "sets running traces without a write for so long to timeout, and queues their alerts",
+      everyMs: staleTracesIntervalMs(staleAfterMs),
+      run: createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping }),
+    });
+  }
+  return { queued: Object.values(queued), periodic, drain: channels.drain };
+}
+
+/** Removes what is past its time, and stores what is finished. */
+function createRetentionJobs({ pool, log, now, isStopping, eventRetentionMonths }: JobDeps): PeriodicJob[] {
+  return [
     {
       name: "purge-expired",
       what: "removes data past its retention, and rows of deleted accounts and sites",
@@ -77,7 +123,7 @@ export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: Peri
         pool,
         partitions: createPartitions(pool, () => now().getTime()),
         log,
-        retentionMonths: deps.eventRetentionMonths,
+        retentionMonths: eventRetentionMonths,
         now,
         isStopping,
       }),
@@ -89,13 +135,53 @@ export function createJobs(deps: JobDeps): { queued: QueuedJob[]; periodic: Peri
       run: createStoreDays({ pool, log, now, isStopping }),
     },
   ];
-  if (staleAfterMs !== undefined) {
-    periodic.push({
-      name: "close-stale-traces",
-      what: "sets running traces without a write for so long to timeout, and queues their alerts",
-      everyMs: staleTracesIntervalMs(staleAfterMs),
-      run: createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping }),
-    });
-  }
-  return { queued: Object.values(queued), periodic };
+}
+
+/** Routes alerts to channels, and delivers to these. */
+function createChannelJobs(deps: JobDeps) {
+  const { pool, log, metrics, isStopping } = deps;
+  const deliverer = createDeliverer({
+    pool,
+    log,
+    send: createSendDelivery({
+      ...deps,
+      post: (request) => post(request, { allowPrivate: deps.allowPrivate === true }),
+      count: metrics.countDelivery,
+    }),
+    digestsPerHour: deps.limits.perAccount,
+    isStopping,
+  });
+  const routeAlerts = createRouteAlerts({
+    pool,
+    perHour: deps.limits.perAccount,
+    deliver: deliverer.start,
+    isStopping,
+  });
+  const periodic: PeriodicJob[] = [
+    {
+      name: "route-alerts",
+      what: "gives new alerts to the channels of their accounts",
+      everyMs: deps.sweepIntervalMs,
+      run: () => routeAlerts(),
+    },
+    {
+      name: "tell-recoveries",
+      what: "tells agents' next successes after failures",
+      everyMs: deps.sweepIntervalMs,
+      run: () => tellRecoveries(pool),
+    },
+    {
+      name: "deliver-events",
+      what: "delivers due events to channels",
+      everyMs: secondMs,
+      run: deliverer.start,
+    },
+    {
+      name: "evaluate-rules",
+      what: "tells accounts when an agent's failure rate crosses a rule, and when it is back",
+      everyMs: evaluateRulesIntervalMs,
+      run: createEvaluateRules({ pool, log, isStopping }),
+    },
+  ];
+  return { periodic, routeAlerts, drain: deliverer.drain };
 }

@@ -8,6 +8,7 @@ export interface WorkerMetrics {
   countMail(outcome: "sent" | "deferred" | "failed"): void;
   countSummary(outcome: "sent" | "deferred" | "failed"): void;
   countHeld(alerts: number): void;
+  countDelivery(outcome: "sent" | "deferred" | "failed"): void;
 }
 
 /** Metrics do not wait longer for the database: an operator needs them most when it hangs. */
@@ -30,6 +31,12 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
   const held = new Counter({
     name: "waymark_failure_mails_held_total",
     help: "Alerts above the limits of mails, which wait for a summary",
+    registers: [registry],
+  });
+  const deliveries = new Counter({
+    name: "waymark_deliveries_total",
+    help: "Attempts to deliver an event to a channel by outcome: sent, deferred (tried again later), failed (given up)",
+    labelNames: ["outcome"],
     registers: [registry],
   });
   const age = new Gauge({
@@ -66,5 +73,6 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     countMail: (outcome) => mails.inc({ outcome }),
     countSummary: (outcome) => summaries.inc({ outcome }),
     countHeld: (alerts) => held.inc(alerts),
+    countDelivery: (outcome) => deliveries.inc({ outcome }),
   };
 }

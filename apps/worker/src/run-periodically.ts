@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { Gauge, type Registry } from "prom-client";
 
 export interface PeriodicJob {
   readonly name: string;
@@ -12,11 +13,39 @@ interface PeriodicRun {
   stop(): Promise<void>;
 }
 
+const metric = {
+  success: "waymark_job_last_success_timestamp_seconds",
+  interval: "waymark_job_interval_seconds",
+} as const;
+
+/**
+ * Shows when each job last ended well, and how often it runs; a job without a success yet shows the worker's start.
+ * @returns the function to call after a success
+ */
+export function observeJobs(registry: Registry, jobs: readonly PeriodicJob[]): (job: PeriodicJob) => void {
+  const common = { labelNames: ["job_name" as const], registers: [registry] };
+  const success = new Gauge({
+    name: metric.success,
+    help: "When a periodic job last ended without an error",
+    ...common,
+  });
+  const interval = new Gauge({ name: metric.interval, help: "The pause between rounds of a periodic job", ...common });
+  for (const job of jobs) {
+    success.setToCurrentTime({ job_name: job.name });
+    interval.set({ job_name: job.name }, job.everyMs / 1_000);
+  }
+  return ({ name }) => success.setToCurrentTime({ job_name: name });
+}
+
 /**
  * Runs each job at once, and again `everyMs` after it ended, so rounds of one job never overlap. Logs a failed round; the next
  * one comes in its time.
  */
-export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger): PeriodicRun {
+export function runPeriodically(
+  jobs: readonly PeriodicJob[],
+  log: Logger,
+  onSuccess: (job: PeriodicJob) => void,
+): PeriodicRun {
   const timers = new Map<string, NodeJS.Timeout>();
   const rounds = new Set<Promise<void>>();
   let isStopped = false;
@@ -24,7 +53,7 @@ export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger): Peri
     const round = job
       .run()
       .then(
-        () => undefined,
+        () => onSuccess(job),
         (error: unknown) => log.warn({ err: error, job: job.name }, "a periodic job failed; it runs again in its time"),
       )
       .finally(() => {

@@ -35,6 +35,7 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const { log, lines } = createTestLog();
   const config = loadConfig({
     DATABASE_URL: database.url,
+    DIRECT_DATABASE_URL: database.directUrl,
     REDIS_URL: redisUrl,
     WORKER_METRICS_PORT: "0",
     RESEND_API_KEY: "re_test",
@@ -54,7 +55,11 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 async function queue(alert: AlertKey | readonly AlertKey[], redisUrl?: string) {
-  const adding = createQueue(queues.traceFinalized, { databaseUrl: database.url, redisUrl, log: createTestLog().log });
+  const adding = createQueue(queues.traceFinalized, {
+    databaseUrl: database.directUrl,
+    redisUrl,
+    log: createTestLog().log,
+  });
   await queueAlerts({ pool: database.pool, queue: adding }, [alert].flat());
   await adding.close();
 }
@@ -172,7 +177,8 @@ describe("a trace that nobody finishes", () => {
     const trace = await makeRunningTrace(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
     const folder = await mkdtemp(join(tmpdir(), "waymark-worker-"));
     closers.push(() => rm(folder, { recursive: true }));
-    const env = { DATABASE_URL: database.url, WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
+    const urls = { DATABASE_URL: database.url, DIRECT_DATABASE_URL: database.directUrl };
+    const env = { ...urls, WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
     const startWith = async (more: NodeJS.ProcessEnv) => {
       const { log, lines } = createTestLog();
       const worker = await startWorker(loadConfig({ ...env, ...more }), log);
@@ -200,6 +206,15 @@ describe("a trace that nobody finishes", () => {
 });
 
 describe("the worker's operations port", () => {
+  it("is not ready without its queue", async () => {
+    const { operations } = await start("redis://127.0.0.1:1");
+    const ready = await fetch(`${operations}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { error: "Not ready: queue", checks: { database: "ok", queue: "failed" } },
+    ]);
+  });
+
   it("answers health, readiness by store, and metrics", async () => {
     const { operations } = await start();
     expect(await (await fetch(`${operations}/health`)).json()).toEqual({ status: "ok" });

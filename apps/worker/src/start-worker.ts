@@ -1,12 +1,19 @@
 import { createPool, serviceTimeouts } from "@waymark/database";
 import { openMailer } from "@waymark/mail";
 import { createQueue, queues } from "@waymark/queue";
-import { createRegistry, observePool, openOperationsServer, type Running } from "@waymark/service";
+import {
+  createRegistry,
+  observePool,
+  openOperationsServer,
+  openStores,
+  type Running,
+  readiness,
+} from "@waymark/service";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
 import { createJobs } from "./jobs.js";
 import { createWorkerMetrics } from "./metrics.js";
-import { runPeriodically } from "./run-periodically.js";
+import { observeJobs, runPeriodically } from "./run-periodically.js";
 
 /** Mails in hand get this long after a stop was asked for. */
 const drainTimeoutMs = 18_000;
@@ -17,27 +24,32 @@ const lockTimeoutMs = 5_000;
 
 /** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
 export async function startWorker(config: Config, log: Logger): Promise<Running & { metricsPort: number }> {
-  const pool = createPool({
-    connectionString: config.database.url,
-    maxConnections: config.database.maxConnections,
+  const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
+  const poolOptions = {
+    connectionString: url,
+    maxConnections,
+    isPooledByTransaction,
     applicationName: "waymark worker",
     ...serviceTimeouts,
     statementTimeoutMs,
     lockTimeoutMs,
-    onIdleError: (err) => log.warn({ err }, "an idle database connection broke"),
-  });
+    onIdleError: (err: Error) => log.warn({ err }, "an idle database connection broke"),
+  };
+  const pool = createPool(poolOptions);
   const registry = createRegistry("worker");
   observePool(registry, pool);
-  const server = { redisUrl: config.redisUrl, databaseUrl: config.database.url, log };
+  const stores = await openStores({ pool, poolOptions, isStandbyRequired, redisUrl: config.redisUrl, registry });
+  const server = { redisUrl: config.redisUrl, databaseUrl: config.database.directUrl, log };
   const queue = createQueue(queues.traceFinalized, server);
   const operations = await openOperationsServer({
     ...config.metrics,
-    registry,
-    checks: { required: { database: () => pool.query("SELECT 1") }, bridged: { queue: () => queue.check() } },
+    metrics: () => registry.metrics(),
+    // Without its queue the worker sends no mail.
+    ready: () => readiness({ required: { ...stores, queue: () => queue.check() } }),
     portVariable: "WORKER_METRICS_PORT",
   });
   let isStopping = false;
-  const { queued, periodic } = createJobs({
+  const { queued, periodic, drain } = createJobs({
     pool,
     queue,
     mailer: await openMailer(config.mail, log),
@@ -46,13 +58,14 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     dashboardUrl: config.mail.dashboardUrl,
     limits: config.mail.limits,
     sweepIntervalMs: config.sweepIntervalMs,
+    allowPrivate: config.allowPrivate,
     eventRetentionMonths: config.eventRetentionMonths,
     staleAfterMs: config.staleAfterMs,
     now: () => new Date(),
     isStopping: () => isStopping,
   });
   const workers = queued.map((job) => job.start(server));
-  const rounds = runPeriodically(periodic, log);
+  const rounds = runPeriodically(periodic, log, observeJobs(registry, periodic));
   const mails = config.mail.resend ? "resend" : config.mail.folder;
   log.info({ metricsPort: operations.port, jobs: [...queued, ...periodic].map(({ name }) => name), mails }, "working");
   return {
@@ -60,6 +73,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     async stop() {
       isStopping = true;
       await Promise.all([...workers.map((worker) => worker.close(drainTimeoutMs)), rounds.stop()]);
+      await drain();
       await queue.close();
       await pool.end();
       await operations.stop(0);

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { type Logger, pino } from "pino";
 
 const uuid = createUuidV7();
+const untilMs = 50_000;
 
 /** An account with a failed trace and its pending alert. */
 export interface FailedTrace extends AlertKey {
@@ -164,7 +165,11 @@ export function createTestLog(): { log: Logger; lines: { level: number; msg: str
   return { log: pino({ level: "trace" }, { write }), lines };
 }
 
-/** Waits until a condition holds; jest's limit ends what never comes. */
+/** Waits until a condition holds, and fails shortly before jest's limit: a wait without end would keep jest from ending. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+  const end = Date.now() + untilMs;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`This never held: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

@@ -1,7 +1,7 @@
 import { eraseDeletedSites, eraseOrphans } from "@waymark/accounts";
 import { purgeSalts } from "@waymark/analytics";
 import { uuidV7Floor } from "@waymark/database";
-import { isPlanId, planOf } from "@waymark/plan";
+import { isPlanId, planIds, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";
 import {
@@ -17,6 +17,7 @@ import {
   purgeSessions,
   purgeStripeEvents,
 } from "./purge.query.js";
+import { dropSpanWeeks, ensureSpanWeeks, readFirstWeek } from "./span-weeks.query.js";
 
 interface PurgeDeps {
   pool: pg.Pool;
@@ -34,7 +35,11 @@ const deletedTracesMs = 2 * dayMs;
 /** Stripe repeats an event for three days. */
 const stripeEventsMs = 30 * dayMs;
 const entriesMs = 365 * dayMs;
+/** 13 months. */
+const sumsMs = 397 * dayMs;
 const endedKeysMs = 90 * dayMs;
+
+const longestRetentionDays = Math.max(...planIds.map((id) => planOf(id).retentionDays));
 
 /** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round continues. */
 const maxVisits = 50;
@@ -65,6 +70,7 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
     await attempt("sessions", () => purgeSessions(pool, past(0)));
     await attempt("links", () => purgeLinks(pool, past(0)));
     await attempt("stripeEvents", () => purgeStripeEvents(pool, past(stripeEventsMs)));
+    await attempt("spanWeeks", () => keepSpanWeeks(deps));
     await attempt("failedAccounts", () => purgeAccounts(deps, total));
     await attempt("deletedSites", async () => sumOf(await eraseDeletedSites(pool, { isStopping })));
     await attempt("orphans", async () => sumOf(await eraseOrphans(pool, { isStopping })));
@@ -74,16 +80,34 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
   };
 }
 
+/** Makes the weeks of spans ahead, and drops those past the longest retention; returns the number of the dropped. */
+async function keepSpanWeeks({ pool, log, now }: PurgeDeps): Promise<number> {
+  const [today, oldest] = [now(), new Date(now().getTime() - longestRetentionDays * dayMs)];
+  await ensureSpanWeeks(pool, dayOf(today), dayOf(oldest));
+  const weeks = await dropSpanWeeks(pool, uuidV7Floor(oldest.getTime()));
+  if (weeks.length > 0) log.info({ weeks }, "weeks of spans past every plan's retention dropped");
+  return weeks.length;
+}
+
 /** Purges all accounts in turns, so none waits for another's backlog; returns the number of failed accounts. */
 async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: Purged): Promise<number> {
   const failed = new Set<string>();
+  const firstWeek = await readFirstWeek(pool);
   const visit = async ({ id, plan }: ListedAccount): Promise<boolean> => {
     if (!isPlanId(plan)) return true;
     const ago = (ms: number) => now().getTime() - ms;
+    const { retentionDays } = planOf(plan);
+    const traceId = uuidV7Floor(ago(retentionDays * dayMs));
+    // Of the longest retention, weeks go whole, and a week's first spans wait for its last.
+    const areDropped = retentionDays === longestRetentionDays && firstWeek !== undefined && firstWeek < traceId;
     const bounds = {
-      traceId: uuidV7Floor(ago(planOf(plan).retentionDays * dayMs)),
+      traceId,
+      spanTraceId: areDropped ? firstWeek : traceId,
       entryId: uuidV7Floor(ago(entriesMs)),
+      summedBefore: new Date(ago(sumsMs)),
       endedBefore: new Date(ago(endedKeysMs)),
+      // A failure's time may be a day old when a trace gets it.
+      seenBefore: new Date(ago((retentionDays + 2) * dayMs)),
     };
     try {
       return await purgeAccount(pool, { accountId: id, isStopping, ...bounds }, total);
@@ -107,6 +131,10 @@ async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: P
     left = unfinished;
   }
   return failed.size;
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
 }
 
 function sumOf(rows: Readonly<Record<string, number>>): number {

@@ -11,6 +11,8 @@ const batchesPerVisit = 20;
 /** The newest ones of an account that stay, however many its people make. */
 const maxEntries = 100_000;
 const maxEndedKeys = 1_000;
+/** The first 48 bits of $2, milliseconds. */
+const timeOfIdSql = "to_timestamp(('x' || left(replace($2::uuid::text, '-', ''), 12))::bit(48)::bigint / 1000.0)";
 /** Null, and so below no bound, for a key that never ends. */
 const endOfKey = "LEAST(revoked_at, expires_at)";
 
@@ -18,24 +20,44 @@ const endOfKey = "LEAST(revoked_at, expires_at)";
 const bounds = {
   trace: "traceId",
   trace_context: "traceId",
-  span: "traceId",
+  trace_failure: "traceId",
+  score: "traceId",
+  span: "spanTraceId",
+  model_call: "traceId",
   alert: "traceId",
   alert_summary: "traceId",
+  delivery: "traceId",
   audit: "entryId",
   api_key: "endedBefore",
+  failure: "seenBefore",
+  model_day: "summedBefore",
 } as const;
 type Table = keyof typeof bounds;
 
 /**
  * One batch per table, a range of its primary key: the account, then the time in the id; keys along `api_key_account_id_idx`.
- * Traces go first, so nobody finds an incomplete trace. Spans and contexts go by their trace's age; pending alerts and summaries
- * stay. Statements on large tables skip rows in other workers' hands.
+ * Traces go first, so nobody finds an incomplete trace. Spans and contexts go by their trace's age; pending alerts, summaries
+ * and deliveries stay. Statements on large tables skip rows in other workers' hands.
  */
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
     SELECT id FROM trace WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
   trace_context: `DELETE FROM trace_context WHERE account_id = $1 AND (trace_id, id) IN (
     SELECT trace_id, id FROM trace_context WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+    FOR UPDATE SKIP LOCKED)`,
+  trace_failure: `DELETE FROM trace_failure WHERE account_id = $1 AND trace_id IN (
+    SELECT trace_id FROM trace_failure WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3
+    FOR UPDATE SKIP LOCKED)`,
+  // Sums of days that a check compares have all their calls.
+  model_call: `DELETE FROM model_call WHERE account_id = $1 AND (trace_id, span_id, version) IN (
+    SELECT trace_id, span_id, version FROM model_call
+    WHERE account_id = $1 AND trace_id < $2 AND started_at < date_trunc('day', ${timeOfIdSql})
+    ORDER BY trace_id, span_id, version LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  model_day: `DELETE FROM model_day WHERE account_id = $1 AND (day, agent_id, provider, model) IN (
+    SELECT day, agent_id, provider, model FROM model_day WHERE account_id = $1 AND day < $2::date
+    ORDER BY day, agent_id, provider, model LIMIT $3)`,
+  score: `DELETE FROM score WHERE account_id = $1 AND (trace_id, id) IN (
+    SELECT trace_id, id FROM score WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     FOR UPDATE SKIP LOCKED)`,
   span: `DELETE FROM span WHERE account_id = $1 AND (trace_id, id) IN (
     SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
@@ -50,22 +72,46 @@ const purgeSql = {
       SELECT ${endOfKey} FROM api_key WHERE account_id = $1 AND ${endOfKey} <= now()
       ORDER BY ${endOfKey} DESC OFFSET ${maxEndedKeys - 1} LIMIT 1))
     ORDER BY ${endOfKey} LIMIT $3)`,
+  failure: `DELETE FROM failure WHERE account_id = $1 AND id IN (
+    SELECT id FROM failure f WHERE account_id = $1 AND seen_at < $2
+      AND NOT EXISTS (SELECT FROM mute m WHERE m.account_id = f.account_id AND m.failure_id = f.id)
+    ORDER BY id LIMIT $3)`,
 } as const satisfies Record<Table, string>;
 
 /** Removed rows by table. */
 export type Purged = Record<Table, number>;
 
 export function nothingPurged(): Purged {
-  return { trace: 0, trace_context: 0, span: 0, alert: 0, alert_summary: 0, audit: 0, api_key: 0 };
+  return {
+    failure: 0,
+    model_call: 0,
+    model_day: 0,
+    trace: 0,
+    trace_context: 0,
+    trace_failure: 0,
+    score: 0,
+    span: 0,
+    alert: 0,
+    alert_summary: 0,
+    delivery: 0,
+    audit: 0,
+    api_key: 0,
+  };
 }
 
 export interface AccountBounds {
-  /** Traces, their spans and settled alerts with lower ids go. */
+  /** Traces and settled alerts with lower ids go. */
   traceId: string;
+  /** Spans of traces with lower ids go, one by one. */
+  spanTraceId: string;
   /** Entries of the record with lower ids go. */
   entryId: string;
   /** Keys revoked or ended earlier go. */
   endedBefore: Date;
+  /** Daily sums of tokens and cost go by their day. */
+  summedBefore: Date;
+  /** Failures without a mute go that no trace got since. */
+  seenBefore: Date;
 }
 
 /**

@@ -254,7 +254,7 @@ describe("closing stale traces beside others", () => {
         $$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN true; END $$;
       ALTER TABLE span ENABLE ROW LEVEL SECURITY;
       CREATE POLICY held ON span TO ${role} USING (hold())`);
-    const pool = new pg.Pool({ connectionString: database.url, options: `-c role=${role}` });
+    const pool = new pg.Pool({ connectionString: database.directUrl, options: `-c role=${role}` });
     const holder = await database.pool.connect();
     try {
       await holder.query("SELECT pg_advisory_lock(1)");

@@ -73,6 +73,7 @@ const closeStaleTracesSql = `
   ), closed AS (
     UPDATE trace t SET
       status = c.status,
+      status_txid = txid_current(),
       ended_at = COALESCE(t.ended_at, GREATEST(t.started_at, c.last_write)),
       ${setAlertIdSql},
       written_at = now()

@@ -1,0 +1,104 @@
+import { contentOf, type DigestContent, type OwedDelivery, type OwedTrace } from "@waymark/alerts";
+import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "@waymark/mail";
+import { traceUrl } from "./webhook-body.js";
+
+/** What a mail, Slack or Discord shows of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
+export interface Message {
+  subject: string;
+  /** One sentence. */
+  heading: string;
+  facts: readonly (readonly [label: string, value: string])[];
+  /** A span's error, on lines of its own. */
+  error?: string | undefined;
+  /** Groups of a digest with their newest trace. */
+  groups: readonly { text: string; url: string }[];
+  link: { text: string; url: string };
+}
+
+/** Groups that a message names. */
+const maxGroups = 20;
+
+/** The message of a delivery; undefined where its trace is gone. */
+export function composeMessage(delivery: OwedDelivery, dashboardUrl: string): Message | undefined {
+  const { type, trace } = delivery;
+  const home = { text: "Open Waymark", url: `${dashboardUrl}/dashboard` };
+  if (type === "digest") return composeDigest(delivery, dashboardUrl);
+  if (type === "test") {
+    const heading = "This is a test: alerts of your account come here.";
+    return { subject: "A test of your alerts", heading, facts: [], groups: [], link: home };
+  }
+  if (type === "alert.rule") return composeRule(delivery, home);
+  return trace ? composeTrace(delivery, trace, dashboardUrl) : undefined;
+}
+
+const endings: Readonly<Record<string, string>> = { error: "ended in error", timeout: "timed out" };
+
+function composeTrace(delivery: OwedDelivery, trace: OwedTrace, dashboardUrl: string): Message {
+  const { type, status, failures } = delivery;
+  const isFailure = type === "trace.failed";
+  const agent = oneLine(trace.agentId, bounds.line);
+  const name = oneLine(trace.name, bounds.line);
+  const ending = isFailure ? (endings[status ?? ""] ?? "failed") : "succeeded again";
+  const facts: [string, string][] = [
+    ["Agent", agent],
+    ["Trace", name],
+    ["Trace id", trace.id],
+    ["Status", status ?? ""],
+    ["Began", trace.startedAt === null ? "not known" : formatMoment(trace.startedAt)],
+    ["Duration", trace.durationMs === null ? "not given" : formatDuration(trace.durationMs)],
+  ];
+  if (failures > 1) facts.push(["Failures", countOf(failures, "failure")]);
+  const span = isFailure ? trace.failedSpan : null;
+  if (span) facts.push(["Failed span", oneLine(span.name, bounds.line)]);
+  return {
+    subject: cut(`${oneLine(agent, 60)}: “${name}” ${ending}`, bounds.subject),
+    heading: isFailure ? `A trace ${ending}.` : "The agent's next trace after failures succeeded.",
+    facts,
+    error: span?.error ? cut(printable(span.error), bounds.error) : undefined,
+    groups: [],
+    link: { text: "Open the trace", url: traceUrl(dashboardUrl, trace.id) },
+  };
+}
+
+function composeRule(delivery: OwedDelivery, link: Message["link"]): Message {
+  const { agent_id, name, status, error } = contentOf(delivery);
+  const agent = oneLine(agent_id, bounds.line);
+  const facts: [string, string][] = [["Agent", agent]];
+  if (name !== undefined) facts.push(["Rule", oneLine(name, bounds.line)]);
+  if (status !== undefined) facts.push(["Status", oneLine(status, bounds.line)]);
+  if (error !== undefined) facts.push(["Now", oneLine(error, bounds.line)]);
+  return {
+    subject: cut(`${oneLine(agent, 60)}: ${oneLine(name ?? "a rule of alerts", bounds.subject)}`, bounds.subject),
+    heading: "A rule of your alerts has news.",
+    facts,
+    groups: [],
+    link,
+  };
+}
+
+/** Failed traces by what went wrong, most frequent first. The line of their number is the same everywhere. */
+function composeDigest(delivery: OwedDelivery, dashboardUrl: string): Message {
+  const { failures, agentId } = delivery;
+  const { groups, others }: DigestContent = contentOf(delivery);
+  const byCount = groups.toSorted((a, b) => b.count - a.count);
+  const named = byCount.slice(0, maxGroups);
+  const rest = byCount.slice(maxGroups).reduce((sum, { count }) => sum + count, others);
+  const facts: [string, string][] = [["Failed traces", String(failures)]];
+  if (agentId !== "") facts.unshift(["Agent", oneLine(agentId, bounds.line)]);
+  if (rest > 0) facts.push(["Otherwise", countOf(rest, "trace")]);
+  const described = ({ agentId: agent, spanName, error }: (typeof groups)[number]) => {
+    const span = spanName === null ? "no failing span" : oneLine(spanName, 100);
+    const why = error === null || error === "" ? "" : `: ${oneLine(error, 200)}`;
+    return `${agentId === "" ? `${oneLine(agent, 60)}, ` : ""}${span}${why}`;
+  };
+  return {
+    subject: agentId === "" ? countOf(failures, "more failed trace") : oneLine(agentId, bounds.subject),
+    heading: "Traces failed.",
+    facts,
+    groups: named.map((group) => ({
+      text: `${countOf(group.count, "trace")}, ${described(group)}`,
+      url: traceUrl(dashboardUrl, group.traceId),
+    })),
+    link: { text: "Open the traces", url: `${dashboardUrl}/dashboard/traces` },
+  };
+}

@@ -1,0 +1,100 @@
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import type { LookupFunction } from "node:net";
+import { isPublicAddress } from "@waymark/service";
+import { type HostAddress, resolveHost } from "./resolve-host.js";
+
+export interface PostOptions {
+  /** Whether addresses of private networks are allowed. */
+  allowPrivate: boolean;
+  timeoutMs?: number;
+  resolve?: (hostname: string) => Promise<HostAddress[]>;
+}
+
+export interface PostRequest {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+export type PostAnswer =
+  | { status: number; retryAfter: string | undefined; text: string }
+  /** No answer; `isRefused`: the address is none to post to. */
+  | { status: null; reason: string; isRefused: boolean };
+
+const defaultTimeoutMs = 10_000;
+const maxAnswerBytes = 65_536;
+
+/**
+ * Posts to somebody else's server: resolves its name once and connects to that address, refuses addresses of private networks,
+ * follows no redirect, and reads 64 KiB of the answer at most.
+ */
+export async function post(request: PostRequest, options: PostOptions): Promise<PostAnswer> {
+  const signal = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+  try {
+    const url = new URL(request.url);
+    const addresses = await orAborted((options.resolve ?? resolveHost)(url.hostname), signal);
+    if (!options.allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
+      const reason = "The address is in a private network; the operator may allow it by WEBHOOK_ALLOW_PRIVATE";
+      return { status: null, reason, isRefused: true };
+    }
+    return await send(url, { ...request, addresses, signal });
+  } catch (error) {
+    const reason = signal.aborted ? "No answer in time" : `No connection: ${describe(error)}`;
+    return { status: null, reason, isRefused: false };
+  }
+}
+
+interface Sending extends PostRequest {
+  addresses: readonly HostAddress[];
+  signal: AbortSignal;
+}
+
+async function send(url: URL, { headers, body, addresses, signal }: Sending): Promise<PostAnswer> {
+  const lookup: LookupFunction = (_hostname, options, callback) => {
+    const [first = { address: "", family: 4 }] = addresses;
+    if (options.all) callback(null, [...addresses]);
+    else callback(null, first.address, first.family);
+  };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const length = { "content-length": String(Buffer.byteLength(body)), "user-agent": "Waymark" };
+    const { request } = url.protocol === "https:" ? https : http;
+    const sent = request(url, { method: "POST", agent: false, headers: { ...headers, ...length }, lookup, signal });
+    sent.on("response", resolve);
+    // Also after the answer began: its reader sees that.
+    sent.on("error", reject);
+    sent.end(body);
+  });
+  const text = await readStart(answer);
+  return { status: answer.statusCode ?? 0, retryAfter: answer.headers["retry-after"], text };
+}
+
+/** The answer's first bytes as text. Its status counts even if the rest breaks off. */
+async function readStart(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of answer) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= maxAnswerBytes) break;
+    }
+  } catch {
+    // What came is enough.
+  }
+  answer.destroy();
+  return Buffer.concat(chunks).toString("utf8", 0, maxAnswerBytes);
+}
+
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+function describe(error: unknown): string {
+  const [first = error] = error instanceof AggregateError ? error.errors : [error];
+  const code = typeof first === "object" && first !== null && "code" in first ? String(first.code) : undefined;
+  return code ?? (first instanceof Error ? first.message : String(first));
+}
