@@ -10,7 +10,7 @@ import {
   requestContext,
 } from "@waymark/http";
 import { createPasswordCheck, type Passwords } from "@waymark/identity";
-import type { ReadinessChecks } from "@waymark/service";
+import type { ReadinessChecks, Siblings } from "@waymark/service";
 import { createDayColumns, createReadShares } from "@waymark/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
@@ -28,7 +28,14 @@ import { listInvoicesRoute } from "./billing/list-invoices.route.js";
 import type { Payments } from "./billing/payments.js";
 import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
+import { changeAlertSettingsRoute, deleteChannelRoute, testChannelRoute } from "./channels/change-channel.route.js";
+import { createChannelRoute } from "./channels/create-channel.route.js";
+import { listChannelsRoute } from "./channels/list-channels.route.js";
+import { createRuleRoute, deleteRuleRoute, listRulesRoute } from "./channels/rules.route.js";
 import type { Config } from "./config.js";
+import { getCostsRoute } from "./costs/get-costs.route.js";
+import { listFailuresRoute } from "./failures/list-failures.route.js";
+import { listMutesRoute, muteFailureRoute, unmuteFailureRoute } from "./failures/mutes.route.js";
 import { createFunnelRoute } from "./goals/create-funnel.route.js";
 import { createGoalRoute } from "./goals/create-goal.route.js";
 import { deleteFunnelRoute } from "./goals/delete-funnel.route.js";
@@ -86,7 +93,7 @@ import { listTracesRoute } from "./traces/list-traces.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
-  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "signUp">;
+  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "signUp" | "allowsPrivateWebhooks">;
   pool: pg.Pool;
   sessions: Sessions;
   passwords: Passwords;
@@ -99,6 +106,8 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
   /** Requests of an account in hand. */
   requestsPerAccount?: number;
   now(): Date;
@@ -133,8 +142,6 @@ const maxColumnBytes = 67_108_864;
 
 /** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
-  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  const reading = { ...deps, reads: openReads(deps), columns };
   return [
     getMeRoute(deps),
     changeMeRoute(deps),
@@ -170,6 +177,36 @@ function routesOf(deps: AppDeps): Route[] {
     listAlertsRoute(deps),
     countUnsentAlertsRoute(deps),
     retryAlertRoute(deps),
+    listFailuresRoute(deps),
+    listMutesRoute(deps),
+    muteFailureRoute(deps),
+    unmuteFailureRoute(deps),
+    getCostsRoute(deps),
+    listChannelsRoute(deps),
+    createChannelRoute(deps),
+    testChannelRoute(deps),
+    deleteChannelRoute(deps),
+    changeAlertSettingsRoute(deps),
+    listRulesRoute(deps),
+    createRuleRoute(deps),
+    deleteRuleRoute(deps),
+    ...statisticsRoutes(deps),
+    getUsageRoute(deps),
+    changePlanRoute(deps),
+    getBillingRoute(deps),
+    listInvoicesRoute(deps),
+    startCheckoutRoute(deps),
+    openPortalRoute(deps),
+    listAgentsRoute(deps),
+    listDurationsRoute(deps),
+    getAgentRoute(deps),
+  ];
+}
+
+function statisticsRoutes(deps: AppDeps): Route[] {
+  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
+  const reading = { ...deps, reads: openReads(deps), columns };
+  return [
     getStatsRoute(reading),
     getEventsRoute(reading),
     getRealtimeRoute(reading),
@@ -180,15 +217,6 @@ function routesOf(deps: AppDeps): Route[] {
     getFunnelRoute(reading),
     createFunnelRoute(deps),
     deleteFunnelRoute(deps),
-    getUsageRoute(deps),
-    changePlanRoute(deps),
-    getBillingRoute(deps),
-    listInvoicesRoute(deps),
-    startCheckoutRoute(deps),
-    openPortalRoute(deps),
-    listAgentsRoute(deps),
-    listDurationsRoute(deps),
-    getAgentRoute(deps),
   ];
 }
 

@@ -1,6 +1,15 @@
 import { trustedProxiesVariable } from "@waymark/limits";
 import { type MailSettings, mailVariables, readMailSettings } from "@waymark/mail";
-import { ConfigError, commonVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
+import {
+  ConfigError,
+  databaseConfig,
+  httpVariables,
+  integerVariable,
+  portVariable,
+  processesOf,
+  readEnv,
+  urlVariable,
+} from "@waymark/service";
 import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);
@@ -18,7 +27,7 @@ const addressList = z.string().transform((text) =>
  */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
-    ...commonVariables,
+    ...httpVariables,
     DASHBOARD_PORT: portVariable(4000),
     DASHBOARD_METRICS_PORT: portVariable(4001),
     DASHBOARD_URL: webUrl.default("http://localhost:4000"),
@@ -28,6 +37,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     OPERATORS: addressList.default([]),
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
     TRUSTED_PROXIES: trustedProxiesVariable(),
+    WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
     ...mailVariables(env),
     STRIPE_SECRET_KEY: z.string().optional(),
     STRIPE_WEBHOOK_SECRET: z.string().optional(),
@@ -42,7 +52,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: read.DASHBOARD_METRICS_PORT,
       isPortChosen: Boolean(env["DASHBOARD_METRICS_PORT"]),
     },
-    database: { url: read.DATABASE_URL, maxConnections: read.DATABASE_POOL_SIZE },
+    database: databaseConfig(read),
+    processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     trustedProxies: read.TRUSTED_PROXIES,
     mail,
@@ -56,6 +67,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     operators: read.OPERATORS,
     /** Whether strangers may create accounts. */
     signUp: read.SIGN_UP,
+    /** Whether the worker posts to addresses inside private networks. */
+    allowsPrivateWebhooks: read.WEBHOOK_ALLOW_PRIVATE === 1,
     /** Payments; without them who runs this sets the plans. */
     stripe: readStripe(read),
   };

@@ -8,7 +8,7 @@ import { createAddressReader, createLimiter, type Limit } from "@waymark/limits"
 import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
-import { useDatabase, useInstances } from "@waymark/testing";
+import { directUrlOf, useDatabase, useInstances } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { type AppDeps, createApp } from "./app.js";
@@ -140,7 +140,14 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const instance = useInstances(() => {
     const now = () => current();
     const { url, operators } = config;
-    const sessions = createSessions({ url, operators, pool, connectionString, log, now });
+    const sessions = createSessions({
+      url,
+      operators,
+      pool,
+      connectionString: directUrlOf(connectionString),
+      log,
+      now,
+    });
     const app = createApp({
       config,
       pool,

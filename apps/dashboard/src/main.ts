@@ -15,11 +15,11 @@ import { proofLimit } from "./sites/prove-site.route.js";
 await startHttpService(process, {
   name: "dashboard",
   loadConfig,
-  async openApp({ config, pool, registry, log, checkDatabase }) {
+  async openApp({ config, pool, registry, log, siblings, stores }) {
     const pages = readPages(new URL("../dist/web/", import.meta.url));
     const now = () => new Date();
     const { url, operators, database, redisUrl } = config;
-    const sessions = createSessions({ url, operators, pool, connectionString: database.url, log, now });
+    const sessions = createSessions({ url, operators, pool, connectionString: database.directUrl, log, now });
     const limiters: Limiter[] = [];
     const openLimiter = (limit: Limit) => {
       const limiter = createLimiter({ ...limit, redisUrl, pool, log });
@@ -30,12 +30,12 @@ await startHttpService(process, {
     const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
     const mails = createAccountMails({ mailer: await openMailer(config.mail, log), openLimiter, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => proofs.limiter.check() };
-    const checks = { required: { database: checkDatabase }, bridged };
+    const checks = { required: stores, bridged };
     const passwords = createPasswords({ refusals: createRefusals(registry) });
     const identity = { sessions, passwords, guesses, mails, proofs };
     const payments = await openPayments(config);
     return {
-      handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, now }),
+      handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, siblings, now }),
       checks,
       async stop() {
         await mails.idle();

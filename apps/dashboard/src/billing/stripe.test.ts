@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { issueKey } from "@waymark/accounts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createLogger } from "@waymark/service";
+import { directUrlOf } from "@waymark/testing";
 import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 import { eventText, signatureOf, useFakeStripe } from "./fake-stripe.fixture.js";
@@ -298,10 +299,10 @@ describe("GET /billing/invoices", () => {
 describe("the APIs", () => {
   it("see the new plan of a key that they have in their caches", async () => {
     const { accountId, event } = await payer();
-    const { pool, databaseUrl: connectionString } = test;
+    const { pool, databaseUrl } = test;
     const { key } = await issueKey(pool, { accountId, service: "trace", name: "k" });
     const log = createLogger({ service: "trace-api", level: "silent" });
-    const keys = createKeyDirectory({ service: "trace", pool, connectionString, log });
+    const keys = createKeyDirectory({ service: "trace", pool, connectionString: directUrlOf(databaseUrl), log });
     expect(await keys.find(key)).toMatchObject({ plan: "free" });
     await deliver(event("customer.subscription.created")).expect(200);
     while ((await keys.find(key))?.plan !== "pro") await setTimeout(10);

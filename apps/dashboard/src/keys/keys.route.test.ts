@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createSite, issueKey, shareSite } from "@waymark/accounts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createLogger } from "@waymark/service";
+import { directUrlOf } from "@waymark/testing";
 import { useDashboard } from "../dashboard.fixture.js";
 
 const dashboard = useDashboard();
@@ -112,7 +113,7 @@ describe("DELETE /keys/:id", () => {
   it("200: ends the key in running services within a second, and leaves the list", async () => {
     const { owner } = await team();
     const { body: created } = await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
-    const connectionString = dashboard.databaseUrl;
+    const connectionString = directUrlOf(dashboard.databaseUrl);
     const log = createLogger({ service: "trace-api", level: "silent" });
     const keys = createKeyDirectory({ service: "trace", pool: dashboard.pool, connectionString, log });
     expect(await keys.find(created.key)).toMatchObject({ keyId: created.id });

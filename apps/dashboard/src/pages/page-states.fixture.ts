@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
+import { insertModelDay } from "../costs/model-days.fixture.js";
 import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
 import { makeSite } from "../statistics/statistics.fixture.js";
 import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
@@ -89,6 +90,12 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
     const insert = `INSERT INTO alert (account_id, id, trace_id, status, ${names}) VALUES ($1, $2, $3, 'error', ${values})`;
     await pool.query(insert, [accountId, randomUUID(), trace]);
   }
+  await insertModelDay(pool, accountId, { ago: 2, cost: "12.5", input: 5_000_000 });
+  await insertModelDay(pool, accountId, {
+    agent: "an-agent-with-a-very-long-name-indeed",
+    model: "house-model",
+    cost: null,
+  });
   const other = await dashboard.signIn(await dashboard.makeAccount());
   await other.post("/sites", { domain: "taken.example", name: "Theirs" }).expect(201);
   const { body: unproven } = await owner.post("/sites", { domain: "taken.example", name: "Unproven" }).expect(201);
@@ -182,6 +189,57 @@ const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
     { state: "filtered", as: "member", path: "/alerts?state=failed", shows: table("Alerts") },
   ],
 });
+
+const insightPages: Record<string, PageState[]> = {
+  "/failures": [
+    { as: "owner", shows: table("Failures") },
+    { state: "mute", as: "owner", act: click("Mute"), shows: dialog },
+    {
+      state: "muted",
+      as: "owner",
+      act: async (page) => {
+        await click("Mute")(page);
+        await dialog(page).getByRole("button", { name: "Mute", exact: true }).click();
+      },
+      shows: table("Muted failures"),
+    },
+    { state: "without a match", as: "member", path: "/failures?days=7&agent=nobody", shows: heading(/^No failures/) },
+    { state: "empty", as: "newcomer", shows: heading("No failures in these days") },
+  ],
+  "/channels": [
+    { as: "owner", shows: table("Channels") },
+    {
+      state: "refused form",
+      as: "owner",
+      act: async (page) => {
+        await click("Add channel")(page);
+        await page.getByRole("textbox", { name: "Address" }).fill("http://127.0.0.1/hook");
+        await click("Add")(page);
+      },
+      shows: (page) => page.getByText("inside a private network"),
+    },
+    {
+      state: "new secret",
+      as: "owner",
+      act: async (page) => {
+        await click("Add channel")(page);
+        await page.getByRole("textbox", { name: "Address" }).fill("https://example.com/hook");
+        await click("Add")(page);
+        await click("Done")(page);
+      },
+      shows: (page) => page.getByText("Copied?"),
+    },
+    { state: "delete", as: "owner", act: click("Delete"), shows: dialog },
+    { state: "rule", as: "owner", act: click("Add rule"), shows: dialog },
+    { state: "member", as: "member", shows: (page) => page.getByText("An owner of the account") },
+    { state: "free", as: "newcomer", shows: (page) => page.getByText("Channels need the Pro plan") },
+  ],
+  "/costs": [
+    { as: "owner", shows: table("Models") },
+    { state: "of an agent", as: "member", path: "/costs?days=7&agent=writer", shows: table("Days") },
+    { state: "empty", as: "newcomer", shows: heading("No model calls in these days") },
+  ],
+};
 
 const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
   "/sites": [
@@ -333,6 +391,7 @@ export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState
     ...openPages(ids),
     ...tracePages(ids),
     ...agentPages(ids),
+    ...insightPages,
     ...sitePages(ids),
     ...siteSettingsPages(ids),
     ...accountPages,

@@ -1,4 +1,5 @@
 import { createRefusals, createShares, createTokenBuckets } from "@waymark/http";
+import type { Siblings } from "@waymark/service";
 import type { RequestHandler } from "express";
 import type { Registry } from "prom-client";
 import { viewerOf } from "../session/viewer.js";
@@ -17,6 +18,8 @@ const limitsInHand = {
 interface AdmissionOptions {
   registry: Registry;
   requestsPerAccount?: number;
+  /** The other processes of this instance. */
+  siblings?: Siblings | undefined;
   /** Milliseconds from any point on. */
   clock?(): number;
 }
@@ -25,11 +28,12 @@ interface AdmissionOptions {
 export function admitViewer({
   registry,
   requestsPerAccount = 256,
+  siblings,
   clock = () => performance.now(),
 }: AdmissionOptions): RequestHandler {
   const refusals = createRefusals(registry);
-  const rates = createTokenBuckets({ perSecond, burstSeconds, maxKeys: maxSessions, clock });
-  const inHand = createShares({ ...limitsInHand, perAccount: requestsPerAccount }, refusals);
+  const rates = createTokenBuckets({ name: "session", perSecond, burstSeconds, maxKeys: maxSessions, clock, siblings });
+  const inHand = createShares({ ...limitsInHand, perAccount: requestsPerAccount, siblings }, refusals);
   return (_request, response, next) => {
     // The client left during the lookup of its session: a closed response would never give its count back.
     if (response.closed) return;

@@ -18,12 +18,19 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "DELETE /sites/:id/goals/:goalId": undefined,
   "DELETE /sites/:id/funnels/:funnelId": undefined,
   "DELETE /traces/:trace_id": undefined,
+  "POST /channels": { kind: "mail", to: "a@example.com" },
+  "POST /channels/:channel_id/test": {},
+  "DELETE /channels/:channel_id": undefined,
+  "PUT /alert-settings": { mode: "each" },
+  "POST /alert-rules": { agentId: "a", abovePercent: 20, ofTraces: 20, withinSeconds: 900 },
+  "DELETE /alert-rules/:rule_id": undefined,
   "POST /billing/checkout": {},
   "POST /billing/portal": {},
 };
 const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 const membersWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+  ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels"],
   ...["POST /keys", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
 ];

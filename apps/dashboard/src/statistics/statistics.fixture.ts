@@ -5,6 +5,7 @@ import { importEvents } from "@waymark/analytics";
 import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
+import { directUrlOf } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp as createAnalyticsApi } from "../../../analytics-api/src/app.js";
@@ -36,7 +37,7 @@ export function useAnalyticsApi({ pool, databaseUrl }: TestDashboard) {
   let keys: KeyDirectory | undefined;
   let app: Express | undefined;
   beforeAll(() => {
-    keys = createKeyDirectory({ service: "analytics", pool, connectionString: databaseUrl, log });
+    keys = createKeyDirectory({ service: "analytics", pool, connectionString: directUrlOf(databaseUrl), log });
     const spend = async () => ({ isAllowed: true, remaining: 1, resetSeconds: 1 });
     const [checks, registry] = [{ required: {} }, createRegistry("analytics-api")];
     app = createAnalyticsApi({ pool, keys, limiter: { spend }, checks, log, registry, now: () => current });

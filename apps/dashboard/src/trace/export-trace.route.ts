@@ -10,7 +10,7 @@ import { traceIdOf } from "./trace-id.js";
 
 /** `GET /traces/:id/export`: the trace API's answer as a download. */
 export function exportTraceRoute({ pool, registry }: { pool: pg.Pool; registry: Registry }) {
-  const readTrace = createTraceReader({
+  const { readTrace } = createTraceReader({
     pool,
     createGroupCommit: shareStatements(registry),
     largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
@@ -25,10 +25,10 @@ export function exportTraceRoute({ pool, registry }: { pool: pg.Pool; registry: 
     async handle({ params, query, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);
-      const body = await readTrace({ accountId, traceId, withAttributes: query.include === "attributes" });
-      if (body === undefined) throw new AppError("trace_not_found");
+      const trace = await readTrace({ accountId, traceId, withAttributes: query.include === "attributes" });
+      if (!trace) throw new AppError("trace_not_found");
       const headers = { "Content-Disposition": `attachment; filename="trace-${traceId}.json"` };
-      return { status: 200, headers, body };
+      return { status: 200, headers, body: trace.body };
     },
   });
 }

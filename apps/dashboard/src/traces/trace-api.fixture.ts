@@ -2,10 +2,13 @@ import { afterAll, beforeAll } from "@jest/globals";
 import { issueKey } from "@waymark/accounts";
 import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
+import { createRefusals } from "@waymark/http";
 import { createLogger, createRegistry } from "@waymark/service";
+import { directUrlOf } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "../../../trace-api/src/app.js";
+import { createTraceFeed, type TraceFeed } from "../../../trace-api/src/stream/trace-feed.js";
 import type { TestDashboard } from "../dashboard.fixture.js";
 
 const bodyLimitBytes = 4 * 1_048_576;
@@ -16,15 +19,21 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
   let current = () => new Date();
   let keys: KeyDirectory | undefined;
   let app: Express | undefined;
+  let feed: TraceFeed | undefined;
   beforeAll(() => {
-    keys = createKeyDirectory({ service: "trace", pool, connectionString: databaseUrl, log });
+    keys = createKeyDirectory({ service: "trace", pool, connectionString: directUrlOf(databaseUrl), log });
     const [checks, registry, uuid] = [{ required: {} }, createRegistry("trace-api"), createUuidV7()];
     const limits = { bodyLimitBytes, rateLimitPerSecond: 0 };
     const alerts = { add: () => undefined };
-    const deps = { pool, keys, alerts, checks, log, registry, uuid, now: () => current() };
+    const now = () => current();
+    feed = createTraceFeed({ pool, log, registry, refusals: createRefusals(registry), now });
+    const deps = { pool, keys, alerts, checks, log, registry, uuid, now, feed };
     app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });
-  afterAll(() => keys?.stop());
+  afterAll(async () => {
+    feed?.stop();
+    await keys?.stop();
+  });
   return {
     setNow(moment: Date) {
       current = () => moment;

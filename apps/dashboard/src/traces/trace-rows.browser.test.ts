@@ -117,8 +117,8 @@ describeWithChromium("the rows of the traces", (executablePath) => {
     await rowsOf(page).filter({ hasText: "9 days ago" }).waitFor({ state: "detached" });
     await page.getByLabel("From").fill(day(3));
     await page.getByLabel("To", { exact: true }).fill(day(2));
-    await rowsOf(page).filter({ hasText: "0 days ago" }).waitFor({ state: "detached" });
-    await rowsOf(page).filter({ hasText: "2 days ago" }).waitFor();
+    // Not only gone: the list of the first date alone may come and go first.
+    await page.locator(".trace-row").first().filter({ hasText: "2 days ago" }).waitFor();
     expect(await page.locator(".trace-row a").allTextContents()).toEqual(["2 days ago", "3 days ago"]);
     expect(new URL(page.url()).search).toBe(`?from=${day(3)}&to=${day(2)}`);
     await page.reload();

@@ -4,6 +4,7 @@ import { useLocation } from "preact-iso";
 import type { AlertList, ListedAlert } from "../../src/alerts/alerts.schema.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
+import { ButtonLink } from "../ui/button.js";
 import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { Segmented } from "../ui/segmented.js";
@@ -33,7 +34,11 @@ export function AlertsPage() {
   const older = useOlder(path, first.data);
   const alerts = first.data && [...first.data.alerts, ...older.alerts];
   return (
-    <Page title="Alerts" note="A mail goes out when a trace fails. Many failures at once share a summary.">
+    <Page
+      title="Alerts"
+      note="A mail goes out when a trace fails. Many failures at once share a summary."
+      actions={<ButtonLink href="/dashboard/channels">Channels</ButtonLink>}
+    >
       {first.data?.hasMails === false && (
         <p class="alerts-plan">
           Free sends no mails about failed traces. <a href="/dashboard/billing">Upgrade to Pro</a>

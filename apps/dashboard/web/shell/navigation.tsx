@@ -23,6 +23,8 @@ function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Re
     Agents: [
       { label: "Traces", icon: "traces", page: "/traces" },
       { label: "Agents", icon: "agents", page: "/agents" },
+      { label: "Failures", icon: "failures", page: "/failures" },
+      { label: "Costs", icon: "costs", page: "/costs" },
       { label: "Alerts", icon: "alerts", page: "/alerts", count: unsentMails },
     ],
     Websites: [
@@ -36,6 +38,7 @@ function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Re
     ],
     Account: [
       { label: "API keys", icon: "keys", page: "/keys" },
+      { label: "Channels", icon: "mail", page: "/channels" },
       { label: "Team", icon: "team", page: "/team" },
       { label: "Plan and usage", icon: "plan", page: "/billing" },
     ],

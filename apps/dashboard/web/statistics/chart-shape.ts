@@ -15,6 +15,8 @@ export interface Curve {
   /** The values compared with, each beside the value of its index. */
   before: readonly number[] | undefined;
   beforeTimes: readonly string[];
+  /** The axis reaches this value at least; 1 without it. */
+  least?: number;
 }
 
 export function figureOf(figures: Figures, figure: FigureName): number {
@@ -48,8 +50,8 @@ interface Size {
 const inset = { left: 44, right: 16, top: 12, bottom: 26 };
 
 /** The paths of a curve in a box, its ticks and scales. */
-export function drawCurve({ times, values, before, isUnfinished }: Curve, { width, height }: Size) {
-  const largest = max([...values, ...(before ?? []), 1]) ?? 1;
+export function drawCurve({ times, values, before, isUnfinished, least = 1 }: Curve, { width, height }: Size) {
+  const largest = max([...values, ...(before ?? []), least]) || 1;
   const slots = Math.max(1, times.length - 1);
   const x = scaleLinear([0, slots], [inset.left, Math.max(inset.left + 1, width - inset.right)]);
   const y = scaleLinear([0, largest], [height - inset.bottom, inset.top]).nice(4);

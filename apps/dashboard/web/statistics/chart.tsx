@@ -1,20 +1,27 @@
+import "./chart.css";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatShortDay } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
-import type { FigureName } from "./address.js";
 import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
-import { formatFigure, formatTick, labelOfFigure } from "./figures.js";
 
 const height = 200;
 
+/** How a figure is written. */
+export interface ChartLook {
+  label: string;
+  format(value: number): string;
+  /** On the axis. */
+  tick(value: number): string;
+}
+
 interface ChartProps {
   curve: Curve;
-  figure: FigureName;
+  look: ChartLook;
 }
 
 /** A figure over time beside the time before. Arrow keys, Home and End read it value by value. */
-export function Chart({ curve, figure }: ChartProps) {
+export function Chart({ curve, look }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const [shown, setShown] = useState<number | undefined>();
@@ -34,11 +41,11 @@ export function Chart({ curve, figure }: ChartProps) {
         ref={frame}
         role="slider"
         tabIndex={0}
-        aria-label={`${labelOfFigure(figure)} over time`}
+        aria-label={`${look.label} over time`}
         aria-valuemin={0}
         aria-valuemax={curve.times.length - 1}
         aria-valuenow={at}
-        aria-valuetext={sayTime(curve, figure, at)}
+        aria-valuetext={sayTime(curve, look, at)}
         onKeyDown={move}
         onFocus={() => setShown((index) => index ?? last)}
         onBlur={() => setShown(undefined)}
@@ -46,7 +53,7 @@ export function Chart({ curve, figure }: ChartProps) {
         onPointerLeave={() => setShown(undefined)}
       >
         <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" focusable="false">
-          <Axes curve={curve} drawn={drawn} width={width} figure={figure} />
+          <Axes curve={curve} drawn={drawn} width={width} look={look} />
           <path class="chart-area" d={drawn.area} />
           <path class="chart-before" d={drawn.before} />
           <path class="chart-line" d={drawn.line} />
@@ -59,9 +66,9 @@ export function Chart({ curve, figure }: ChartProps) {
             </>
           )}
         </svg>
-        {shown !== undefined && <Tip curve={curve} figure={figure} index={at} left={drawn.x(at)} width={width} />}
+        {shown !== undefined && <Tip curve={curve} look={look} index={at} left={drawn.x(at)} width={width} />}
       </div>
-      <HiddenTable curve={curve} figure={figure} />
+      <HiddenTable curve={curve} look={look} />
     </div>
   );
 }
@@ -72,7 +79,7 @@ function Dot({ drawn, value, index }: { drawn: Drawn; value: number; index: numb
   return <circle class="chart-dot" r={4} cx={drawn.x(index)} cy={drawn.y(value)} />;
 }
 
-function Axes({ curve, drawn, width, figure }: { curve: Curve; drawn: Drawn; width: number; figure: FigureName }) {
+function Axes({ curve, drawn, width, look }: { curve: Curve; drawn: Drawn; width: number; look: ChartLook }) {
   const labelled = labelledTimes(curve.times.length, width);
   return (
     <>
@@ -80,7 +87,7 @@ function Axes({ curve, drawn, width, figure }: { curve: Curve; drawn: Drawn; wid
         <g key={value}>
           <line class="chart-grid" x1={44} x2={width - 16} y1={y} y2={y} />
           <text class="chart-label" x={36} y={y + 4} text-anchor="end">
-            {formatTick(figure, value)}
+            {look.tick(value)}
           </text>
         </g>
       ))}
@@ -110,7 +117,7 @@ interface TipProps extends ChartProps {
   width: number;
 }
 
-function Tip({ curve, figure, index, left, width }: TipProps) {
+function Tip({ curve, look, index, left, width }: TipProps) {
   const value = curve.values[index];
   const before = curve.before?.[index];
   const side = left > width / 2 ? { right: `${width - left + 10}px` } : { left: `${left + 10}px` };
@@ -122,12 +129,12 @@ function Tip({ curve, figure, index, left, width }: TipProps) {
       </strong>
       {value !== undefined && (
         <span>
-          {labelOfFigure(figure)} <b>{formatFigure(figure, value)}</b>
+          {look.label} <b>{look.format(value)}</b>
         </span>
       )}
       {before !== undefined && (
         <span class="chart-tip-before">
-          {formatTime(curve.beforeTimes[index] ?? "", true)} <b>{formatFigure(figure, before)}</b>
+          {formatTime(curve.beforeTimes[index] ?? "", true)} <b>{look.format(before)}</b>
         </span>
       )}
     </div>
@@ -135,17 +142,17 @@ function Tip({ curve, figure, index, left, width }: TipProps) {
 }
 
 /** The same as a table, for readers who do not see the chart. */
-function HiddenTable({ curve, figure }: ChartProps) {
+function HiddenTable({ curve, look }: ChartProps) {
   return (
     <div class="sr-only">
-      <table aria-label={`${labelOfFigure(figure)} over time`}>
-        <TableHead columns={["Time (UTC)", labelOfFigure(figure), ...(curve.before ? ["Compared with"] : [])]} />
+      <table aria-label={`${look.label} over time`}>
+        <TableHead columns={["Time (UTC)", look.label, ...(curve.before ? ["Compared with"] : [])]} />
         <tbody>
           {curve.times.map((time, index) => (
             <tr key={time}>
               <th scope="row">{formatTime(time)}</th>
-              <td>{formatMaybe(figure, curve.values[index])}</td>
-              {curve.before && <td>{formatMaybe(figure, curve.before[index])}</td>}
+              <td>{formatMaybe(look, curve.values[index])}</td>
+              {curve.before && <td>{formatMaybe(look, curve.before[index])}</td>}
             </tr>
           ))}
         </tbody>
@@ -154,15 +161,15 @@ function HiddenTable({ curve, figure }: ChartProps) {
   );
 }
 
-function formatMaybe(figure: FigureName, value: number | undefined): string {
-  return value === undefined ? "not yet" : formatFigure(figure, value);
+function formatMaybe(look: ChartLook, value: number | undefined): string {
+  return value === undefined ? "not yet" : look.format(value);
 }
 
-function sayTime(curve: Curve, figure: FigureName, index: number): string {
+function sayTime(curve: Curve, look: ChartLook, index: number): string {
   const before = curve.before?.[index];
-  const compared = before === undefined ? "" : `, compared with ${formatFigure(figure, before)}`;
-  const value = formatMaybe(figure, curve.values[index]);
-  return `${formatTime(curve.times[index] ?? "")}: ${value} ${labelOfFigure(figure).toLowerCase()}${compared}`;
+  const compared = before === undefined ? "" : `, compared with ${look.format(before)}`;
+  const value = formatMaybe(look, curve.values[index]);
+  return `${formatTime(curve.times[index] ?? "")}: ${value} ${look.label.toLowerCase()}${compared}`;
 }
 
 /** `15 Nov`, or `04:00` for an hour. The year only where it may be another. */

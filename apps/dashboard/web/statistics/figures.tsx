@@ -1,6 +1,7 @@
 import type { Figures as FiguresOfTime, Overview } from "@waymark/statistics";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { type FigureName, figureNames } from "./address.js";
+import type { ChartLook } from "./chart.js";
 import { changeOf, figureOf } from "./chart-shape.js";
 
 interface FigureLook {
@@ -29,18 +30,9 @@ const looks: Readonly<Record<FigureName, FigureLook>> = {
   visitDuration: { label: "Visit duration", format: toSeconds, tick: toClock },
 };
 
-export function labelOfFigure(figure: FigureName): string {
-  return looks[figure].label;
-}
-
-export function formatFigure(figure: FigureName, value: number): string {
-  return looks[figure].format(value);
-}
-
-export function formatTick(figure: FigureName, value: number): string {
-  const { tick } = looks[figure];
-  if (tick) return tick(value);
-  return Number.isInteger(value) ? formatCount(value) : "";
+export function chartLookOf(figure: FigureName): ChartLook {
+  const { label, format, tick } = looks[figure];
+  return { label, format, tick: tick ?? ((value) => (Number.isInteger(value) ? formatCount(value) : "")) };
 }
 
 interface FiguresProps {
@@ -57,7 +49,7 @@ export function Figures({ overview, selected, onSelect }: FiguresProps) {
       {figureNames.map((name) => (
         <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
           <span class="figure-label">{looks[name].label}</span>{" "}
-          <span class="figure-value">{formatFigure(name, figureOf(overview.totals, name))}</span>{" "}
+          <span class="figure-value">{looks[name].format(figureOf(overview.totals, name))}</span>{" "}
           <Change figure={name} totals={overview.totals} before={overview.comparison?.totals} />
         </button>
       ))}

@@ -16,7 +16,7 @@ import { cards } from "./cards.js";
 import { Chart } from "./chart.js";
 import { toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
-import { Figures } from "./figures.js";
+import { chartLookOf, Figures } from "./figures.js";
 import { FilterChips, FilterRefusal } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
 import { csvLink, ListCard, placeOf } from "./list-card.js";
@@ -107,7 +107,7 @@ function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }
     <>
       <section class="panel is-flush" aria-label="Over time">
         <Figures overview={overview} selected={figure} onSelect={(name) => onAddress({ ...address, figure: name })} />
-        <Chart curve={curve} figure={figure} />
+        <Chart curve={curve} look={chartLookOf(figure)} />
       </section>
       <div class="stat-cards">
         {cards.map((card) => (

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { AgentNames, FoundTrace } from "../../src/traces/traces.schema.js";
+import type { FoundTrace } from "../../src/traces/traces.schema.js";
 import { api } from "../data/api.js";
-import { hasAnswer, useQuery } from "../data/query.js";
+import { AgentSelect } from "../ui/agent-select.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { Segmented } from "../ui/segmented.js";
@@ -114,21 +114,4 @@ async function findId({ id, otelTraceId }: NonNullable<ReturnType<typeof pastedI
   if (otelTraceId === undefined) return id;
   const found = await api.get<FoundTrace>(`/traces/otel/${otelTraceId}`).catch(() => undefined);
   return found?.id ?? id;
-}
-
-function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
-  // The rows come first.
-  const { data } = useQuery<AgentNames>(hasAnswer.value ? "/traces/agents" : undefined, { staleMs: 30_000 });
-  const names = data?.agents ?? [];
-  const shown = agent === "" || names.includes(agent) ? names : [agent, ...names];
-  return (
-    <select class="button" aria-label="Agent" value={agent} onChange={(event) => onAgent(event.currentTarget.value)}>
-      <option value="">Agent: any</option>
-      {shown.map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
 }

@@ -117,3 +117,33 @@ export function Radios<Value extends string>({ label, error, value, choices, onV
     </fieldset>
   );
 }
+
+interface CheckboxProps {
+  label: string;
+  hint?: string;
+  isChecked: boolean;
+  onChecked(isChecked: boolean): void;
+}
+
+export function Checkbox({ label, hint, isChecked, onChecked }: CheckboxProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <div class="radio">
+        <input
+          type="checkbox"
+          id={id}
+          checked={isChecked}
+          aria-describedby={hint ? `${id}-hint` : undefined}
+          onChange={(event) => onChecked(event.currentTarget.checked)}
+        />
+        <label for={id}>{label}</label>
+        {hint && (
+          <p class="hint" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { alertModes, changeAlertSettings, deleteChannel, testChannel } from "@waymark/alerts";
+import { withTransaction } from "@waymark/database";
+import { route } from "@waymark/http";
+import type pg from "pg";
+import { z } from "zod";
+import { done } from "../session/done.js";
+import { ownerOf } from "../session/viewer.js";
+
+interface Deps {
+  pool: pg.Pool;
+}
+
+const channelOf = (response: Parameters<typeof ownerOf>[0], id: string | undefined) => ({
+  accountId: ownerOf(response).accountId,
+  channelId: id ?? "",
+});
+
+/** `POST /channels/:channel_id/test`: the worker sends a test. */
+export function testChannelRoute({ pool }: Deps) {
+  return route({
+    method: "post",
+    path: "/channels/:channel_id/test",
+    operationId: "testChannel",
+    summary: "Send a test to a channel",
+    answers: done,
+    async handle({ params, response }) {
+      await testChannel(pool, channelOf(response, params["channel_id"]));
+      return { status: 200, body: {} };
+    },
+  });
+}
+
+/** `DELETE /channels/:channel_id`, also of the account's own address. */
+export function deleteChannelRoute({ pool }: Deps) {
+  return route({
+    method: "delete",
+    path: "/channels/:channel_id",
+    operationId: "deleteChannel",
+    summary: "Delete a channel with what it is owed",
+    answers: done,
+    async handle({ params, response }) {
+      await deleteChannel(pool, channelOf(response, params["channel_id"]));
+      return { status: 200, body: {} };
+    },
+  });
+}
+
+const alertSettingsBody = z.strictObject({ mode: z.enum(alertModes), windowSeconds: z.int().optional() });
+
+/** `PUT /alert-settings`: each failure by itself, or digests. */
+export function changeAlertSettingsRoute({ pool }: Deps) {
+  return route({
+    method: "put",
+    path: "/alert-settings",
+    operationId: "changeAlertSettings",
+    summary: "Choose between a message per failure and digests",
+    body: alertSettingsBody,
+    answers: done,
+    async handle({ body, response }) {
+      const { accountId } = ownerOf(response);
+      await withTransaction(pool, (client) => changeAlertSettings(client, accountId, body));
+      return { status: 200, body: {} };
+    },
+  });
+}

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "@jest/globals";
+import { useDashboard } from "../dashboard.fixture.js";
+import type { ChannelList, RuleList } from "./channels.schema.js";
+
+const dashboard = useDashboard();
+const allowing = useDashboard({ env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
+const nobody = "00000000-0000-7000-8000-000000000000";
+
+async function open(plan: "free" | "pro" = "pro") {
+  const accountId = await dashboard.makeAccount(plan);
+  const owner = await dashboard.signIn(accountId);
+  const list = async () => (await owner.get("/channels").expect(200)).body as ChannelList;
+  const add = async (body: object) => (await owner.post("/channels", body).expect(201)).body;
+  return { accountId, owner, list, add };
+}
+
+describe("channels", () => {
+  it("201 and 200: are added, a webhook's secret once, and listed after the account's own", async () => {
+    const { accountId, owner, list, add } = await open();
+    expect(await list()).toMatchObject({
+      channels: [{ id: accountId, kind: "mail", state: "active" }],
+      ...{ mode: "each", windowSeconds: 600, hasAlerts: true },
+    });
+    const hook = await add({ kind: "webhook", to: "https://example.com/hook", agents: ["a"], statuses: ["timeout"] });
+    expect(hook).toMatchObject({ kind: "webhook", secret: expect.stringMatching(/^whsec_/) });
+    const slack = await add({ kind: "slack", to: "https://hooks.slack.com/services/T/B/secret", recovered: true });
+    expect(slack).not.toHaveProperty("secret");
+    const { channels } = await list();
+    expect(channels).toMatchObject([
+      { id: accountId },
+      { id: hook.id, to: "https://example.com/hook", agents: ["a"], statuses: ["timeout"], recovered: false },
+      { id: slack.id, to: "https://hooks.slack.com/…cret", recovered: true },
+    ]);
+    expect(JSON.stringify(channels)).not.toContain("whsec_");
+    const member = await dashboard.signIn(accountId, "member");
+    expect((await member.get("/channels").expect(200)).body.channels).toHaveLength(3);
+    await owner.delete(`/channels/${slack.id}`).expect(200);
+    expect((await list()).channels).toHaveLength(2);
+  });
+
+  it("400: refuse private addresses, wrong ones, and a plan without alerts", async () => {
+    const { owner } = await open();
+    for (const host of [
+      "127.0.0.1",
+      "10.1.2.3:8080",
+      "[::1]",
+      "[::ffff:192.168.1.1]",
+      "localhost",
+      "a.localhost.",
+      "0x7f.1",
+    ]) {
+      const answer = await owner.post("/channels", { kind: "webhook", to: `http://${host}/hook` }).expect(400);
+      expect([host, answer.body.fields]).toEqual([
+        host,
+        { to: "Must be a public address: this one is inside a private network" },
+      ]);
+    }
+    for (const [body, field] of [
+      [{ kind: "webhook", to: "example.com" }, "to"],
+      [{ kind: "mail", to: "nobody" }, "to"],
+      [{ kind: "mail", to: "a@example.com", agents: [" "] }, "agent"],
+      [{ kind: "fax", to: "1" }, "kind"],
+    ] as const) {
+      const answer = await owner.post("/channels", body).expect(400);
+      expect(Object.keys(answer.body.fields)).toEqual([field]);
+    }
+    const free = await open("free");
+    expect((await free.list()).hasAlerts).toBe(false);
+    const refused = await free.owner.post("/channels", { kind: "mail", to: "a@example.com" }).expect(400);
+    expect(refused.body.reason).toBe("Channels need the Pro plan.");
+  });
+
+  it("200: are tested, which owes a delivery", async () => {
+    const { owner, list, add } = await open();
+    const { id } = await add({ kind: "webhook", to: "https://example.com/hook" });
+    await owner.post(`/channels/${id}/test`).expect(200);
+    expect((await list()).channels[1]).toMatchObject({ id, pending: 1 });
+  });
+
+  it("404: are not another account's", async () => {
+    const { add, list } = await open();
+    const { id } = await add({ kind: "mail", to: "a@example.com" });
+    const { owner: other, list: others } = await open();
+    for (const each of [id, nobody, "x"]) {
+      await other.post(`/channels/${each}/test`).expect(404);
+      await other.delete(`/channels/${each}`).expect(404);
+    }
+    expect((await list()).channels).toHaveLength(2);
+    expect((await others()).channels).toHaveLength(1);
+  });
+
+  it("take private addresses where the operator allows them", async () => {
+    const owner = await allowing.signIn(await allowing.makeAccount());
+    const { body } = await owner.post("/channels", { kind: "webhook", to: "http://127.0.0.1/hook" }).expect(201);
+    expect(body.to).toBe("http://127.0.0.1/hook");
+  });
+});
+
+describe("digests and rules", () => {
+  it("200 and 400: digests are chosen with a window", async () => {
+    const { owner, list } = await open();
+    await owner.put("/alert-settings", { mode: "digest", windowSeconds: 1_800 }).expect(200);
+    expect(await list()).toMatchObject({ mode: "digest", windowSeconds: 1_800 });
+    await owner.put("/alert-settings", { mode: "each" }).expect(200);
+    expect(await list()).toMatchObject({ mode: "each", windowSeconds: 1_800 });
+    const answer = await owner.put("/alert-settings", { mode: "digest", windowSeconds: 1 }).expect(400);
+    expect(answer.body.fields).toEqual({ window: "Must be from 1m to 24h" });
+  });
+
+  it("201, 200, 400 and 404: rules are added, listed, refused by field, and deleted by their account alone", async () => {
+    const { owner } = await open();
+    const rule = { agentId: "writer", abovePercent: 20, ofTraces: 20, withinSeconds: 900 };
+    const { body } = await owner.post("/alert-rules", rule).expect(201);
+    const rules = async () => ((await owner.get("/alert-rules").expect(200)).body as RuleList).rules;
+    expect(await rules()).toMatchObject([
+      { ...body, agent_id: "writer", above_percent: 20, of: 20, within_seconds: 900 },
+    ]);
+    const wrong = await owner.post("/alert-rules", { ...rule, abovePercent: 100, ofTraces: 0.5 }).expect(400);
+    expect(Object.keys(wrong.body.fields)).toEqual(["above", "of"]);
+    const { owner: other } = await open();
+    await other.delete(`/alert-rules/${body.id}`).expect(404);
+    expect((await other.get("/alert-rules").expect(200)).body.rules).toEqual([]);
+    await owner.delete(`/alert-rules/${body.id}`).expect(200);
+    expect(await rules()).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { isIP } from "node:net";
+import { createChannel } from "@waymark/alerts";
+import { validationError } from "@waymark/errors";
+import { route } from "@waymark/http";
+import { isPublicAddress } from "@waymark/service";
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../config.js";
+import { ownerOf } from "../session/viewer.js";
+import { type CreatedChannel, createChannelBody } from "./channels.schema.js";
+
+interface Deps {
+  pool: pg.Pool;
+  config: Pick<Config, "allowsPrivateWebhooks">;
+}
+
+/** `POST /channels`: failures from now on go there, too. */
+export function createChannelRoute({ pool, config }: Deps) {
+  return route({
+    method: "post",
+    path: "/channels",
+    operationId: "createChannel",
+    summary: "Add a channel for failures",
+    body: createChannelBody,
+    answers: { 201: { description: "The channel", schema: z.custom<CreatedChannel>() } },
+    async handle({ body, response }) {
+      const { accountId } = ownerOf(response);
+      if (body.kind !== "mail" && !config.allowsPrivateWebhooks && isPrivate(body.to)) {
+        throw validationError({ to: "Must be a public address: this one is inside a private network" });
+      }
+      return { status: 201, body: await createChannel(pool, accountId, body) };
+    },
+  });
+}
+
+/** Only what the address itself says: the worker looks names up at each delivery. */
+function isPrivate(address: string): boolean {
+  if (!URL.canParse(address.trim())) return false;
+  const host = new URL(address.trim()).hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return isIP(host) > 0 ? !isPublicAddress(host) : /(?:^|\.)(?:localhost|local|internal)$/.test(host);
+}

@@ -1,0 +1,27 @@
+import { findPlan } from "@waymark/accounts";
+import { listChannels, readAlertSettings } from "@waymark/alerts";
+import { route } from "@waymark/http";
+import { planOf } from "@waymark/plan";
+import type pg from "pg";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import type { ChannelList } from "./channels.schema.js";
+
+/** `GET /channels`: where failures are told, and how. */
+export function listChannelsRoute({ pool }: { pool: pg.Pool }) {
+  return route({
+    method: "get",
+    path: "/channels",
+    operationId: "listChannels",
+    summary: "List the account's channels",
+    answers: { 200: { description: "The channels", schema: z.custom<ChannelList>() } },
+    async handle({ response }) {
+      const { accountId } = viewerOf(response);
+      const settings = await readAlertSettings(pool, accountId);
+      const { plan } = await findPlan(pool, accountId);
+      const channels = await listChannels(pool, accountId);
+      const body: ChannelList = { channels, ...settings, hasAlerts: planOf(plan).alerts };
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,133 @@
+import { useState } from "preact/hooks";
+import type { ListedChannel } from "../../src/channels/channels.schema.js";
+import { api } from "../data/api.js";
+import { useAction } from "../data/query.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { Confirm } from "../ui/dialog.js";
+import { formatThings } from "../ui/format.js";
+import { Panel } from "../ui/panel.js";
+import { Banner, Empty, StatusDot } from "../ui/states.js";
+import { actionsColumn, Table } from "../ui/table.js";
+import { useNarrow } from "../ui/use-narrow.js";
+
+const kindNames: Readonly<Record<ListedChannel["kind"], string>> = {
+  mail: "Mail",
+  webhook: "Webhook",
+  slack: "Slack",
+  discord: "Discord",
+};
+
+interface ChannelsTableProps {
+  channels: readonly ListedChannel[];
+  mayChange: boolean;
+}
+
+/** A row per channel, with its state, "Test" and "Delete". */
+export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
+  const isNarrow = useNarrow(720);
+  const [deleting, setDeleting] = useState<ListedChannel>();
+  const test = useAction(
+    async (id: string) => {
+      await api.post(`/channels/${id}/test`);
+      announce("A test is on its way");
+    },
+    { invalidates: ["/channels"] },
+  );
+  if (channels.length === 0) {
+    return (
+      <Panel>
+        <Empty title="No channels">
+          <p>Nobody is told about failures of this account.</p>
+        </Empty>
+      </Panel>
+    );
+  }
+  const columns = isNarrow ? ["Channel", "State"] : ["Channel", "Gets", "State", ...(mayChange ? [actionsColumn] : [])];
+  return (
+    <Panel isFlush>
+      {test.error && <Banner tone="error">{test.error.message}</Banner>}
+      <div class="channels">
+        <Table name="Channels" columns={columns}>
+          <tbody>
+            {channels.map((channel) => {
+              const actions = mayChange && (
+                <span class="channel-actions">
+                  {channel.state === "active" && (
+                    <Button isBusy={test.isBusy} onClick={() => void test.run(channel.id)}>
+                      Test
+                    </Button>
+                  )}
+                  <Button onClick={() => setDeleting(channel)}>Delete</Button>
+                </span>
+              );
+              return (
+                <tr key={channel.id}>
+                  <th scope="row" class="channel-address">
+                    {channel.to}
+                    <span class="hint">
+                      {kindNames[channel.kind]}
+                      {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
+                    </span>
+                    {isNarrow && actions}
+                  </th>
+                  {!isNarrow && <td class="soft">{limitsOf(channel) || "All failures"}</td>}
+                  <td>
+                    <State of={channel} />
+                  </td>
+                  {!isNarrow && mayChange && <td class="is-action">{actions}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </Table>
+      </div>
+      {deleting && <DeleteDialog channel={deleting} onClose={() => setDeleting(undefined)} />}
+    </Panel>
+  );
+}
+
+function limitsOf({ agents, statuses, recovered }: ListedChannel): string {
+  const parts = [agents.join(", "), statuses.join(", ")].filter(Boolean);
+  return [...parts, ...(recovered ? ["recoveries, too"] : [])].join(" · ");
+}
+
+function State({ of: { state, pending, failed, skipped, last_error } }: { of: ListedChannel }) {
+  const counts = [
+    pending > 0 && `${formatThings(pending, "message")} waiting`,
+    failed > 0 && `${formatThings(failed, "message")} failed`,
+    skipped > 0 && `${formatThings(skipped, "event")} skipped`,
+  ].filter(Boolean);
+  return (
+    <>
+      <StatusDot state={state === "ended" ? "error" : "success"}>{state === "ended" ? "Ended" : "Active"}</StatusDot>
+      {counts.length > 0 && <div class="hint">{counts.join(" · ")}</div>}
+      {last_error !== null && <div class="channel-error">{last_error}</div>}
+    </>
+  );
+}
+
+function DeleteDialog({ channel, onClose }: { channel: ListedChannel; onClose(): void }) {
+  const remove = useAction(() => api.delete(`/channels/${channel.id}`).then(() => true), {
+    invalidates: ["/channels"],
+  });
+  const confirm = async () => {
+    if (!(await remove.run())) return;
+    announce("Channel deleted");
+    onClose();
+  };
+  return (
+    <Confirm
+      title="Delete this channel?"
+      verb="Delete"
+      isBusy={remove.isBusy}
+      error={remove.error?.message}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>
+        {kindNames[channel.kind]} to {channel.to} gets nothing more, and what waits for it is dropped.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Costs } from "../../src/costs/costs.schema.js";
+import { costCurve, figureOf } from "./figures.js";
+
+const sums = { calls: 2, input_tokens: 30, output_tokens: 4, cached_input_tokens: 1, cost_usd: "0.25" };
+const costs: Costs = {
+  from: "2026-02-27",
+  to: "2026-03-03",
+  total: sums,
+  models: [],
+  agents: [],
+  series: [{ day: "2026-02-28", ...sums }],
+};
+
+describe("costCurve", () => {
+  it("has each day of the range, zero without calls, and none to come", () => {
+    const curve = costCurve(costs, "cost", "2026-03-01T12:00:00Z");
+    expect(curve).toMatchObject({
+      times: ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"],
+      values: [0, 0.25, 0],
+      isUnfinished: true,
+    });
+    expect(costCurve(costs, "input", "2026-03-05T00:00:00Z")).toMatchObject({
+      values: [0, 30, 0, 0],
+      isUnfinished: false,
+    });
+  });
+
+  it("draws calls without a price at zero", () => {
+    expect(figureOf({ ...sums, cost_usd: null }, "cost")).toBe(0);
+    expect([figureOf(sums, "output"), figureOf(sums, "calls")]).toEqual([4, 2]);
+  });
+});

@@ -1,0 +1,50 @@
+import { useLocation } from "preact-iso";
+import { Segmented } from "./segmented.js";
+
+const dayMs = 86_400_000;
+
+/** The days that a page is of unless its address says otherwise; the server takes the same without `from`. */
+const defaultDays = "30";
+
+interface Address {
+  /** Days up to the present one, UTC. */
+  days: string;
+  agent: string;
+}
+
+/** The page's days and agent, from its address; `query` asks the server for them. */
+export function useRecentDays(choices: readonly string[]) {
+  const { url, path, route } = useLocation();
+  const search = new URL(url, location.origin).searchParams;
+  const days = choices.find((choice) => choice === search.get("days")) ?? defaultDays;
+  const agent = search.get("agent") ?? "";
+  const linkTo = (part: Partial<Address>) => {
+    const next = { days, agent, ...part };
+    const shown = new URLSearchParams();
+    if (next.days !== defaultDays) shown.set("days", next.days);
+    if (next.agent !== "") shown.set("agent", next.agent);
+    return `${path}${shown.size > 0 ? `?${shown}` : ""}`;
+  };
+  const query = new URLSearchParams();
+  if (days !== defaultDays) query.set("from", firstOf(Number(days)));
+  if (agent !== "") query.set("agent_id", agent);
+  const change = (part: Partial<Address>) => route(linkTo(part), true);
+  return { days, agent, linkTo, change, query: query.size > 0 ? `?${query}` : "" };
+}
+
+/** The beginning of the first of so many UTC days. */
+function firstOf(days: number): string {
+  const today = Math.floor(Date.now() / dayMs);
+  return new Date((today - days + 1) * dayMs).toISOString();
+}
+
+interface RecentDaysProps {
+  days: string;
+  choices: readonly string[];
+  onDays(days: string): void;
+}
+
+export function RecentDays({ days, choices, onDays }: RecentDaysProps) {
+  const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
+  return <Segmented label="Range" value={days} choices={labelled} onValue={onDays} />;
+}
