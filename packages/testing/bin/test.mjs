@@ -28,7 +28,8 @@ if (wanted.node) {
 
 if (wanted.filters.length === 0 && wanted.jest.length === 0) {
   build();
-  end(["node", withServers, "node", join(root, "packages/testing/bin/run.mjs")]);
+  const again = wanted.isAgainWanted ? ["--again"] : [];
+  end(["node", withServers, "node", join(root, "packages/testing/bin/run.mjs"), ...again]);
 }
 const chosen = findTests(listPackages(), wanted);
 const refusal = findRefusal(chosen, wanted);

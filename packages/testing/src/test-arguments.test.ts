@@ -9,6 +9,7 @@ interface Wanted {
   isHelpWanted: boolean;
   isWatchWanted: boolean;
   isInspectWanted: boolean;
+  isAgainWanted: boolean;
   node: string | undefined;
   pooler: string | undefined;
   filters: string[];
@@ -55,6 +56,8 @@ describe("the arguments of pnpm test", () => {
     });
     expect(readArguments(["--pooler"]).pooler).toBe("session");
     expect(readArguments(["--pooler=transaction"]).pooler).toBe("transaction");
+    expect(readArguments(["--again"])).toMatchObject({ isAgainWanted: true, error: undefined });
+    expect(readArguments(["--again", "--filter=http"]).error).toBe("--again is for a run of all tests.");
     expect(readArguments(["--help"]).isHelpWanted).toBe(true);
   });
 
