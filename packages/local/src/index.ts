@@ -1,1 +1,5 @@
+export { type AppProcess, startApp } from "./app-process.js";
 export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.js";
+export { keepRunning } from "./keep-running.js";
+export { anyFreePort } from "./ports.js";
+export { readRolePasswordFile } from "./role-passwords.js";

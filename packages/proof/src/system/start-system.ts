@@ -1,0 +1,189 @@
+import { chmod, mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { prepareDatabase } from "@waymark/cli";
+import { createPool, type RolePasswords, roleUrl } from "@waymark/database";
+import {
+  type AppProcess,
+  anyFreePort,
+  keepRunning,
+  readRolePasswordFile,
+  startApp,
+  startEmbeddedPostgres,
+} from "@waymark/local";
+import type pg from "pg";
+import { type RedisServer, startRedis } from "./redis-server.js";
+import { openWire, type Wire } from "./wire.js";
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url));
+
+/** The processes of the system: two workers share the work. */
+export const processNames = ["trace-api", "analytics-api", "collector", "worker", "worker-2", "dashboard"] as const;
+export type ProcessName = (typeof processNames)[number];
+
+const roleOf = {
+  "trace-api": "trace_api",
+  "analytics-api": "analytics_api",
+  collector: "collector",
+  worker: "worker",
+  "worker-2": "worker",
+  dashboard: "dashboard",
+} as const satisfies Record<ProcessName, keyof RolePasswords>;
+
+/** A supervisor such as systemd starts an ended process after this pause. */
+const restartPauseMs = 500;
+
+/** The built system on this machine, with a Postgres and a Redis of its own, each behind a wire. */
+export interface System {
+  readonly folder: string;
+  /** As the owner of the tables, past the wire. */
+  readonly pool: pg.Pool;
+  readonly postgres: { readonly port: number; readonly dataFolder: string; readonly connectionString: string };
+  readonly postgresWire: Wire;
+  /** Undefined on a machine without `redis-server`: the queue is in Postgres. */
+  readonly redis: RedisServer | undefined;
+  readonly redisWire: Wire | undefined;
+  readonly apps: Readonly<Record<ProcessName, AppProcess>>;
+  /** The address of an app's public port; of a worker its metrics. */
+  url(name: ProcessName): string;
+  metricsUrl(name: ProcessName): string;
+  stop(): Promise<void>;
+}
+
+export interface SystemOptions {
+  /** Holds all files; made if missing. */
+  folder: string;
+  env?: NodeJS.ProcessEnv;
+  /** Settings of Postgres. */
+  settings?: Readonly<Record<string, string>>;
+  /** Node's flags of the apps. */
+  nodeFlags?: readonly string[];
+  /** Gets warnings and errors of the apps. */
+  say(line: string): void;
+}
+
+/**
+ * Starts the built system and keeps its processes running, as systemd does.
+ * @throws Error with a sentence when a part does not start
+ */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const undo: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    return { ...(await openSystem(options, undo)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Promise<Omit<System, "stop">> {
+  const { folder, say } = options;
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o711);
+  const postgresFolder = join(folder, "postgres");
+  const postgres = await startEmbeddedPostgres({ folder: postgresFolder, settings: { ...options.settings } });
+  undo.push(() => postgres.stop());
+  postgres.keepRunning(say);
+  const postgresWire = await openWire(postgres.port);
+  undo.push(() => postgresWire.close());
+  const passwords = await readRolePasswordFile(join(folder, "roles.json"));
+  await prepareDatabase(postgres.connectionString, passwords);
+  const redis = await startRedis(await anyFreePort(), folder);
+  undo.push(() => redis?.stop());
+  const redisWire = redis && (await openWire(redis.port));
+  undo.push(() => redisWire?.close());
+  const pool = createPool({
+    connectionString: postgres.connectionString,
+    maxConnections: 3,
+    applicationName: "proof",
+    statementTimeoutMs: 60_000,
+  });
+  undo.push(() => pool.end());
+  const wired = new URL(postgres.connectionString);
+  wired.port = String(postgresWire.port);
+  const env = { ...options.env, ...(redisWire && { REDIS_URL: `redis://127.0.0.1:${redisWire.port}` }) };
+  const started = await startApps({ ...options, env }, { databaseUrl: wired.href, passwords });
+  undo.push(() => Promise.all(Object.values(started.apps).map((app) => app.stop())));
+  await Promise.all(Object.values(started.apps).map((app) => app.ready));
+  await Promise.all(processNames.map((name) => waitUntilReady(started.metricsUrl(name))));
+  const { connectionString, port } = postgres;
+  const dataFolder = join(postgresFolder, "data");
+  return { folder, pool, postgres: { port, dataFolder, connectionString }, postgresWire, redis, redisWire, ...started };
+}
+
+async function startApps(
+  { folder, env, nodeFlags = [], say }: SystemOptions,
+  { databaseUrl, passwords }: { databaseUrl: string; passwords: RolePasswords },
+): Promise<Pick<System, "apps" | "url" | "metricsUrl">> {
+  const ports = new Map<string, { port: number; metricsPort: number }>();
+  for (const name of processNames) ports.set(name, { port: await anyFreePort(), metricsPort: await anyFreePort() });
+  const addressOf = (name: ProcessName, kind: "port" | "metricsPort") =>
+    `http://127.0.0.1:${ports.get(name)?.[kind] ?? 0}`;
+  const common = {
+    TRACE_API_URL: addressOf("trace-api", "port"),
+    ANALYTICS_API_URL: addressOf("analytics-api", "port"),
+    COLLECTOR_URL: addressOf("collector", "port"),
+    DASHBOARD_URL: addressOf("dashboard", "port"),
+    DIRECT_DATABASE_URL: "",
+    ...env,
+  };
+  const start = (name: ProcessName) => {
+    const app = name === "worker-2" ? "worker" : name;
+    const prefix = app.toUpperCase().replace("-", "_");
+    return startApp({
+      name,
+      entry: join(root, "apps", app, "dist/main.js"),
+      nodeFlags,
+      env: {
+        ...common,
+        [`${prefix}_PORT`]: String(ports.get(name)?.port),
+        [`${prefix}_METRICS_PORT`]: String(ports.get(name)?.metricsPort),
+        WAYMARK_DATA_DIR: join(folder, name),
+        DATABASE_URL: roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]),
+      },
+      cwd: root,
+      logFile: join(folder, `${name}.log`),
+      say,
+    });
+  };
+  const kept = processNames.map((name) => [
+    name,
+    keepRunning({
+      start: () => start(name),
+      say,
+      onRestart: async () => undefined,
+      pause: (_ms, signal) => wait(restartPauseMs, undefined, { signal }).catch(() => undefined),
+      now: Date.now,
+    }),
+  ]);
+  return {
+    apps: Object.fromEntries(kept) as Record<ProcessName, AppProcess>,
+    url: (name) => addressOf(name, "port"),
+    metricsUrl: (name) => addressOf(name, "metricsPort"),
+  };
+}
+
+/**
+ * Waits until a process answers that it is ready.
+ * @throws Error after 30 s
+ */
+export async function waitUntilReady(metricsUrl: string): Promise<void> {
+  const until = Date.now() + 30_000;
+  for (;;) {
+    const answer = await fetch(`${metricsUrl}/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+    await answer?.arrayBuffer();
+    if (answer?.ok) return;
+    if (Date.now() > until) throw new Error(`${metricsUrl}/ready did not answer 200 within 30 s`);
+    await wait(50);
+  }
+}
+
+/** The id of the server's first process. */
+export async function postmasterOf({ postgres }: Pick<System, "postgres">): Promise<number> {
+  const [pid] = (await readFile(join(postgres.dataFolder, "postmaster.pid"), "utf8")).split("\n");
+  return Number(pid);
+}

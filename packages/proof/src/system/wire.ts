@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A TCP proxy on the loopback between the services and a store, for faults of the network. */
+export interface Wire {
+  readonly port: number;
+  /** Leads new connections to another port. */
+  lead(port: number): void;
+  /** Breaks all connections at once, also in mid-answer. */
+  cut(): void;
+  /** Holds back all bytes in both directions, also of new connections, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** Refuses new connections until `false`. */
+  refuse(isRefusing: boolean): void;
+  close(): Promise<void>;
+}
+
+/** Opens a proxy to a port of the loopback. */
+export async function openWire(firstPort: number): Promise<Wire> {
+  let [target, isFrozen, isRefusing] = [firstPort, false, false];
+  const sockets = new Set<Socket>();
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const pass = (from: Socket, to: Socket) => {
+    sockets.add(from);
+    from.on("data", (chunk) => {
+      if (!to.write(chunk)) from.pause();
+    });
+    to.on("drain", () => isFrozen || from.resume());
+    from.on("end", () => to.end());
+    from.on("error", () => to.destroy());
+    from.on("close", () => {
+      sockets.delete(from);
+      to.destroy();
+    });
+    if (isFrozen) from.pause();
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+    if (isRefusing) return void near.resetAndDestroy();
+    const far = connect({ port: target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+    pass(near, far);
+    pass(far, near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    lead: (port) => {
+      target = port;
+    },
+    cut,
+    freeze: () => {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw: () => {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+    refuse: (isNow) => {
+      isRefusing = isNow;
+    },
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
