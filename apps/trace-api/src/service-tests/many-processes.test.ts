@@ -1,43 +1,22 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
-import { createPool } from "@waymark/database";
-import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";
-import { useDatabase } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
-import { type ServiceProcess, startService } from "../service.fixture.js";
+import type { ServiceProcess } from "../service.fixture.js";
+import { useServices } from "./services.fixture.js";
 
 const processes = 3;
-const database = useDatabase();
-const pool = createPool({
-  connectionString: database.url,
-  maxConnections: 3,
-  applicationName: "test",
-  statementTimeoutMs: 20_000,
-});
-const running = new Set<ServiceProcess>();
+const { pool, prisma, start: startOne } = useServices();
 let accounts = 0;
 
-afterEach(async () => {
-  await Promise.all([...running].map((service) => service.end("SIGTERM")));
-  running.clear();
-});
-afterAll(() => pool.end());
-
-async function start(env: Record<string, string> = {}): Promise<ServiceProcess> {
-  const service = await startService({
-    databaseUrl: database.url,
-    env: { WEB_CONCURRENCY: String(processes), LOG_LEVEL: "info", ...env },
-  });
-  running.add(service);
-  return service;
-}
+const start = (env: Record<string, string> = {}) =>
+  startOne({ WEB_CONCURRENCY: String(processes), LOG_LEVEL: "info", ...env });
 
 async function makeAccount(plan: PlanId) {
-  const account = await createAccount(createPrisma(pool), { email: `many-${++accounts}@example.com`, plan });
+  const account = await createAccount(prisma, { email: `many-${++accounts}@example.com`, plan });
   const { key } = await issueKey(pool, { accountId: account.id, service: "trace", name: "test" });
   return { id: account.id, key };
 }

@@ -9,17 +9,17 @@ export function useServices() {
   const database = useDatabase();
   const pool = createPool({
     connectionString: database.url,
-    maxConnections: 2,
+    maxConnections: 3,
     applicationName: "test",
-    statementTimeoutMs: 10_000,
+    statementTimeoutMs: 20_000,
   });
   const running = new Set<ServiceProcess>();
   afterAll(async () => {
-    await Promise.all([...running].map((service) => service.end("SIGKILL")));
+    await Promise.all([...running].map((service) => service.end("SIGTERM")));
     await pool.end();
   });
-  async function start(): Promise<ServiceProcess> {
-    const service = await startService({ databaseUrl: database.url });
+  async function start(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const service = await startService({ databaseUrl: database.url, env });
     running.add(service);
     void service.ended.then(() => running.delete(service));
     return service;
