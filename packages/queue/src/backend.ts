@@ -13,6 +13,8 @@ export interface QueueBackend {
 export interface Producer {
   /** The queue, once its server answered; rejects at once while the server is known to be down. */
   queue(): Promise<ProducerQueue>;
+  /** Rejects if the server takes no write now: a Redis that is a replica, or whose disk is full, still answers reads. */
+  check(): Promise<unknown>;
   /** Closes in order; hangs for as long as the server does. */
   close(): Promise<void>;
   /** Ends at once all connections left open by `close`, and later ones. */
@@ -21,8 +23,8 @@ export interface Producer {
 
 /** The used part of BullMQ's `Queue`. */
 export interface ProducerQueue {
-  addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
   getWaitingCount(): Promise<number>;
+  addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
   close(): Promise<void>;
 }
 

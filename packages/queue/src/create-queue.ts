@@ -11,7 +11,7 @@ export interface JobQueue<Payload extends object> {
    * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
    */
   add(payloads: readonly Payload[]): Promise<void>;
-  /** Rejects when the queue cannot be used now. */
+  /** Rejects when the queue takes no jobs now. */
   check(): Promise<void>;
   /** Closes the connections within two seconds, for good: from then on `add` rejects. */
   close(): Promise<void>;
@@ -62,7 +62,7 @@ export function createQueue<Payload extends object>(kind: QueueKind<Payload>, se
   };
   return {
     add: (payloads) => use((queue) => queue.addBulk(payloads.map(toJob)), addTimeoutMs),
-    check: () => use((queue) => queue.getWaitingCount(), timeoutMs),
+    check: () => use(() => producer.check(), timeoutMs),
     close() {
       closed ??= close();
       return closed;

@@ -142,6 +142,7 @@ function openProducer(connections: Connections, queueName: string, state: Server
   use().catch((error) => state.down(error));
   return {
     queue: use,
+    check: async () => (await use()).getWaitingCount(),
     close: async () => {
       const queue = await opened?.catch(() => undefined);
       await queue?.close();

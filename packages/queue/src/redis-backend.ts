@@ -86,6 +86,7 @@ function openProducer(url: string, queueName: string, state: ServerState): Produ
       if (client.status !== "ready") throw new Error("Redis is not connected");
       return queue;
     },
+    check: () => queue.trimEvents(keptEvents),
     close: () => queue.close(),
     cut,
   };
