@@ -18,8 +18,9 @@ import { profile } from "./profile.js";
 import { drawChart, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
+import { streams } from "./streams.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--neighbours] [--latency] [--disk [--recorded FOLDER]] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--disk [--recorded FOLDER]] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -30,6 +31,7 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --neighbours   measures an account's small requests beside another account that does its worst, instead of everything else;
                  with --only PART, the attacks whose names have that part
   --insight  reads sums of model calls, series and failures of one account, instead of everything else
+  --streams  follows one account's traces over 1 and over 1,000 live streams, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
   --disk     stores recorded traces (of --recorded, else the fixtures) and shows bytes per span, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
@@ -61,6 +63,7 @@ async function main(): Promise<void> {
       profile: { type: "boolean", default: false },
       find: { type: "boolean", default: false },
       insight: { type: "boolean", default: false },
+      streams: { type: "boolean", default: false },
       neighbours: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
       disk: { type: "boolean", default: false },
@@ -93,6 +96,7 @@ interface Values {
   save: boolean;
   find: boolean;
   insight: boolean;
+  streams: boolean;
   neighbours: boolean;
   profile: boolean;
   latency: boolean;
@@ -133,6 +137,7 @@ async function runChosen(
     return finish("disk", await measureDisk(pool, await startOurs(), await makeAccounts(pool, 1), recorded));
   }
   const stage: Stage = { ...given, accounts: await makeAccounts(pool, mostAccounts) };
+  if (values.streams) return finish("streams", await streams(stage, await startOurs()));
   if (values.latency) {
     const entry = values.against ?? entries.ours;
     return finish("latency", await latency(stage, await start("ours", { databaseUrl, entry }), databaseUrl));
