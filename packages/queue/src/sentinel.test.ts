@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "@jest/globals";
 import { createLimiter } from "@waymark/limits";
 import { describeWithProgram, describeWithRedis } from "@waymark/testing";
+import { Redis } from "ioredis";
 import pg from "pg";
 import { createQueue, QueueUnavailableError } from "./create-queue.js";
 import { createWorker } from "./create-worker.js";
@@ -53,7 +54,19 @@ async function startServers() {
     .replace("10.0.0.2:6379", `127.0.0.1:${second}`);
   await writeFile(join(folder, "haproxy.cfg"), configuration);
   start("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")]);
+  await untilReplicaIsKnown(sentinel);
   return { redisUrl: `redis://127.0.0.1:${proxy}`, primary };
+}
+
+/** A Sentinel asks the primary for its replicas every ten seconds, and without a replica it never fails over. */
+async function untilReplicaIsKnown(port: number): Promise<void> {
+  const client = new Redis(port, "127.0.0.1");
+  client.on("error", () => undefined);
+  closers.push(() => client.disconnect());
+  await until(async () => {
+    const [replica] = (await client.call("SENTINEL", "replicas", "waymark").catch(() => [])) as string[][];
+    return replica?.[replica.indexOf("master-link-status") + 1] === "ok";
+  });
 }
 
 const describeWithBoth = (name: string, suite: () => void) =>
