@@ -8,8 +8,14 @@ import threading
 import waymark
 
 traces, spans = int(sys.argv[1]), int(sys.argv[2])
+# A busy machine may take long: the caller ends what hangs.
 client = waymark.Waymark(
-    os.environ["WAYMARK_TRACE_KEY"], os.environ["WAYMARK_TRACE_URL"], retry_delay=0.01, exit_timeout=300, when_full="wait"
+    os.environ["WAYMARK_TRACE_KEY"],
+    os.environ["WAYMARK_TRACE_URL"],
+    retry_delay=0.01,
+    timeout=3600,
+    exit_timeout=3600,
+    when_full="wait",
 )
 numbers = iter(range(traces))
 lock = threading.Lock()

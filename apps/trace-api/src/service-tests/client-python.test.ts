@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { afterAll, beforeEach, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { describeWithProgram, useDatabase } from "@waymark/testing";
@@ -34,7 +34,7 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
   let accountId: string;
   let child: ChildProcess | undefined;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     ({ id: accountId } = await createAccount(createPrisma(database.pool), {
       email: `${randomUUID()}@example.com`,
       plan: "pro",
@@ -83,9 +83,6 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
     expect(texts.sort()).toEqual([...numbers.flatMap(ten), ...tasks].sort());
     const usage = await database.pool.query("SELECT traces FROM trace_usage WHERE account_id = $1", [accountId]);
     expect(usage.rows).toEqual([{ traces: traces + 1 }]);
-    await database.pool.query("DELETE FROM trace WHERE account_id = $1", [accountId]);
-    await database.pool.query("DELETE FROM span WHERE account_id = $1", [accountId]);
-    await database.pool.query("DELETE FROM trace_usage WHERE account_id = $1", [accountId]);
   }
 
   it("50,000 spans are stored once while every third answer is lost, by a program that ends without a flush", async () => {
@@ -106,7 +103,8 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
     const recorded = record(`http://127.0.0.1:${port}`, 500, 1_000).finally(() => {
       isOver = true;
     });
-    const stored = async () => Number((await database.pool.query("SELECT count(*) FROM trace")).rows[0].count);
+    const countSql = "SELECT count(*) FROM trace WHERE account_id = $1";
+    const stored = async () => Number((await database.pool.query(countSql, [accountId])).rows[0].count);
     // By stored rows, not by time: each kill meets requests under way.
     for (let kills = 1; kills <= 4 && !isOver; kills++) {
       while (!isOver && (await stored()) < 80 * kills) await setTimeout(5);
