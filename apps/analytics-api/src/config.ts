@@ -1,3 +1,4 @@
+import { cellSlotsVariable } from "@waymark/auth";
 import {
   dashboardUrlVariable,
   databaseConfig,
@@ -17,6 +18,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ANALYTICS_API_PORT: portVariable(4200),
     ANALYTICS_API_METRICS_PORT: portVariable(4201),
     DASHBOARD_URL: dashboardUrlVariable().optional(),
+    CELL_SLOTS: cellSlotsVariable(),
   });
   return {
     http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
@@ -29,5 +31,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
+    slots: read.CELL_SLOTS,
   };
 }

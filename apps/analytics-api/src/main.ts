@@ -9,8 +9,8 @@ await startHttpService(process, {
   name: "analytics-api",
   loadConfig,
   openApp({ config, pool, registry, log, stores }) {
-    const { redisUrl, database, dashboardUrl } = config;
-    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.directUrl, log });
+    const { redisUrl, database, dashboardUrl, slots } = config;
+    const keys = createKeyDirectory({ service: "analytics", pool, connectionString: database.directUrl, slots, log });
     const limiter = createLimiter({ ...statisticsLimit, redisUrl, pool, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => limiter.check() };
     const checks = { required: stores, bridged };

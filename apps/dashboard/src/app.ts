@@ -93,7 +93,10 @@ import { listTracesRoute } from "./traces/list-traces.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
-  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "signUp" | "allowsPrivateWebhooks">;
+  config: Pick<
+    Config,
+    "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "slots" | "signUp" | "allowsPrivateWebhooks"
+  >;
   pool: pg.Pool;
   sessions: Sessions;
   passwords: Passwords;

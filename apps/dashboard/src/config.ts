@@ -1,3 +1,4 @@
+import { cellSlotsVariable } from "@waymark/auth";
 import { trustedProxiesVariable } from "@waymark/limits";
 import { type MailSettings, mailVariables, readMailSettings } from "@waymark/mail";
 import {
@@ -36,6 +37,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
     OPERATORS: addressList.default([]),
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
+    CELL_SLOTS: cellSlotsVariable(),
     TRUSTED_PROXIES: trustedProxiesVariable(),
     WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
     ...mailVariables(env),
@@ -55,6 +57,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,
+    /** Of its cell: new accounts get one of them. */
+    slots: read.CELL_SLOTS,
     trustedProxies: read.TRUSTED_PROXIES,
     mail,
     /** Its own address, for links, cookies and the check of origins. */

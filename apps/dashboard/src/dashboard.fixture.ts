@@ -139,10 +139,11 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
 
   const instance = useInstances(() => {
     const now = () => current();
-    const { url, operators } = config;
+    const { url, operators, slots } = config;
     const sessions = createSessions({
       url,
       operators,
+      slots,
       pool,
       connectionString: directUrlOf(connectionString),
       log,

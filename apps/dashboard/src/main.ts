@@ -18,8 +18,8 @@ await startHttpService(process, {
   async openApp({ config, pool, registry, log, siblings, stores }) {
     const pages = readPages(new URL("../dist/web/", import.meta.url));
     const now = () => new Date();
-    const { url, operators, database, redisUrl } = config;
-    const sessions = createSessions({ url, operators, pool, connectionString: database.directUrl, log, now });
+    const { url, operators, database, redisUrl, slots } = config;
+    const sessions = createSessions({ url, operators, pool, connectionString: database.directUrl, slots, log, now });
     const limiters: Limiter[] = [];
     const openLimiter = (limit: Limit) => {
       const limiter = createLimiter({ ...limit, redisUrl, pool, log });

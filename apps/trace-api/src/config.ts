@@ -1,3 +1,4 @@
+import { cellSlotsVariable } from "@waymark/auth";
 import {
   dashboardUrlVariable,
   databaseConfig,
@@ -20,6 +21,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
     TRACE_RATE_LIMIT_PER_SECOND: integerVariable({ min: 0, max: 1_000_000 }).default(2_000),
     DASHBOARD_URL: dashboardUrlVariable().optional(),
+    CELL_SLOTS: cellSlotsVariable(),
   });
   return {
     http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
@@ -33,5 +35,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
+    slots: read.CELL_SLOTS,
   };
 }

@@ -14,8 +14,8 @@ await startHttpService(process, {
   loadConfig,
   pool: { plansOnce: true },
   openApp({ config, pool, registry, log, siblings, stores }) {
-    const { redisUrl, database } = config;
-    const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, log });
+    const { redisUrl, database, slots } = config;
+    const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, slots, log });
     const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.directUrl, log });
     const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
     const now = () => new Date();

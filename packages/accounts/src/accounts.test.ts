@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
@@ -6,6 +7,8 @@ import { AccountError } from "./account-error.js";
 import { createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
 import { issueKey, listKeys, renameKey, revokeKey } from "./keys.js";
 import { changePlan } from "./plan.query.js";
+import { shareSite } from "./share-site.js";
+import { createSite } from "./sites.js";
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);
@@ -47,6 +50,32 @@ describe("accounts", () => {
   it.each(["not-an-id", nobody])("say so where there is none with the id %s", async (id) => {
     await expect(findAccount(prisma, id)).rejects.toThrow(AccountError);
     await expect(changePlan(database.pool, id, "pro")).rejects.toThrow(AccountError);
+  });
+});
+
+describe("slots", () => {
+  const slotOf = async (id: string) =>
+    (await database.pool.query<{ slot: string }>("SELECT slot FROM account WHERE id = $1", [id])).rows[0]?.slot;
+
+  it("are drawn for new accounts from those of the cell, and all their keys carry them", async () => {
+    const slots = new Set(["c1", "c2"]);
+    const { id: accountId } = await createAccount(prisma, { email: "slot@example.com", plan: "pro", slots });
+    const slot = (await slotOf(accountId)) ?? "";
+    expect(slots).toContain(slot);
+    for (const service of ["trace", "analytics"] as const) {
+      const { key } = await issueKey(database.pool, { accountId, service, name: "k" });
+      expect(key.split("_")[2]).toBe(slot);
+    }
+    const { site } = await createSite(database.pool, { accountId, domain: "slot.example", name: "s" });
+    const shared = await shareSite(database.pool, { siteId: site.id, name: "s", expiresAt: null });
+    expect(shared.key.split("_")[2]).toBe(slot);
+  });
+
+  it("are 00 for accounts from before slots", async () => {
+    const id = randomUUID();
+    await database.pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'old@example.com', 'pro')", [id]);
+    const { key } = await issueKey(database.pool, { accountId: id, service: "trace", name: "k" });
+    expect(key).toMatch(/^wmk_trace_00_/);
   });
 });
 

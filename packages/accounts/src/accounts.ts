@@ -1,3 +1,4 @@
+import { drawSlot, type Slots } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { normaliseEmail } from "@waymark/fields";
@@ -12,10 +13,14 @@ export interface Account {
 
 const uuid = createUuidV7();
 
-/** Creates an account with an address in lower case. @throws AccountError `invalid_email`, `email_taken` */
-export async function createAccount(prisma: PrismaClient, input: { email: string; plan: PlanId }): Promise<Account> {
+/** Creates an account with an address in lower case, in one of the cell's slots. @throws AccountError `invalid_email`, `email_taken` */
+export async function createAccount(
+  prisma: PrismaClient,
+  input: { email: string; plan: PlanId; slots?: Slots },
+): Promise<Account> {
   const email = readEmail(input.email);
-  return withUniqueEmail(email, () => prisma.account.create({ data: { id: uuid(), email, plan: input.plan } }));
+  const data = { id: uuid(), email, plan: input.plan, slot: drawSlot(input.slots) };
+  return withUniqueEmail(email, () => prisma.account.create({ data }));
 }
 
 /** Changes the address; the alerts go there too. @throws AccountError `unknown_account`, `invalid_email`, `email_taken` */

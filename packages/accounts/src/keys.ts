@@ -63,13 +63,13 @@ export async function issueKey(
 ): Promise<IssuedKey> {
   const { accountId, service, createdBy = null, share } = input;
   const name = readName(input.name, "key");
-  await lockAccount(database, accountId);
+  const { slot } = await lockAccount(database, accountId);
   const { rows } = await database.query<{ keys: number }>(countKeysSql, [accountId]);
   if ((rows[0]?.keys ?? 0) >= maxKeysPerAccount) {
     const message = `An account has at most ${maxKeysPerAccount} keys. Revoke one that is not used.`;
     throw new AccountError("too_many_keys", message);
   }
-  const { key, hash, hint } = createApiKey(service);
+  const { key, hash, hint } = createApiKey(service, slot);
   const id = uuid();
   const stored = [id, accountId, share ? "share" : service, name, hash, hint, createdBy];
   await database.query(insertKeySql, [...stored, share?.siteId ?? null, share?.expiresAt ?? null]);

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { firstSlot } from "./slots.js";
 
 /** The services with keys, and the prefix of each one's keys. */
 const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
@@ -23,19 +24,26 @@ export interface NewApiKey {
   hint: string;
 }
 
-/** Makes a key: the service's prefix, 32 random bytes in base62, and a checksum (trace contract, "Authentication"). */
-export function createApiKey(service: KeyService): NewApiKey {
+/** Makes a key: the service's prefix, the account's slot, 32 random bytes in base62, a checksum (trace contract, "Authentication"). */
+export function createApiKey(service: KeyService, slot: string = firstSlot): NewApiKey {
   const secret = toBase62(BigInt(`0x${randomBytes(secretBytes).toString("hex")}`), secretLength);
-  const unchecked = keyPrefixes[service] + secret;
+  const unchecked = `${keyPrefixes[service]}${slot}_${secret}`;
   const key = unchecked + checksum(unchecked);
   return { key, hash: hashApiKey(key), hint: `${keyPrefixes[service]}…${key.slice(-4)}` };
 }
 
-/** Whether a text is a well-formed key of the service, by its prefix, length and checksum, without a look-up. */
-export function isApiKeyOf(service: KeyService, text: string): boolean {
+/** The part of a key before its secret. Keys of earlier releases have no slot. */
+const slotPattern = /^(?:([0-9a-f]{2})_)?$/;
+
+/** The slot of a well-formed key of the service, by prefix, length and checksum, without a look-up; undefined for any other text. */
+export function slotOfKey(service: KeyService, text: string): string | undefined {
   const prefix = keyPrefixes[service];
-  if (text.length !== prefix.length + secretLength + checksumLength || !text.startsWith(prefix)) return false;
-  return text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength));
+  if (!text.startsWith(prefix)) return undefined;
+  const slotPart = slotPattern.exec(text.slice(prefix.length, -(secretLength + checksumLength)));
+  if (!slotPart || text.length !== prefix.length + slotPart[0].length + secretLength + checksumLength) return undefined;
+  return text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
+    ? (slotPart[1] ?? firstSlot)
+    : undefined;
 }
 
 /** The SHA-256 of a key, which is all that the database stores of it. */

@@ -4,7 +4,7 @@ import type { Principal } from "./find-key.query.js";
 import type { KeyDirectory } from "./key-directory.js";
 
 /**
- * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked, ended or other-service key
+ * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked, ended, other-service or other-cell key
  * gets the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
  */
 export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {

@@ -4,13 +4,14 @@ import { useDatabase } from "@waymark/testing";
 import { pino } from "pino";
 import { createApiKey } from "./api-key.js";
 import { createKeyDirectory, type KeyDirectory } from "./key-directory.js";
+import type { Slots } from "./slots.js";
 
 const database = useDatabase();
 const log = pino({ level: "silent" });
 const directories: KeyDirectory[] = [];
 afterEach(() => Promise.all(directories.splice(0).map((directory) => directory.stop())));
 
-function openDirectory(now: () => number = Date.now, maxEntries = 10_000) {
+function openDirectory(now: () => number = Date.now, maxEntries = 10_000, slots?: Slots) {
   const asked: string[] = [];
   const pool = new Proxy(database.pool, {
     get(target, property) {
@@ -29,6 +30,7 @@ function openDirectory(now: () => number = Date.now, maxEntries = 10_000) {
     log,
     now,
     maxEntries,
+    ...(slots && { slots }),
   });
   directories.push(directory);
   return { directory, lookups: () => asked.filter((name) => name === "find-key").length };
@@ -84,6 +86,15 @@ describe("createKeyDirectory", () => {
     expect(lookups()).toBe(0);
     expect(await directory.find(createApiKey("trace").key)).toBeUndefined();
     expect(lookups()).toBe(1);
+  });
+
+  it("refuses another cell's keys without asking the database", async () => {
+    const { key } = await makeKey();
+    const here = openDirectory(Date.now, 100, new Set(["00", "a3"]));
+    const elsewhere = openDirectory(Date.now, 100, new Set(["01"]));
+    expect(await here.directory.find(key)).toBeDefined();
+    expect(await elsewhere.directory.find(key)).toBeUndefined();
+    expect(elsewhere.lookups()).toBe(0);
   });
 
   it("refuses a revoked key within a second, on every instance", async () => {

@@ -2,9 +2,10 @@ import { listenForAccessChanges } from "@waymark/database";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { hashApiKey, isApiKeyOf, type KeyService } from "./api-key.js";
+import { hashApiKey, type KeyService, slotOfKey } from "./api-key.js";
 import { type FoundKey, findKey, type Principal } from "./find-key.query.js";
 import { createKeyUses } from "./key-uses.js";
+import { allSlots, type Slots } from "./slots.js";
 
 /** The life of a cached key while the listener works. Bounds the effect of changes without notifications, such as a restore. */
 const listeningLifeMs = 60_000;
@@ -17,6 +18,8 @@ export interface KeyDirectoryOptions {
   /** For the listener's own connection. */
   connectionString: string;
   log: Logger;
+  /** Of the cell; all by default. */
+  slots?: Slots;
   now?: () => number;
   /** Keys cached at most; the least recently used makes room. */
   maxEntries?: number;
@@ -25,8 +28,8 @@ export interface KeyDirectoryOptions {
 /** Finds the accounts of a service's keys. */
 export interface KeyDirectory {
   /**
-   * The principal of a key; undefined when it is malformed, unknown, revoked, ended or of another service. A cached one comes
-   * at once, any other by a promise, which rejects only when the database does not answer.
+   * The principal of a key; undefined when it is malformed, unknown, revoked, ended, of another service or cell. A cached one
+   * comes at once, any other by a promise, which rejects only when the database does not answer.
    */
   find(key: string): Principal | undefined | Promise<Principal | undefined>;
   stop(): Promise<void>;
@@ -58,7 +61,7 @@ function createSharedLoads<Result>() {
  * while the listener is down, cached keys live three seconds.
  */
 export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
-  const { service, pool, log, now = Date.now, maxEntries = 10_000 } = options;
+  const { service, pool, log, slots = allSlots, now = Date.now, maxEntries = 10_000 } = options;
   const entries = new LRUCache<string, Entry>({ max: maxEntries });
   const loading = createSharedLoads<Entry | undefined>();
   const uses = createKeyUses({ pool, log });
@@ -113,7 +116,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
 
   return {
     find(key) {
-      if (!isApiKeyOf(service, key)) return undefined;
+      if (!slots.has(slotOfKey(service, key) ?? "")) return undefined;
       const hash = hashApiKey(key);
       const id = hash.toString("latin1");
       const entry = entries.get(id);

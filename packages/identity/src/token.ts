@@ -1,8 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
+import { firstSlot } from "@waymark/auth";
 
 const tokenBytes = 32;
 
-/** 32 random bytes in base64url: the secret of a session's cookie or of a link. */
+/** 32 random bytes in base64url: a secret. */
 export function createToken(): string {
   return randomBytes(tokenBytes).toString("base64url");
 }
@@ -10,6 +11,17 @@ export function createToken(): string {
 /** Whether a text has the form of a token, without a look-up. */
 export function isToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
+}
+
+/** A session's token: the account's slot leads a proxy to its cell. */
+export function createSessionToken(slot: string): string {
+  return `${slot}.${createToken()}`;
+}
+
+/** The slot of a session's token, without a look-up; undefined for any other text. Tokens of earlier releases have none. */
+export function slotOfSession(text: string): string | undefined {
+  const [, slot = firstSlot, secret = ""] = /^(?:([0-9a-f]{2})\.)?([^.]+)$/.exec(text) ?? [];
+  return isToken(secret) ? slot : undefined;
 }
 
 /**

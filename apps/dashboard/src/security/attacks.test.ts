@@ -253,7 +253,7 @@ describe("on https", () => {
     expect(person.cookie).toMatch(/^__Host-waymark=/);
     const { headers } = await person.post("/me/password", { password }).expect(200);
     expect(String(headers["set-cookie"])).toMatch(
-      /^__Host-waymark=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-waymark=[0-9a-f]{2}\.[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
     );
     expect(headers["strict-transport-security"]).toBe("max-age=31536000");
     const [, token = ""] = String(headers["set-cookie"]).split(/[=;]/);

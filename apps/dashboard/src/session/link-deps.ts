@@ -5,7 +5,7 @@ import type { Guesses } from "./guesses.js";
 
 export interface LinkDeps {
   pool: pg.Pool;
-  config: Pick<Config, "url">;
+  config: Pick<Config, "url" | "slots">;
   passwords: Passwords;
   guesses: Guesses;
   now(): Date;

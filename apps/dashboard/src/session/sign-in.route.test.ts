@@ -145,7 +145,7 @@ describe("a sign-in", () => {
       .set("Cookie", before)
       .expect(200);
     expect(String(answer.headers["set-cookie"])).toMatch(
-      /^waymark=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/,
+      /^waymark=[0-9a-f]{2}\.[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/,
     );
     await me(cookieOf(answer.headers)).expect(200);
     const { rows } = await dashboard.pool.query(

@@ -20,7 +20,7 @@ export function useLinkRoute(deps: LinkDeps) {
       const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
       const userAgent = request.get("user-agent");
-      const arrival = await useLink(deps, { ...body, browserProof, network, userAgent });
+      const arrival = await useLink({ ...deps, slots: config.slots }, { ...body, browserProof, network, userAgent });
       await refund();
       const before = cookie.read(request.headers.cookie);
       if (before !== undefined) await endSessionOfToken(pool, before);

@@ -5,6 +5,7 @@ import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
 import { seconds } from "../arguments/duration-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
+import { slotsOf } from "../arguments/slots-of.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 import { deleteAccount } from "./confirmed-erasure.js";
@@ -39,7 +40,8 @@ export function addAccountCommands(program: Command, act: Act): void {
     .addHelpText("after", "\nExample:\n  $ waymark account create --email me@example.com --plan free")
     .action(
       act(async (context, options: { email: string; plan: PlanId }) => {
-        const value = await onDatabase(context, ({ prisma }) => createAccount(prisma, options));
+        const slots = slotsOf(context.env);
+        const value = await onDatabase(context, ({ prisma }) => createAccount(prisma, { ...options, slots }));
         return { value, text: formatFields({ ...value }) };
       }),
     );

@@ -1,3 +1,4 @@
+import type { Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
@@ -32,6 +33,8 @@ export interface LinkInfo {
 export interface LinkDeps {
   pool: pg.Pool;
   passwords: Passwords;
+  /** Of the cell; all by default. */
+  slots?: Slots;
   now(): Date;
 }
 
@@ -81,7 +84,7 @@ export interface Arrival {
  * Uses a link up and signs its person in, in one transaction. Missing input leaves the link as it is.
  * @throws AppError 410 for a used, expired or unknown link; 400 for missing or bad input; 409 `account_taken`
  */
-export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
+export async function useLink({ pool, passwords, slots, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
   const { token, name, password, network, userAgent } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
@@ -96,7 +99,7 @@ export async function useLink({ pool, passwords, now }: LinkDeps, input: LinkInp
   const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password, network) : undefined;
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
-    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash });
+    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash, slots });
     const sessionToken = await startSession(client, { personId, accountId, userAgent, now: at });
     return { purpose: link.purpose, personId, accountId, sessionToken };
   });
@@ -110,16 +113,16 @@ interface Arrived {
 type Arrive = (
   client: pg.ClientBase,
   link: LiveLink,
-  input: { name: string | undefined; hash: string | undefined },
+  input: { name: string | undefined; hash: string | undefined; slots: Slots | undefined },
 ) => Promise<Arrived>;
 
 const arrivals: Record<LinkPurpose, Arrive> = {
-  async verify(client, { email, name, password: waiting }, { hash }) {
+  async verify(client, { email, name, password: waiting }, { hash, slots }) {
     const password = hash ?? waiting;
     const personId = await addPerson(client, { email, name: name ?? email });
     if (personId === undefined) throw new AppError("link_expired");
     if (password !== null) await setPassword(client, personId, password);
-    const accountId = await claimAccount(client, email);
+    const accountId = await claimAccount(client, email, slots);
     if (accountId === undefined) throw new AppError("account_taken");
     await join(client, { accountId, personId, role: "owner" }, email);
     // Other sign-ups of the address carry other people's passwords.

@@ -1,3 +1,4 @@
+import { drawSlot, type Slots } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 import type { Role } from "../sessions/session.query.js";
@@ -108,12 +109,13 @@ const findAccountSql = `
   SELECT id, EXISTS (SELECT FROM membership m WHERE m.account_id = a.id) AS "hasPeople"
   FROM account a WHERE email = $1 FOR UPDATE`;
 
-const insertAccountSql = "INSERT INTO account (id, email, plan) VALUES ($1, $2, 'free') ON CONFLICT (email) DO NOTHING";
+const insertAccountSql = `
+  INSERT INTO account (id, email, plan, slot) VALUES ($1, $2, 'free', $3) ON CONFLICT (email) DO NOTHING`;
 
 /** Takes the account that a command made for a proven address, or a new one on Free; undefined where it has people. */
-export async function claimAccount(client: Client, email: string): Promise<string | undefined> {
+export async function claimAccount(client: Client, email: string, slots?: Slots): Promise<string | undefined> {
   const id = uuid();
-  const { rowCount } = await client.query(insertAccountSql, [id, email]);
+  const { rowCount } = await client.query(insertAccountSql, [id, email, drawSlot(slots)]);
   if (rowCount === 1) return id;
   const { rows } = await client.query<{ id: string; hasPeople: boolean }>(findAccountSql, [email]);
   const [account] = rows;

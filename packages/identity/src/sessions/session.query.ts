@@ -1,6 +1,7 @@
+import { firstSlot } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
-import { createToken, hashToken } from "../token.js";
+import { createSessionToken, hashToken } from "../token.js";
 
 export type Role = "owner" | "member";
 
@@ -63,6 +64,8 @@ const insertSessionSql = `
 
 const maxClientLength = 400;
 
+const slotSql = "SELECT slot FROM account WHERE id = $1";
+
 /** Starts a session and returns its token, which exists only in this answer and in the browser. */
 export async function startSession(
   client: Pick<pg.ClientBase, "query">,
@@ -73,7 +76,8 @@ export async function startSession(
     now,
   }: { personId: string; accountId: string; userAgent?: string | undefined; now: Date },
 ): Promise<string> {
-  const token = createToken();
+  const { rows } = await client.query<{ slot: string }>(slotSql, [accountId]);
+  const token = createSessionToken(rows[0]?.slot ?? firstSlot);
   const hash = hashToken(token).toString("base64url");
   const browser = userAgent?.slice(0, maxClientLength) ?? null;
   const expiresAt = new Date(now.getTime() + idleMs);

@@ -3,9 +3,10 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { pino } from "pino";
+import { hashToken } from "../token.js";
 import { startSession } from "./session.query.js";
 import { createSessionCookie } from "./session-cookie.js";
-import { createSessions, type SessionCache } from "./sessions.js";
+import { createSessions, type SessionCache, type SessionsOptions } from "./sessions.js";
 
 const database = useDatabase();
 const url = new URL("http://localhost:4000");
@@ -14,7 +15,9 @@ const running: SessionCache[] = [];
 afterAll(() => Promise.all(running.map((each) => each.stop())));
 
 /** A cache over a pool that counts its statements. */
-function useCache(options: { connectionString?: string; operators?: string[]; maxEntries?: number } = {}) {
+function useCache(
+  options: Partial<Pick<SessionsOptions, "connectionString" | "operators" | "maxEntries" | "slots">> = {},
+) {
   let queries = 0;
   const pool = {
     query: (...args: [string]) => {
@@ -30,6 +33,7 @@ function useCache(options: { connectionString?: string; operators?: string[]; ma
     operators: options.operators ?? [],
     log,
     now: () => new Date(now),
+    ...(options.slots && { slots: options.slots }),
     ...(options.maxEntries !== undefined && { maxEntries: options.maxEntries }),
   });
   running.push(cache);
@@ -121,9 +125,25 @@ describe("the cache of sessions", () => {
     expect(await cache.find(other.token)).toMatchObject({ isOperator: false });
   });
 
+  it("sends no statement for a session of another cell, and finds those of its own and of earlier releases", async () => {
+    const { token, accountId } = await addSession();
+    const secret = token.replace("00.", "");
+    await database.pool.query("UPDATE session SET token = $2 WHERE account_id = $1", [
+      accountId,
+      hashToken(secret).toString("base64url"),
+    ]);
+    const [here, elsewhere] = [useCache({ slots: new Set(["00"]) }), useCache({ slots: new Set(["01", "02"]) })];
+    expect(await here.find(secret)).toMatchObject({ accountId });
+    for (const text of [secret, token]) expect(await elsewhere.find(text)).toBeUndefined();
+    expect(elsewhere.queries).toBe(0);
+  });
+
   it("sends no statement for text that is no token", async () => {
     const cache = useCache();
-    for (const text of ["", "x", "a".repeat(44), `${"a".repeat(42)}%`]) expect(await cache.find(text)).toBeUndefined();
+    const secret = "a".repeat(43);
+    const malformed = [`${secret}a`, `0.${secret}`, `A0.${secret}`, `.${secret}`, `00.${secret}.`, `00.00.${secret}`];
+    for (const text of ["", "x", "00.", `${"a".repeat(42)}%`, ...malformed])
+      expect(await cache.find(text)).toBeUndefined();
     expect(cache.queries).toBe(0);
   });
 });

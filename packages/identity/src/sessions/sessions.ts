@@ -1,8 +1,9 @@
+import { allSlots, type Slots } from "@waymark/auth";
 import { listenForAccessChanges } from "@waymark/database";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { isToken } from "../token.js";
+import { slotOfSession } from "../token.js";
 import { findSession, keepSession, type Role } from "./session.query.js";
 import { createSessionCookie } from "./session-cookie.js";
 
@@ -28,6 +29,8 @@ export interface SessionsOptions {
   /** Addresses, in lower case, of people who run this installation. */
   operators: readonly string[];
   log: Logger;
+  /** Of the cell; all by default. */
+  slots?: Slots;
   now(): Date;
   /** Sessions cached at most; the least recently used makes room. */
   maxEntries?: number;
@@ -48,7 +51,7 @@ interface Entry {
 
 /** Finds sessions and caches them. `NOTIFY` brings their ends and changes of roles to every instance at once. */
 export function createSessions(options: SessionsOptions): SessionCache {
-  const { url, pool, log, now, maxEntries = 10_000 } = options;
+  const { url, pool, log, now, slots = allSlots, maxEntries = 10_000 } = options;
   const entries = new LRUCache<string, Entry>({ max: maxEntries });
   const operators = new Set(options.operators);
   const cookie = createSessionCookie(url);
@@ -94,7 +97,7 @@ export function createSessions(options: SessionsOptions): SessionCache {
   return {
     async find(cookies) {
       const token = cookie.read(cookies);
-      if (token === undefined || !isToken(token)) return undefined;
+      if (token === undefined || !slots.has(slotOfSession(token) ?? "")) return undefined;
       const entry = entries.get(token);
       const life = isListening ? listeningLifeMs : deafLifeMs;
       if (entry && Math.abs(now().getTime() - entry.loadedAt) < life) return entry.viewer;
