@@ -1,4 +1,6 @@
-import { chmod, mkdir, readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -18,6 +20,8 @@ import { openWire, type Wire } from "./wire.js";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
+const clock = new URL("../../bin/clock.mjs", import.meta.url).href;
+
 /** The processes of the system: two workers share the work. */
 export const processNames = ["trace-api", "analytics-api", "collector", "worker", "worker-2", "dashboard"] as const;
 export type ProcessName = (typeof processNames)[number];
@@ -31,23 +35,31 @@ const roleOf = {
   dashboard: "dashboard",
 } as const satisfies Record<ProcessName, keyof RolePasswords>;
 
+const diskMegabytes = 800;
+
 /** A supervisor such as systemd starts an ended process after this pause. */
 const restartPauseMs = 500;
 
 /** The built system on this machine, with a Postgres and a Redis of its own, each behind a wire. */
 export interface System {
   readonly folder: string;
-  /** As the owner of the tables, past the wire. */
+  /** As the owner of the tables, past the services' wire. */
   readonly pool: pg.Pool;
   readonly postgres: { readonly port: number; readonly dataFolder: string; readonly connectionString: string };
   readonly postgresWire: Wire;
   /** Undefined on a machine without `redis-server`: the queue is in Postgres. */
   readonly redis: RedisServer | undefined;
   readonly redisWire: Wire | undefined;
+  /** Whether Postgres has a small file system of its own. */
+  readonly hasOwnDisk: boolean;
   readonly apps: Readonly<Record<ProcessName, AppProcess>>;
   /** The address of an app's public port; of a worker its metrics. */
   url(name: ProcessName): string;
   metricsUrl(name: ProcessName): string;
+  /** Leads the services and `pool` to the Postgres at another port. */
+  leadTo(postgresPort: number): void;
+  /** Sets how far a process's clock is ahead of the machine's. */
+  setClock(name: ProcessName, aheadMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -57,8 +69,8 @@ export interface SystemOptions {
   env?: NodeJS.ProcessEnv;
   /** Settings of Postgres. */
   settings?: Readonly<Record<string, string>>;
-  /** Node's flags of the apps. */
-  nodeFlags?: readonly string[];
+  /** Gives Postgres a small file system of its own, where this process may mount one. */
+  isOwnDiskWanted?: boolean;
   /** Gets warnings and errors of the apps. */
   say(line: string): void;
 }
@@ -85,7 +97,11 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o711);
   const postgresFolder = join(folder, "postgres");
-  const postgres = await startEmbeddedPostgres({ folder: postgresFolder, settings: { ...options.settings } });
+  const hasOwnDisk = options.isOwnDiskWanted === true && mountDisk(postgresFolder, undo);
+  const postgres = await startEmbeddedPostgres({
+    folder: postgresFolder,
+    settings: { max_wal_size: "128MB", ...options.settings },
+  });
   undo.push(() => postgres.stop());
   postgres.keepRunning(say);
   const postgresWire = await openWire(postgres.port);
@@ -96,27 +112,58 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
   undo.push(() => redis?.stop());
   const redisWire = redis && (await openWire(redis.port));
   undo.push(() => redisWire?.close());
+  const ownerWire = await openWire(postgres.port);
+  undo.push(() => ownerWire.close());
   const pool = createPool({
-    connectionString: postgres.connectionString,
+    connectionString: through(ownerWire, postgres.connectionString),
     maxConnections: 3,
     applicationName: "proof",
     statementTimeoutMs: 60_000,
   });
   undo.push(() => pool.end());
-  const wired = new URL(postgres.connectionString);
-  wired.port = String(postgresWire.port);
   const env = { ...options.env, ...(redisWire && { REDIS_URL: `redis://127.0.0.1:${redisWire.port}` }) };
-  const started = await startApps({ ...options, env }, { databaseUrl: wired.href, passwords });
+  const started = await startApps(
+    { ...options, env },
+    { databaseUrl: through(postgresWire, postgres.connectionString), passwords },
+  );
   undo.push(() => Promise.all(Object.values(started.apps).map((app) => app.stop())));
   await Promise.all(Object.values(started.apps).map((app) => app.ready));
   await Promise.all(processNames.map((name) => waitUntilReady(started.metricsUrl(name))));
   const { connectionString, port } = postgres;
   const dataFolder = join(postgresFolder, "data");
-  return { folder, pool, postgres: { port, dataFolder, connectionString }, postgresWire, redis, redisWire, ...started };
+  return {
+    ...{ folder, pool, postgres: { port, dataFolder, connectionString }, postgresWire, redis, redisWire, hasOwnDisk },
+    ...started,
+    leadTo: (newPort) => {
+      for (const wire of [postgresWire, ownerWire]) {
+        wire.lead(newPort);
+        wire.cut();
+      }
+    },
+    setClock: (name, aheadMs) => writeFile(clockFileOf(folder, name), String(aheadMs)),
+  };
+}
+
+/** @returns false without the right to mount */
+function mountDisk(folder: string, undo: (() => unknown)[]): boolean {
+  mkdirSync(folder, { recursive: true });
+  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${diskMegabytes}m,mode=700`, "tmpfs", folder]);
+  if (status === 0) undo.push(() => spawnSync("umount", ["--lazy", folder]));
+  return status === 0;
+}
+
+function through({ port }: Wire, connectionString: string): string {
+  const url = new URL(connectionString);
+  url.port = String(port);
+  return url.href;
+}
+
+function clockFileOf(folder: string, name: ProcessName): string {
+  return join(folder, `${name}.clock`);
 }
 
 async function startApps(
-  { folder, env, nodeFlags = [], say }: SystemOptions,
+  { folder, env, say }: SystemOptions,
   { databaseUrl, passwords }: { databaseUrl: string; passwords: RolePasswords },
 ): Promise<Pick<System, "apps" | "url" | "metricsUrl">> {
   const ports = new Map<string, { port: number; metricsPort: number }>();
@@ -137,11 +184,12 @@ async function startApps(
     return startApp({
       name,
       entry: join(root, "apps", app, "dist/main.js"),
-      nodeFlags,
+      nodeFlags: ["--import", clock],
       env: {
         ...common,
         [`${prefix}_PORT`]: String(ports.get(name)?.port),
         [`${prefix}_METRICS_PORT`]: String(ports.get(name)?.metricsPort),
+        CLOCK_FILE: clockFileOf(folder, name),
         WAYMARK_DATA_DIR: join(folder, name),
         DATABASE_URL: roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]),
       },

@@ -1,0 +1,99 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type ProcessName, waitUntilReady } from "../system/start-system.js";
+import { during, type Fault, type Scene } from "./fault.js";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const allApps = ["trace-api", "analytics-api", "collector", "dashboard", "worker", "worker-2"] as const;
+const names = ["trace-api", "analytics-api", "collector", "dashboard", "worker"] as const;
+const inShort: readonly ProcessName[] = ["trace-api", "collector", "worker"];
+
+/** Sends a signal to an app; one that is just starting again has no process. */
+function signal({ system }: Scene, name: ProcessName, which: NodeJS.Signals): void {
+  try {
+    process.kill(system.apps[name].identity.pid, which);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+const kills: Fault[] = names.map((name) => ({
+  name: `kill ${name}`,
+  what: `kill -9 of the ${name}, and again while it starts`,
+  ...(inShort.includes(name) && { isShort: true }),
+  run: async (scene) => {
+    signal(scene, name, "SIGKILL");
+    await wait((scene.seconds / 2) * 1_000);
+    signal(scene, name, "SIGKILL");
+  },
+}));
+
+const freezes: Fault[] = names.map((name) => ({
+  name: `freeze ${name}`,
+  what: `SIGSTOP of the ${name}, then SIGCONT`,
+  ...(name === "worker" && { isShort: true }),
+  run: (scene) =>
+    during(
+      scene,
+      () => signal(scene, name, "SIGSTOP"),
+      () => signal(scene, name, "SIGCONT"),
+    ),
+}));
+
+const restart: Fault = {
+  name: "restart all",
+  what: "SIGTERM of each app in turn, each started again before the next, as by a deploy",
+  run: async (scene) => {
+    for (const name of allApps) {
+      const { pid } = scene.system.apps[name].identity;
+      signal(scene, name, "SIGTERM");
+      while (scene.system.apps[name].identity.pid === pid) await wait(20);
+      await waitUntilReady(scene.system.metricsUrl(name));
+    }
+  },
+};
+
+/** Sets clocks for the time of a fault. */
+async function withClocks(scene: Scene, aheadMs: Partial<Record<ProcessName, number>>): Promise<void> {
+  const set = (name: ProcessName, ms: number) => scene.system.setClock(name, ms);
+  await during(
+    scene,
+    () => Promise.all(allApps.map((name) => set(name, aheadMs[name] ?? 0))),
+    () => Promise.all(allApps.map((name) => set(name, 0))),
+  );
+}
+
+const clocks: Fault[] = [
+  {
+    name: "clocks apart",
+    what: "the clocks of both workers and two services a minute apart",
+    run: (scene) =>
+      withClocks(scene, { worker: minuteMs, "worker-2": -minuteMs, "trace-api": minuteMs, collector: -minuteMs }),
+  },
+  {
+    name: "clock jumps",
+    what: "the clocks of the trace API and a worker jump an hour ahead, and back",
+    isShort: true,
+    run: (scene) => withClocks(scene, { "trace-api": hourMs, worker: hourMs }),
+  },
+  {
+    name: "day turns",
+    what: "the services' clocks pass midnight UTC",
+    run: (scene) => turn(scene, (now) => now - (now % dayMs) + dayMs),
+  },
+  {
+    name: "month turns",
+    what: "the services' clocks pass the end of the month",
+    isShort: true,
+    run: (scene) => turn(scene, (now) => Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() + 1)),
+  },
+];
+
+/** Sets the clocks of the services that receive writes so that the moment comes in the middle of the fault. */
+async function turn(scene: Scene, momentAfter: (now: number) => number): Promise<void> {
+  const aheadMs = momentAfter(Date.now()) - Date.now() - (scene.seconds / 2) * 1_000;
+  await withClocks(scene, { "trace-api": aheadMs, collector: aheadMs, "analytics-api": aheadMs });
+}
+
+export const appFaults: readonly Fault[] = [...kills, ...freezes, restart, ...clocks];

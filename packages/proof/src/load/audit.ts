@@ -1,0 +1,137 @@
+import { deliveryIdOf } from "@waymark/alerts";
+import type pg from "pg";
+import type { Receiver } from "./receiver.js";
+import type { Tenant } from "./tenant.js";
+
+/** What a comparison of a ledger with the stored rows found; each finding is a sentence. */
+export interface Findings {
+  readonly lost: string[];
+  readonly doubled: string[];
+}
+
+interface TraceRow {
+  name: string;
+  status: string;
+  /** JSON: how often each name of a span is stored. */
+  spans: string | null;
+  alerts: number;
+}
+
+// Reads along the primary keys of one account; runs once after a fault.
+const tracesSql = `SELECT name, status,
+    (SELECT json_object_agg(s.name, s.n) FROM (SELECT name, count(*) AS n FROM span
+      WHERE account_id = t.account_id AND trace_id = t.id GROUP BY name) s) AS spans,
+    (SELECT count(*)::int FROM alert WHERE account_id = t.account_id AND trace_id = t.id) AS alerts
+  FROM trace t WHERE account_id = $1`;
+
+/** Compares every write of a tenant with the rows, and its counters with them. */
+export async function auditRows(pool: pg.Pool, tenant: Tenant): Promise<Findings> {
+  const findings: Findings = { lost: [], doubled: [] };
+  await auditTraces(pool, tenant, findings);
+  await auditEvents(pool, tenant, findings);
+  await auditCounters(pool, tenant, findings);
+  return findings;
+}
+
+async function auditTraces(pool: pg.Pool, { accountId, ledger }: Tenant, { lost, doubled }: Findings): Promise<void> {
+  const { rows } = await pool.query<TraceRow>(tracesSql, [accountId]);
+  const byName = new Map<string, TraceRow>();
+  for (const row of rows) {
+    if (byName.has(row.name)) doubled.push(`${row.name} is stored twice`);
+    if (!ledger.traces.has(row.name)) doubled.push(`${row.name} is stored, and nobody sent it`);
+    byName.set(row.name, row);
+  }
+  for (const [name, entry] of ledger.traces) {
+    const row = byName.get(name);
+    if (!row) {
+      if (entry.isAcknowledged) lost.push(`${name} was acknowledged and is not stored`);
+      continue;
+    }
+    const spans: Record<string, number> = JSON.parse(row.spans ?? "{}");
+    for (const span of entry.spans) if (!spans[span]) lost.push(`the span ${span} of ${name} is not stored`);
+    for (const [span, times] of Object.entries(spans)) {
+      if (times > 1) doubled.push(`the span ${span} of ${name} is stored ${times} times`);
+    }
+    if (entry.status && row.status !== entry.status)
+      lost.push(`${name} is ${row.status}, acknowledged ${entry.status}`);
+    if (entry.status === "error" && row.alerts === 0) lost.push(`${name} failed without an alert`);
+    if (row.alerts > (entry.hasFailed ? 1 : 0)) doubled.push(`${name} has ${row.alerts} alerts`);
+  }
+}
+
+async function auditEvents(pool: pg.Pool, { siteId, ledger }: Tenant, { lost, doubled }: Findings): Promise<void> {
+  const { rows } = await pool.query<{ path: string; n: number }>(
+    "SELECT path, count(*)::int AS n FROM event WHERE site_id = $1 GROUP BY path",
+    [siteId],
+  );
+  const stored = new Map(rows.map(({ path, n }) => [path, n]));
+  for (const [path, isAcknowledged] of ledger.events) {
+    const times = stored.get(path) ?? 0;
+    if (isAcknowledged && times === 0) lost.push(`the event ${path} was acknowledged and is not stored`);
+    if (times > 1) doubled.push(`the event ${path} is stored ${times} times`);
+  }
+}
+
+/** Each row is a counter, and the number of rows that it stands for. */
+const countersSql = `
+  SELECT 'trace_usage' AS name, (SELECT coalesce(sum(traces), 0)::int FROM trace_usage WHERE account_id = $1) AS counted,
+    (SELECT count(*)::int FROM trace WHERE account_id = $1) AS stored
+  UNION ALL SELECT 'page views of ' || dimension, sum(pageviews)::int, (SELECT count(*)::int FROM event WHERE site_id = $2)
+    FROM daily_stat WHERE site_id = $2 AND dimension IN ('total', 'hour', 'page') GROUP BY dimension
+  UNION ALL SELECT 'visitors', (SELECT coalesce(sum(visitors), 0)::int FROM daily_stat WHERE site_id = $2 AND dimension = 'total'),
+    (SELECT count(*)::int FROM (SELECT DISTINCT (at AT TIME ZONE 'UTC')::date, visitor FROM event WHERE site_id = $2) v)
+  UNION ALL SELECT 'page views of visits', (SELECT coalesce(sum(views), 0)::int FROM visit WHERE site_id = $2),
+    (SELECT count(*)::int FROM event WHERE site_id = $2)`;
+
+async function auditCounters(pool: pg.Pool, { accountId, siteId }: Tenant, { lost, doubled }: Findings): Promise<void> {
+  const { rows } = await pool.query<{ name: string; counted: number; stored: number }>(countersSql, [
+    accountId,
+    siteId,
+  ]);
+  for (const { name, counted, stored } of rows) {
+    const finding = `${name} counts ${counted}, and ${stored} are stored`;
+    if (counted < stored) lost.push(finding);
+    if (counted > stored) doubled.push(finding);
+  }
+}
+
+/** The alerts of tenants that no receiver accepted yet. */
+export async function countOwed(pool: pg.Pool, tenants: readonly Tenant[]): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>(
+    `SELECT (SELECT count(*) FROM alert WHERE account_id = ANY($1) AND sent_at IS NULL AND failed_at IS NULL)::int
+      + (SELECT count(*) FROM delivery WHERE account_id = ANY($1) AND sent_at IS NULL AND failed_at IS NULL)::int AS n`,
+    [tenants.map(({ accountId }) => accountId)],
+  );
+  return rows[0]?.n ?? 0;
+}
+
+/** Compares a tenant's alerts with the receiver: one mail and one webhook of each, by their ids. */
+export async function auditAlerts(pool: pg.Pool, tenant: Tenant, { accepted }: Receiver): Promise<Findings> {
+  const findings: Findings = { lost: [], doubled: [] };
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM alert WHERE account_id = $1", [tenant.accountId]);
+  for (const { id } of rows) {
+    const ids = { mail: id, webhook: deliveryIdOf({ ...tenant, eventId: id }) };
+    for (const [kind, key] of Object.entries(ids)) {
+      if (!accepted.has(key)) findings.lost.push(`the ${kind} of alert ${id} was not accepted`);
+    }
+  }
+  return findings;
+}
+
+/** What the receiver accepted twice or without an alert of the tenants. */
+export async function auditReceiver(
+  pool: pg.Pool,
+  tenants: readonly Tenant[],
+  { accepted }: Receiver,
+): Promise<string[]> {
+  const known = new Set<string>();
+  for (const tenant of tenants) {
+    const { rows } = await pool.query<{ id: string }>("SELECT id FROM alert WHERE account_id = $1", [tenant.accountId]);
+    for (const { id } of rows) known.add(id).add(deliveryIdOf({ ...tenant, eventId: id }));
+  }
+  return [...accepted].flatMap(([id, times]) => {
+    if (id === "") return [`${times} messages were accepted without an id`];
+    if (!known.has(id)) return [`a message was accepted with the id ${id} of no alert`];
+    return times > 1 ? [`a message with the id ${id} was accepted ${times} times`] : [];
+  });
+}

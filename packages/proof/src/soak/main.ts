@@ -1,0 +1,3 @@
+import { runSoak } from "./run-soak.js";
+
+process.exitCode = await runSoak(process.argv.slice(2));
