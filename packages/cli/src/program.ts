@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
+import { addCellCommands } from "./commands/cell.command.js";
 import { addChannelCommands } from "./commands/channel.command.js";
 import { addExportCommand } from "./commands/export.command.js";
 import { addFailureCommands } from "./commands/failure.command.js";
@@ -88,6 +89,7 @@ export function createProgram({ context, args, version, finish }: ProgramOptions
   addRuleCommands(program, act);
   addTraceCommands(program, act);
   addMcpCommand(program, act, version);
+  addCellCommands(program, act);
   addMigrateCommand(program, act);
   addBackupCommands(program, act);
   for (const group of program.commands)
