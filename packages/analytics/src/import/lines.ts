@@ -1,4 +1,4 @@
-import { Buffer, isUtf8 } from "node:buffer";
+import { Buffer, isAscii, isUtf8 } from "node:buffer";
 
 /** A line, or why it is no text. Numbers start at 1 and count every line. */
 export type Line = { readonly number: number } & ({ readonly text: string } | { readonly problem: string });
@@ -14,13 +14,20 @@ export async function* readLines(input: AsyncIterable<Buffer>, maxLineBytes: num
   let length = 0;
   let number = 0;
 
+  /** A line within a chunk of ASCII needs no look at its bytes. */
+  const takeAscii = (chunk: Buffer, start: number, end: number): Line | undefined => {
+    number++;
+    if (end - start > maxLineBytes) return { number, problem: tooLong(maxLineBytes) };
+    const text = chunk.toString("latin1", start, end).trim();
+    return text === "" ? undefined : { number, text };
+  };
   const take = (end: Buffer): Line | undefined => {
     number++;
     const total = length + end.length;
     const bytes = parts.length === 0 ? end : Buffer.concat([...parts, end]);
     parts = [];
     length = 0;
-    if (total > maxLineBytes) return { number, problem: `The line must be at most ${maxLineBytes} bytes long` };
+    if (total > maxLineBytes) return { number, problem: tooLong(maxLineBytes) };
     if (!isUtf8(bytes)) return { number, problem: "The line must be UTF-8" };
     // trim() also removes the byte order mark and the CR of a CRLF.
     const text = bytes.toString("utf8").trim();
@@ -29,9 +36,11 @@ export async function* readLines(input: AsyncIterable<Buffer>, maxLineBytes: num
 
   for await (const chunk of input) {
     const lines: Line[] = [];
+    const isPlain = isAscii(chunk);
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      const line = take(chunk.subarray(start, end));
+      const isWhole = isPlain && length === 0;
+      const line = isWhole ? takeAscii(chunk, start, end) : take(chunk.subarray(start, end));
       if (line) lines.push(line);
       start = end + 1;
     }
@@ -44,4 +53,8 @@ export async function* readLines(input: AsyncIterable<Buffer>, maxLineBytes: num
   }
   const last = length > 0 ? take(Buffer.alloc(0)) : undefined;
   if (last) yield [last];
+}
+
+function tooLong(maxLineBytes: number): string {
+  return `The line must be at most ${maxLineBytes} bytes long`;
 }
