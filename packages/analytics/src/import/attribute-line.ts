@@ -43,13 +43,21 @@ export function dayOf({ at }: ImportLine): string {
  * @param salts of the days of lines that are `isSalted`
  */
 export function createVisitorOf(siteId: string, salts: Salts): (line: ImportLine) => string | null {
-  const known = new Map<string, string>();
+  const days = new Map<string, Map<string, string>>();
+  let day = "none";
+  let known = new Map<string, string>();
+  const turnTo = (other: string) => {
+    day = other;
+    known = days.get(day) ?? new Map();
+    days.set(day, known);
+  };
   return (line) => {
-    const { visitor, ip, userAgent } = line;
+    const { at, visitor, ip, userAgent } = line;
     // A line without pseudonym, address and browser counts as a view alone.
     if (visitor === null && ip === null && userAgent === null) return null;
-    const day = dayOf(line);
-    const key = visitor === null ? `${day} ${ip ?? ""}\0${userAgent ?? ""}` : `${day}\0${visitor}`;
+    if (!at.startsWith(day)) turnTo(dayOf(line));
+    // No pseudonym contains NUL.
+    const key = visitor ?? `${ip ?? ""}\0${userAgent ?? ""}`;
     const remembered = known.get(key);
     if (remembered !== undefined) return remembered;
     const named = visitor === null ? ofClient(line, siteId, salts.get(day)) : hashPseudonym(siteId, day, visitor);

@@ -45,6 +45,8 @@ export class BatchEncoder {
   private readonly rare: Map<number, Pick<ImportLine, "revenue" | "isInteractive" | "engagement">> = new Map();
   private readonly rows: EventRows;
   private readonly unsure: Unsure[] = [];
+  /** The last day that needs no salt, since most lines are of the same day as the one before. */
+  private saltedDay = "none";
   private readonly visitorOf: (line: ImportLine) => string | null;
 
   constructor(private readonly options: BatchOptions) {
@@ -62,9 +64,11 @@ export class BatchEncoder {
 
   /** The day whose salt the line needs and the batch lacks. */
   missingSalt(line: ImportLine): string | undefined {
-    if (!isSalted(line)) return undefined;
+    if (line.at.startsWith(this.saltedDay) || !isSalted(line)) return undefined;
     const day = dayOf(line);
-    return this.options.salts.has(day) || this.isEarly(day) ? undefined : day;
+    if (!this.options.salts.has(day) && !this.isEarly(day)) return day;
+    this.saltedDay = day;
+    return undefined;
   }
 
   add(number: number, line: ImportLine): void {

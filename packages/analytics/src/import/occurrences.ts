@@ -13,7 +13,9 @@ export interface EarlierLines {
 
 /** Counts the occurrences of each line of an import, by the id of the first one. Ids start with the time. */
 export class OccurrenceCounter {
-  private latest = new Map<string, number>();
+  private latest = new Set<string>();
+  /** Of lines that came more than once. */
+  private readonly repeated = new Map<string, number>();
   /** Of the ids that are not in memory. */
   private lastEarlier = "";
 
@@ -24,8 +26,10 @@ export class OccurrenceCounter {
 
   /** @returns the number of this occurrence, from 1, without the earlier ones */
   count(firstId: string): number {
-    const occurrence = (this.latest.get(firstId) ?? 0) + 1;
-    this.latest.set(firstId, occurrence);
+    const { size } = this.latest;
+    if (this.latest.add(firstId).size > size) return 1;
+    const occurrence = (this.repeated.get(firstId) ?? 1) + 1;
+    this.repeated.set(firstId, occurrence);
     return occurrence;
   }
 
@@ -41,11 +45,13 @@ export class OccurrenceCounter {
   /** Forgets the earliest lines. */
   async tidy(): Promise<void> {
     if (this.latest.size <= this.max.most) return;
-    const inOrder = [...this.latest].sort(([a], [b]) => (a < b ? -1 : 1));
-    this.latest = new Map(inOrder.slice(-this.max.kept));
+    const inOrder = [...this.latest].sort();
+    this.latest = new Set(inOrder.slice(-this.max.kept));
     const moved = inOrder.slice(0, -this.max.kept);
-    const [last = ""] = moved.at(-1) ?? [];
+    const last = moved.at(-1) ?? "";
     if (last > this.lastEarlier) this.lastEarlier = last;
-    await this.earlier.add(toArray(moved.map(([id]) => id)), toArray(moved.map(([, seen]) => seen)));
+    const seen = moved.map((id) => this.repeated.get(id) ?? 1);
+    for (const id of moved) this.repeated.delete(id);
+    await this.earlier.add(toArray(moved), toArray(seen));
   }
 }

@@ -17,7 +17,7 @@ const maxLineBytes = 65_536;
 /** Lines to guess a format from. */
 const guessedLines = 50;
 /** After so many lines the reader lets answers in. */
-const linesPerTurn = 32;
+const linesPerTurn = 128;
 /** Parts of the input that it asks for before it needs them. */
 const chunksAhead = 4;
 /** Rejections that go together. */

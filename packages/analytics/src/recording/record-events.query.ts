@@ -189,7 +189,7 @@ export async function readVisitors(
   client: pg.ClientBase,
   wanted: { siteIds: string[]; days: string[]; visitors: string[] },
 ): Promise<Map<string, Map<string, KnownVisitor>>> {
-  const values = [wanted.siteIds, wanted.days, wanted.visitors];
+  const values = [wanted.siteIds, wanted.days, wanted.visitors].map(toArray);
   const { rows } = await client.query<VisitorRow>({ name: "read-visitors", text: readVisitorsSql, values });
   const byDay = new Map<string, Map<string, KnownVisitor>>();
   for (const row of rows) {
