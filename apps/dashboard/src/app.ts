@@ -21,6 +21,7 @@ import { listAgentsRoute, listDurationsRoute } from "./agents/list-agents.route.
 import { countUnsentAlertsRoute } from "./alerts/count-unsent-alerts.route.js";
 import { listAlertsRoute } from "./alerts/list-alerts.route.js";
 import { retryAlertRoute } from "./alerts/retry-alert.route.js";
+import { describeRoutesRoute } from "./api.js";
 import { changePlanRoute } from "./billing/change-plan.route.js";
 import { getBillingRoute } from "./billing/get-billing.route.js";
 import { getUsageRoute } from "./billing/get-usage.route.js";
@@ -227,6 +228,9 @@ function statisticsRoutes(deps: AppDeps): Route[] {
 export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
+  const webhook = stripeWebhookRoute(deps);
+  const [open, guarded] = [openRoutesOf(deps), routesOf(deps)];
+  const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...open, ...guarded]);
 
   const app = express();
   app.disable("x-powered-by");
@@ -234,10 +238,11 @@ export function createApp(deps: AppDeps): Express {
   app.use(requestContext({ ...deps, logPath: hideToken }));
   app.use(securityHeaders(deps.config.url));
   app.use(healthRoutes(deps.checks));
-  mountRoutes(app, [stripeWebhookRoute(deps)], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
+  mountRoutes(app, [webhook], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
   app.use("/dashboard", refuseCrossSite(deps.config.url));
-  mountRoutes(app, openRoutesOf(deps), { basePath, readBody });
-  mountRoutes(app, routesOf(deps), { basePath, readBody, guards: [requireSession(deps.sessions), admitViewer(deps)] });
+  mountRoutes(app, open, { basePath, readBody });
+  const guards = [requireSession(deps.sessions), admitViewer(deps)];
+  mountRoutes(app, [...guarded, document], { basePath, readBody, guards });
   app.use(pageRoutes(deps.pages));
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));

@@ -6,7 +6,7 @@ export { createShares } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns } from "./limits/turns.js";
 export { createWorkShares, type WorkShares } from "./limits/work-shares.js";
-export type { ApiDescription } from "./openapi/openapi.js";
+export { type ApiDescription, describeApi, type OpenApiDocument, type OpenApiOperation } from "./openapi/openapi.js";
 export { dashboardRoutes } from "./pages/dashboard-routes.js";
 export { healthRoutes, publicRoutes } from "./pages/public-routes.js";
 export type { IdempotencyKey } from "./route/idempotency-key.js";
