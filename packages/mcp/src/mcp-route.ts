@@ -8,7 +8,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { AppError } from "@waymark/errors";
-import { type Answer, type Route, route } from "@waymark/http";
+import { type Answer, type Route, route, validationErrorSchema } from "@waymark/http";
 import type { Request as HttpRequest } from "express";
 import { z } from "zod";
 import { callTool, describeTool, type McpTool, type ToolCall } from "./tool.js";
@@ -30,7 +30,10 @@ const answers = {
     example: { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "{…}" }] } },
   },
   202: { description: "The notification is taken", schema: z.string(), contentType: "text/plain" },
-  400: { description: "The body is no message, or several", schema: message },
+  400: {
+    description: "The body is no message, or several; or it cannot be read, or the request has a query parameter",
+    schema: z.union([message, validationErrorSchema()]),
+  },
 } as const;
 
 /**

@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { type System, startSystem } from "../system/start-system.js";
+import { runFuzz } from "./run-fuzz.js";
+import { fuzzSettings } from "./settings.js";
+
+let system: System;
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
+  system = await startSystem({ folder, env: fuzzSettings, say: () => undefined });
+});
+afterAll(async () => {
+  await system.stop();
+  await rm(system.folder, { recursive: true, force: true });
+});
+
+it("answers 3,000 random and hostile requests as the documents say, and stays up", async () => {
+  const result = await runFuzz(system, { requests: 3_000, seed: 1, only: undefined, say: () => undefined });
+  expect(result.failures).toEqual([]);
+  expect(result.requests).toBeGreaterThanOrEqual(3_000);
+  expect(result.counts.size).toBeGreaterThan(100);
+});

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startSystem } from "../system/start-system.js";
+import { type ServiceName, serviceNames } from "./operations.js";
+import { type FuzzResult, runFuzz } from "./run-fuzz.js";
+import { fuzzSettings } from "./settings.js";
+
+const usage = `usage: pnpm fuzz [--requests 100000] [--seed N] [--only ${serviceNames.join("|")}]
+Sends random and hostile requests to the built services, with a Postgres and a Redis of their own, and checks each answer
+against the OpenAPI documents. Exit status 1 tells of a failure.`;
+
+const isService = (text: string): text is ServiceName => serviceNames.some((name) => name === text);
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      requests: { type: "string", default: "100000" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      only: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  const [requests, seed, { only }] = [Number(values.requests), Number(values.seed), values];
+  const isUsable = Number.isSafeInteger(requests) && requests > 0 && Number.isSafeInteger(seed);
+  if (values.help || !isUsable || (only !== undefined && !isService(only))) {
+    say(usage);
+    process.exit(values.help ? 0 : 2);
+  }
+  return { requests, seed, only };
+}
+
+function printResult({ counts, failures, memoryMib, requests }: FuzzResult): void {
+  for (const [operation, byStatus] of [...counts].sort(([one], [other]) => one.localeCompare(other))) {
+    const statuses = [...byStatus]
+      .sort(([one], [other]) => one - other)
+      .map(([status, count]) => `${status}: ${count}`);
+    say(`${operation}  ${statuses.join("  ")}`);
+  }
+  say(`Memory at the end, MiB: ${[...memoryMib].map(([name, mib]) => `${name} ${mib}`).join(", ")}`);
+  for (const { operation, fault } of failures) say(`FAILED ${operation}: ${fault}`);
+  say(`${requests} requests to ${counts.size} operations, ${failures.length} failures`);
+}
+
+const options = readOptions();
+say(`Seed ${options.seed}`);
+const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
+const system = await startSystem({ folder, env: fuzzSettings, say });
+const stop = async () => {
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+};
+process.once("SIGINT", () => void stop().then(() => process.exit(130)));
+try {
+  const result = await runFuzz(system, { ...options, say });
+  printResult(result);
+  process.exitCode = result.failures.length === 0 ? 0 : 1;
+} finally {
+  await stop();
+}

@@ -1,0 +1,147 @@
+import { readFile } from "node:fs/promises";
+import fc from "fast-check";
+import { processNames, type System, waitUntilReady } from "../system/start-system.js";
+import { createAnswerCheck } from "./check-answer.js";
+import { nameOf, type Operation, readOperations, type ServiceName } from "./operations.js";
+import { type PlannedRequest, planRequest } from "./plan-request.js";
+import { curlOf, type Sent, send } from "./send.js";
+import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
+
+export interface FuzzOptions {
+  requests: number;
+  seed: number;
+  only: ServiceName | undefined;
+  say(line: string): void;
+}
+
+interface FuzzFailure {
+  operation: string;
+  fault: string;
+  /** Repeats the request. */
+  curl: string;
+}
+
+export interface FuzzResult {
+  requests: number;
+  failures: FuzzFailure[];
+  /** By operation and status. */
+  counts: Map<string, Map<number, number>>;
+  /** By process, at the end. */
+  memoryMib: Map<string, number>;
+}
+
+/** Requests in flight at a time. */
+const concurrency = 12;
+/** A key of the statistics service has 60 requests a minute. */
+const requestsPerTenant = 160;
+const maxFailures = 20;
+/** Compose gives each container this. */
+const maxMemoryMib = 512;
+
+/** Sends random requests to a running system and checks each answer. The same seed plans the same requests. */
+export async function runFuzz(system: System, options: FuzzOptions): Promise<FuzzResult> {
+  const { requests, seed, only, say } = options;
+  const first = await createTenant(system, `fuzz-${seed}-first`);
+  const all = await readOperations(system, first.cookie);
+  const plan = planRequests(
+    all.filter(({ service }) => only === undefined || service === only),
+    seed,
+  );
+  const pids = processNames.map((name) => system.apps[name].identity.pid);
+  const check = createAnswerCheck();
+  const result: FuzzResult = { requests: 0, failures: [], counts: new Map(), memoryMib: new Map() };
+  const tenants = tenantsInTurn(system, seed);
+
+  const work = async () => {
+    while (result.requests < requests && result.failures.length < maxFailures) {
+      const index = result.requests++;
+      const { operation, planned } = plan();
+      const sent = complete(operation, planned, await tenants.at(index), system);
+      const fault = await tryRequest(operation, sent, await tenants.at(index), result);
+      const isNew = !result.failures.some((each) => each.operation === nameOf(operation) && each.fault === fault);
+      if (fault !== undefined && isNew) {
+        result.failures.push({ operation: nameOf(operation), fault, curl: curlOf(sent) });
+        say(`FAILED ${nameOf(operation)}: ${fault}\n  ${curlOf(sent).slice(0, 4_000)}`);
+      }
+      if (result.requests % 5_000 === 0) say(`${result.requests} requests, ${result.failures.length} failures`);
+    }
+  };
+
+  async function tryRequest(operation: Operation, sent: Sent, tenant: Tenant, { counts }: FuzzResult) {
+    try {
+      const received = await send(sent);
+      const byStatus = counts.get(nameOf(operation)) ?? new Map<number, number>();
+      counts.set(nameOf(operation), byStatus.set(received.status, (byStatus.get(received.status) ?? 0) + 1));
+      if (received.status < 300) learnIds(tenant, operation.path, received.text);
+      return check(operation, sent.method, received);
+    } catch (error) {
+      return `no answer: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  await Promise.all(Array.from({ length: concurrency }, work));
+  result.failures.push(...(await findDamage(system, pids, result.memoryMib)));
+  return result;
+}
+
+/** @returns a function that plans one request more */
+function planRequests(operations: readonly Operation[], seed: number) {
+  const arbitrary = fc.oneof(
+    ...operations.map((operation) => planRequest(operation).map((planned) => ({ operation, planned }))),
+  );
+  const size = 1_000;
+  let waiting: { operation: Operation; planned: PlannedRequest }[] = [];
+  let round = 0;
+  return () => {
+    if (waiting.length === 0) waiting = fc.sample(arbitrary, { seed: seed + round++, numRuns: size });
+    return waiting.pop() as (typeof waiting)[number];
+  };
+}
+
+/** A new tenant each so many requests: the hostile ones end sessions, revoke keys and delete sites. */
+function tenantsInTurn(system: System, seed: number) {
+  const tenants = new Map<number, Promise<Tenant>>();
+  return {
+    at(index: number): Promise<Tenant> {
+      const turn = Math.floor(index / requestsPerTenant);
+      const known = tenants.get(turn) ?? createTenant(system, `fuzz-${seed}-${turn}`, turn % 4 === 3 ? "free" : "pro");
+      tenants.set(turn, known);
+      tenants.delete(turn - 3);
+      return known;
+    },
+  };
+}
+
+function complete(operation: Operation, planned: PlannedRequest, tenant: Tenant, system: System): Sent {
+  const { service } = operation;
+  const { method, path, body, credential } = planned;
+  const origin = system.url(service);
+  const proof: Record<PlannedRequest["credential"], Record<string, string>> = {
+    right: proofOf(tenant, service, origin),
+    none: { Origin: origin },
+    other: { Authorization: `Bearer ${service === "trace-api" ? tenant.statisticsKey : tenant.traceKey}` },
+    garbage: { Authorization: "Bearer wmk_trace_~", Cookie: "waymark=%00; waymark", Origin: "null" },
+  };
+  return {
+    url: origin + fillIds(tenant, path),
+    method,
+    headers: { ...planned.headers, ...proof[credential] },
+    body: typeof body === "string" ? fillIds(tenant, body) : body,
+  };
+}
+
+/** Processes that ended, are not ready or grew too much. */
+async function findDamage(system: System, pids: readonly number[], memoryMib: Map<string, number>) {
+  const damage: FuzzFailure[] = [];
+  for (const [index, name] of processNames.entries()) {
+    const { pid } = system.apps[name].identity;
+    const add = (fault: string) => damage.push({ operation: name, fault, curl: "" });
+    if (pid !== pids[index]) add(`ended, and was started again; see ${system.folder}/${name}.log`);
+    await waitUntilReady(system.metricsUrl(name)).catch((error: Error) => add(error.message));
+    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+    const mib = Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
+    memoryMib.set(name, mib);
+    if (mib > maxMemoryMib) add(`holds ${mib} MiB; its container has ${maxMemoryMib}`);
+  }
+  return damage;
+}

@@ -1,0 +1,107 @@
+import { createAccount, createSite, issueKey } from "@waymark/accounts";
+import { createUuidV7, withTransaction } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
+import { createSessionCookie, startSession } from "@waymark/identity";
+import type pg from "pg";
+import type { System } from "../system/start-system.js";
+import type { ServiceName } from "./operations.js";
+
+/** An account with its own keys, a site, and its owner in a session. */
+export interface Tenant {
+  readonly mark: string;
+  readonly accountId: string;
+  readonly siteId: string;
+  readonly domain: string;
+  readonly traceKey: string;
+  readonly statisticsKey: string;
+  /** The `Cookie` header of the owner, and of a member. */
+  readonly cookie: string;
+  readonly memberCookie: string;
+  readonly email: string;
+  /** Ids of answers, by the parts of their paths. */
+  readonly known: Map<string, string[]>;
+}
+
+type Store = Pick<System, "pool" | "url">;
+
+const uuid = createUuidV7();
+
+/** @param mark a part of all names and texts of the tenant */
+export async function createTenant(system: Store, mark: string, plan: "free" | "pro" = "pro"): Promise<Tenant> {
+  const { pool } = system;
+  const { id: accountId } = await createAccount(createPrisma(pool), { email: `${mark}@example.com`, plan });
+  await pool.query("UPDATE account SET name = $2 WHERE id = $1", [accountId, `account ${mark}`]);
+  const domain = `${mark}.example.com`;
+  const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
+  const keyOf = async (service: "trace" | "analytics") => {
+    const key = await withTransaction(pool, (client) => issueKey(client, { accountId, service, name: `key ${mark}` }));
+    return key.key;
+  };
+  const owner = await signIn(system, { accountId, mark, role: "owner" });
+  const member = await signIn(system, { accountId, mark, role: "member" });
+  return {
+    ...{ mark, accountId, siteId: site.id, domain },
+    traceKey: await keyOf("trace"),
+    statisticsKey: await keyOf("analytics"),
+    ...{ cookie: owner.cookie, memberCookie: member.cookie, email: owner.email },
+    known: new Map([["site", [site.id]]]),
+  };
+}
+
+async function signIn({ pool, url }: Store, person: { accountId: string; mark: string; role: "owner" | "member" }) {
+  const { accountId, mark, role } = person;
+  const personId = uuid();
+  const email = `${role}-${mark}@example.com`;
+  await withTransaction(pool, async (client) => {
+    const added = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true)";
+    await client.query(added, [personId, email, `${role} ${mark}`]);
+    const joined = "INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)";
+    await client.query(joined, [accountId, personId, role]);
+  });
+  return { email, cookie: await openSession({ pool, url }, { accountId, personId }) };
+}
+
+async function openSession({ pool, url }: Store, person: { accountId: string; personId: string }): Promise<string> {
+  const token = await startSession(pool as pg.Pool, { ...person, now: new Date() });
+  return (
+    createSessionCookie(new URL(url("dashboard")))
+      .write(token)
+      .split(";")[0] ?? ""
+  );
+}
+
+/** The headers that prove a tenant to a service. */
+export function proofOf(tenant: Tenant, service: ServiceName, origin: string): Record<string, string> {
+  switch (service) {
+    case "trace-api":
+      return { Authorization: `Bearer ${tenant.traceKey}` };
+    case "analytics-api":
+      return { Authorization: `Bearer ${tenant.statisticsKey}` };
+    case "dashboard":
+      return { Cookie: tenant.cookie, Origin: origin };
+    case "collector":
+      return {};
+  }
+}
+
+const maxKnownPerNoun = 200;
+
+/** Keeps the ids of an answer under the parts of its path, for later requests. */
+export function learnIds({ known }: Tenant, path: string, body: string): void {
+  const ids = new Set(body.slice(0, 65_536).match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g));
+  if (ids.size === 0) return;
+  const nouns = path.split("/").filter((part) => part !== "" && !part.startsWith("{"));
+  for (const noun of ["any", nouns.at(-1)?.replace(/s$/, "") ?? ""]) {
+    const list = known.get(noun) ?? [];
+    for (const id of ids) if (list.length < maxKnownPerNoun && !list.includes(id)) list.push(id);
+    known.set(noun, list);
+  }
+}
+
+/** Fills ids of a tenant into a planned text; an id that does not exist where there is none. */
+export function fillIds({ known }: Pick<Tenant, "known">, text: string): string {
+  return text.replace(/\{\{([\w-]+):(\d+)\}\}/g, (_all, noun: string, position: string) => {
+    const list = known.get(noun) ?? known.get("any") ?? [];
+    return list[Number(position) % Math.max(1, list.length)] ?? "019c13f2-6c00-7cc3-98c4-dc0c0c07398f";
+  });
+}
