@@ -21,4 +21,4 @@ it("answers 3,000 random and hostile requests as the documents say, and stays up
   expect(result.failures).toEqual([]);
   expect(result.requests).toBeGreaterThanOrEqual(3_000);
   expect(result.counts.size).toBeGreaterThan(100);
-});
+}, 900_000);

@@ -47,7 +47,8 @@ function printResult({ counts, failures, memoryMib, requests }: FuzzResult): voi
 const options = readOptions();
 say(`Seed ${options.seed}`);
 const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
-const system = await startSystem({ folder, env: fuzzSettings, say });
+const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
+const system = await startSystem({ folder, env: fuzzSettings, say: sayTroubles });
 const stop = async () => {
   await system.stop();
   await rm(folder, { recursive: true, force: true });

@@ -2,9 +2,19 @@ import { gzipSync } from "node:zlib";
 import type { OpenApiOperation } from "@waymark/http";
 import fc, { type Arbitrary } from "fast-check";
 import type { Operation } from "./operations.js";
-import { hostileJson, hostileText, hostileValue, knownId, otlpRequests, type ValueOptions, valueFor } from "./values.js";
+import {
+  hostileJson,
+  hostileText,
+  hostileValue,
+  knownId,
+  otlpRequests,
+  type ValueOptions,
+  valueFor,
+} from "./values.js";
 
-export const credentials = ["right", "right", "right", "right", "right", "right", "none", "other", "garbage"] as const;
+type Parameter = OpenApiOperation["parameters"][number];
+
+const credentials = ["right", "right", "right", "right", "right", "right", "none", "other", "garbage"] as const;
 
 /** A request before it is sent: ids of earlier answers and credentials are still to be filled in. */
 export interface PlannedRequest {
@@ -56,10 +66,15 @@ export function escapeText(text: string): string {
 
 const brokenEscapes = ["%", "%00", "%ff", "%c0%80", "%2e%2e%2f", "%E0%A4%A", "..", "a%0d%0ab"];
 
+/** The known ids that a part of a path may take. */
+export function nounOf(part: string, before = ""): string {
+  return part === "{id}" ? before.replace(/s$/, "") : part.slice(1, -1).replace(/_?id$/i, "");
+}
+
 function pathOf(path: string): Arbitrary<string> {
   const parts = path.split("/").map((part, index, all) => {
     if (!part.startsWith("{")) return fc.constant(part);
-    const noun = part === "{id}" ? (all[index - 1] ?? "").replace(/s$/, "") : part.slice(1, -1).replace(/_?id$/i, "");
+    const noun = nounOf(part, all[index - 1]);
     return fc.oneof(
       { weight: 7, arbitrary: knownId(noun) },
       { weight: 1, arbitrary: fc.uuid() },
@@ -81,7 +96,7 @@ function queryOf({ description }: Operation, options: ValueOptions): Arbitrary<s
     .map(([usual, last]) => [...usual, last].filter((piece) => piece !== "").join("&"));
 }
 
-function pieceOf({ name, required, schema, explode }: OpenApiOperation["parameters"][number], options: ValueOptions): Arbitrary<string> {
+function pieceOf({ name, required, schema, explode }: Parameter, options: ValueOptions): Arbitrary<string> {
   const value = fc.oneof(
     { weight: 5, arbitrary: valueFor(schema, options, name) },
     { weight: 1, arbitrary: hostileText.map((text) => text.slice(0, 500)) },
@@ -96,6 +111,29 @@ function pieceOf({ name, required, schema, explode }: OpenApiOperation["paramete
   return required
     ? fc.oneof({ weight: 9, arbitrary: written }, { weight: 1, arbitrary: fc.constant("") })
     : sometimes(written, 6, "");
+}
+
+/** Makes requests that an operation takes, mostly: a path with braces, a query and a body of JSON. */
+export function planUsualRequest(operation: Operation, text: Arbitrary<string>) {
+  const { description, document } = operation;
+  const options = { document, text };
+  const pieces = description.parameters
+    .filter((each) => each.in === "query")
+    .map((each) => usualPieceOf(each, options));
+  const schema = description.requestBody?.content["application/json"]?.schema;
+  return fc.record({
+    query: fc.tuple(...pieces).map((chosen) => chosen.filter((piece) => piece !== "").join("&")),
+    body: schema ? valueFor(schema, options).map((value) => JSON.stringify(value)) : fc.constant(undefined),
+  });
+}
+
+function usualPieceOf({ name, required, schema }: Parameter, options: ValueOptions): Arbitrary<string> {
+  const value = schema.type === "array" ? valueFor(schema.items ?? {}, options, name) : valueFor(schema, options, name);
+  return sometimes(
+    value.map((each) => `${escapeText(name)}=${escapeText(String(each))}`),
+    required ? 11 : 2,
+    "",
+  );
 }
 
 const headerText = hostileText.map((text) => text.slice(0, 400).replace(/[^\t\x20-\x7e\x80-\xff]/g, "?"));
@@ -133,8 +171,7 @@ interface PlannedBody {
 
 function bodyOf({ description, path }: Operation, options: ValueOptions): Arbitrary<PlannedBody | undefined> {
   const media = description.requestBody?.content;
-  if (!media)
-    return sometimes(fc.constant({ headers: { "Content-Type": "text/plain" }, body: "x" }), 1, undefined);
+  if (!media) return sometimes(fc.constant({ headers: { "Content-Type": "text/plain" }, body: "x" }), 1, undefined);
   const type = media["application/json"] ? "application/json" : (Object.keys(media)[0] ?? "");
   const { schema = {}, example } = media[type] ?? {};
   const usual = valueFor(schema, options);

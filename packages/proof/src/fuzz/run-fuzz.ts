@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { processNames, type System, waitUntilReady } from "../system/start-system.js";
 import { createAnswerCheck } from "./check-answer.js";
 import { nameOf, type Operation, readOperations, type ServiceName } from "./operations.js";
 import { type PlannedRequest, planRequest } from "./plan-request.js";
-import { curlOf, type Sent, send } from "./send.js";
+import { curlOf, type Received, type Sent, send } from "./send.js";
 import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
 
 export interface FuzzOptions {
@@ -35,6 +36,7 @@ const concurrency = 12;
 /** A key of the statistics service has 60 requests a minute. */
 const requestsPerTenant = 160;
 const maxFailures = 20;
+const maxRepeats = 10;
 /** Compose gives each container this. */
 const maxMemoryMib = 512;
 
@@ -69,7 +71,7 @@ export async function runFuzz(system: System, options: FuzzOptions): Promise<Fuz
 
   async function tryRequest(operation: Operation, sent: Sent, tenant: Tenant, { counts }: FuzzResult) {
     try {
-      const received = await send(sent);
+      const received = await sendUntilFree(sent);
       const byStatus = counts.get(nameOf(operation)) ?? new Map<number, number>();
       counts.set(nameOf(operation), byStatus.set(received.status, (byStatus.get(received.status) ?? 0) + 1));
       if (received.status < 300) learnIds(tenant, operation.path, received.text);
@@ -82,6 +84,16 @@ export async function runFuzz(system: System, options: FuzzOptions): Promise<Fuz
   await Promise.all(Array.from({ length: concurrency }, work));
   result.failures.push(...(await findDamage(system, pids, result.memoryMib)));
   return result;
+}
+
+/** Repeats a request that a busy machine answers 503, as clients do. A 503 that stays is a failure. */
+async function sendUntilFree(sent: Sent): Promise<Received> {
+  let received = await send(sent);
+  for (let repeats = 0; received.status === 503 && repeats < maxRepeats; repeats++) {
+    await wait(1_000);
+    received = await send(sent);
+  }
+  return received;
 }
 
 /** @returns a function that plans one request more */

@@ -2,7 +2,6 @@ import { createAccount, createSite, issueKey } from "@waymark/accounts";
 import { createUuidV7, withTransaction } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { createSessionCookie, startSession } from "@waymark/identity";
-import type pg from "pg";
 import type { System } from "../system/start-system.js";
 import type { ServiceName } from "./operations.js";
 
@@ -12,12 +11,14 @@ export interface Tenant {
   readonly accountId: string;
   readonly siteId: string;
   readonly domain: string;
-  readonly traceKey: string;
-  readonly statisticsKey: string;
+  traceKey: string;
+  statisticsKey: string;
   /** The `Cookie` header of the owner, and of a member. */
-  readonly cookie: string;
-  readonly memberCookie: string;
+  cookie: string;
+  memberCookie: string;
   readonly email: string;
+  readonly ownerId: string;
+  readonly memberId: string;
   /** Ids of answers, by the parts of their paths. */
   readonly known: Map<string, string[]>;
 }
@@ -33,22 +34,40 @@ export async function createTenant(system: Store, mark: string, plan: "free" | "
   await pool.query("UPDATE account SET name = $2 WHERE id = $1", [accountId, `account ${mark}`]);
   const domain = `${mark}.example.com`;
   const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
+  const owner = await addPerson(system, { accountId, mark, role: "owner" });
+  const member = await addPerson(system, { accountId, mark, role: "member" });
+  const tenant: Tenant = {
+    ...{ mark, accountId, siteId: site.id, domain },
+    ...{ traceKey: "", statisticsKey: "", cookie: "", memberCookie: "" },
+    ...{ email: owner.email, ownerId: owner.personId, memberId: member.personId },
+    known: new Map([["site", [site.id]]]),
+  };
+  await renewProofs(system, tenant);
+  return tenant;
+}
+
+/** Gives a tenant new keys and sessions. */
+export async function renewProofs({ pool, url }: Store, tenant: Tenant): Promise<void> {
+  const { accountId, mark } = tenant;
   const keyOf = async (service: "trace" | "analytics") => {
     const key = await withTransaction(pool, (client) => issueKey(client, { accountId, service, name: `key ${mark}` }));
     return key.key;
   };
-  const owner = await signIn(system, { accountId, mark, role: "owner" });
-  const member = await signIn(system, { accountId, mark, role: "member" });
-  return {
-    ...{ mark, accountId, siteId: site.id, domain },
-    traceKey: await keyOf("trace"),
-    statisticsKey: await keyOf("analytics"),
-    ...{ cookie: owner.cookie, memberCookie: member.cookie, email: owner.email },
-    known: new Map([["site", [site.id]]]),
+  const sessionOf = async (personId: string) => {
+    const token = await startSession(pool, { personId, accountId, now: new Date() });
+    return (
+      createSessionCookie(new URL(url("dashboard")))
+        .write(token)
+        .split(";")[0] ?? ""
+    );
   };
+  tenant.traceKey = await keyOf("trace");
+  tenant.statisticsKey = await keyOf("analytics");
+  tenant.cookie = await sessionOf(tenant.ownerId);
+  tenant.memberCookie = await sessionOf(tenant.memberId);
 }
 
-async function signIn({ pool, url }: Store, person: { accountId: string; mark: string; role: "owner" | "member" }) {
+async function addPerson({ pool }: Store, person: { accountId: string; mark: string; role: "owner" | "member" }) {
   const { accountId, mark, role } = person;
   const personId = uuid();
   const email = `${role}-${mark}@example.com`;
@@ -58,16 +77,7 @@ async function signIn({ pool, url }: Store, person: { accountId: string; mark: s
     const joined = "INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)";
     await client.query(joined, [accountId, personId, role]);
   });
-  return { email, cookie: await openSession({ pool, url }, { accountId, personId }) };
-}
-
-async function openSession({ pool, url }: Store, person: { accountId: string; personId: string }): Promise<string> {
-  const token = await startSession(pool as pg.Pool, { ...person, now: new Date() });
-  return (
-    createSessionCookie(new URL(url("dashboard")))
-      .write(token)
-      .split(";")[0] ?? ""
-  );
+  return { personId, email };
 }
 
 /** The headers that prove a tenant to a service. */

@@ -117,6 +117,6 @@ function textOf(schema: JsonSchema, { text }: ValueOptions, name: string): Arbit
   if (schema.format === "date-time" || /_at$|At$/.test(name)) return time;
   if (schema.format === "date") return time.map((each) => each.slice(0, 10));
   if (/(_id|Ids?)$/.test(name)) return fc.oneof(knownId(name.replace(/_?ids?$/i, "")), text);
-  if (/email/i.test(name)) return fc.nat(999).map((n) => `person-${n}@example.com`);
+  if (/email/i.test(name)) return text.map((each) => `${each.slice(0, 40)}@example.com`);
   return text;
 }
