@@ -121,7 +121,7 @@ async function runChosen(
     if (values.save) await writeFile(join(folder, `../../results/${name}.txt`), report);
   };
   if (values.find) {
-    const report = await find(pool, await startOurs(), databaseUrl);
+    const report = await find(pool, await startOurs(), { databaseUrl, postmasterPid: given.postmasterPid });
     if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
     return;
   }

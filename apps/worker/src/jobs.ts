@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
 import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
 import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
+import { createStoreBlocks } from "./blocks/store-blocks.job.js";
 import { createDeliverer } from "./channels/deliver-events.js";
 import { post } from "./channels/post.js";
 import { createRouteAlerts } from "./channels/route-alerts.job.js";
@@ -133,6 +134,12 @@ function createRetentionJobs({ pool, log, now, isStopping, eventRetentionMonths 
       what: "stores finished days of sites as columns, which filters read",
       everyMs: 10 * minuteMs,
       run: createStoreDays({ pool, log, now, isStopping }),
+    },
+    {
+      name: "store-blocks",
+      what: "summarizes traces older than an hour in blocks, which searches skip",
+      everyMs: 10 * minuteMs,
+      run: createStoreBlocks({ pool, log, isStopping }),
     },
   ];
 }

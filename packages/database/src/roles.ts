@@ -117,6 +117,13 @@ export const tableGrants = {
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  trace_block: { trace_api: "SELECT", worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT" },
+  // A trigger notes the changes of whoever updates a trace.
+  trace_change: {
+    trace_api: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, INSERT, UPDATE, DELETE",
+    dashboard: "SELECT",
+  },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_failure: {
     trace_api: "SELECT, INSERT, UPDATE, DELETE",

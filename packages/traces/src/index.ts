@@ -1,5 +1,6 @@
 export { readSeries, type SeriesEntry, type SeriesToRead } from "./agents/read-series.query.js";
 export { presentSeries, seriesQuerySchema, seriesToRead } from "./agents/read-series.schema.js";
+export { listAccountsToBlock, storeBlocks } from "./blocks/store-blocks.query.js";
 export { createTraceDeleter, type DeleteTraceDeps, deleteTraceStatement, findTraceName } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { clearFailures, type FailedTrace } from "./failures/group-failures.js";

@@ -1,5 +1,13 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
+import {
+  type BlockCondition,
+  findPlaces,
+  marksCondition,
+  placesSource,
+  type TracePlaces,
+} from "./blocks/find-blocks.query.js";
+import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
 import { isoText } from "./iso-text.js";
 import { settleCalls } from "./model-calls/settle-calls.query.js";
 import type { ScoreFilter } from "./scores/score-filter.js";
@@ -58,6 +66,9 @@ export function cursorBefore(time: string): TraceCursor {
   return { startedAt: time, id: smallestUuid };
 }
 
+/** A search that has no page by then asks the blocks where its traces are. */
+const maxScanMs = 5;
+
 /** A search then returns what it has, so a rare match costs others little. On the bench's machine: a million entries. */
 export const maxExamineMs = 500;
 
@@ -66,7 +77,11 @@ interface Filter {
   key: string;
   values: readonly unknown[];
   sql(parameters: readonly string[]): string;
+  block?: BlockCondition | undefined;
 }
+
+/** Parameters of every list: account, range, limit and time. */
+const fixedValues = 6;
 
 /**
  * A page in the order of `trace_listing_idx` from the cursor on. The index alone decides agent and status. After $6 ms every
@@ -74,7 +89,7 @@ interface Filter {
  * `trace_pkey`; `OFFSET 0` keeps the planner from joining another way.
  */
 function listTracesSql(filters: readonly Filter[], source: string): string {
-  let number = 7;
+  let number = fixedValues + 1;
   const matches = filters.map(({ sql, values }) => sql(values.map(() => `$${number++}`))).join(" AND ") || "true";
   return `
   SELECT e.matches, ${listedColumns}
@@ -101,42 +116,69 @@ const hasFewRunningSql = `
 
 interface Reading {
   maxMs?: number;
+  scanMs?: number;
   /** Reads from {@link runningSource}. */
   isFromRunning?: boolean;
+  /** Reads from these places alone. */
+  places?: TracePlaces | undefined;
 }
 
 /** Returns one row more than the page holds if the list goes on. */
 export function listTracesStatement(
   query: TracesToFind,
-  { maxMs = maxExamineMs, isFromRunning = false }: Reading = {},
+  { maxMs = maxExamineMs, isFromRunning = false, places }: Reading = {},
 ) {
   const filters = filtersOf(query);
+  const values = filters.flatMap((filter) => filter.values);
+  const placeValues = places ? [places.afterIds, places.lastIds, places.edge, places.changed] : [];
+  const inPlaces = placesSource(placeValues.map((_, n) => `$${fixedValues + values.length + n + 1}`));
+  const [kind, source] = places
+    ? ["places", inPlaces]
+    : isFromRunning
+      ? ["running", runningSource]
+      : ["traces", "trace"];
   return {
-    name: `list-${isFromRunning ? "running" : "traces"} ${filters.map(({ key }) => key).join(" ")}`,
-    text: listTracesSql(filters, isFromRunning ? runningSource : "trace"),
-    values: [
-      query.accountId,
-      query.from ?? "-infinity",
-      query.after.startedAt,
-      query.after.id,
-      query.limit + 1,
-      maxMs,
-      ...filters.flatMap(({ values }) => values),
-    ],
+    name: `list-${kind} ${filters.map(({ key }) => key).join(" ")}`,
+    text: listTracesSql(filters, source),
+    values: [...rangeOf(query), query.limit + 1, maxMs, ...values, ...placeValues],
   };
 }
 
-/** Reads a page. Running traces are usually few but may be old, so a list of them reads their own index. */
+function rangeOf({ accountId, from = "-infinity", after }: TracesToFind) {
+  return [accountId, from, after.startedAt, after.id] as const;
+}
+
+/**
+ * Reads a page. Running traces are usually few but may be old, so a list of them reads their own index. A search that finds too
+ * little at once reads only the blocks that may have its traces.
+ */
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
   if (query.minCost !== undefined) await settleCalls(pool, query.accountId);
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));
-  const statement = listTracesStatement(query, { ...reading, isFromRunning });
-  const { rows } = await pool.query<ListedTrace & { matches: boolean }>(statement);
+  const conditions = filtersOf(query).flatMap(({ block }) => block ?? []);
+  const { maxMs = maxExamineMs, scanMs = maxScanMs } = reading;
+  if (isFromRunning || conditions.length === 0 || maxMs <= scanMs)
+    return (await readPage(pool, query, { maxMs, isFromRunning })).page;
+  const scanned = await readPage(pool, query, { maxMs: scanMs });
+  if (scanned.isWhole) return scanned.page;
+  const { accountId, from = "-infinity", after } = query;
+  const places = await findPlaces(pool, { accountId, from, to: after.startedAt, conditions });
+  return (await readPage(pool, query, { maxMs, places })).page;
+}
+
+/** `isWhole` unless the time was over before the page was full. */
+async function readPage(
+  pool: pg.Pool,
+  query: TracesToFind,
+  reading: Reading,
+): Promise<{ page: TracePage; isWhole: boolean }> {
+  const { rows } = await pool.query<ListedTrace & { matches: boolean }>(listTracesStatement(query, reading));
   const found = rows.filter(({ matches }) => matches);
   const traces = found.slice(0, query.limit);
-  if (rows.length <= query.limit) return { traces, next: null };
-  const last = found.length > query.limit ? traces.at(-1) : rows.at(-1);
-  return { traces, next: last ? { startedAt: last.started_at, id: last.id } : null };
+  if (rows.length <= query.limit) return { page: { traces, next: null }, isWhole: true };
+  const isWhole = found.length > query.limit;
+  const last = isWhole ? traces.at(-1) : rows.at(-1);
+  return { page: { traces, next: last ? { startedAt: last.started_at, id: last.id } : null }, isWhole };
 }
 
 async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean> {
@@ -147,15 +189,29 @@ async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean>
 /** The cheapest condition comes first. */
 function filtersOf({ agentId, statuses, minDurationMs, minCost, name, score }: TracesToFind): Filter[] {
   const filters: Filter[] = [];
-  if (agentId !== undefined) filters.push({ key: "agent", values: [agentId], sql: ([id]) => `agent_id = ${id}` });
+  if (agentId !== undefined) {
+    const block = marksCondition("agent", marksOfAgent(agentId));
+    filters.push({ key: "agent", values: [agentId], sql: ([id]) => `agent_id = ${id}`, block });
+  }
   if (statuses !== undefined) {
     // One comparison per status: `= ANY` makes the whole scan a third slower.
     const sql = (words: readonly string[]) => `(${words.map((word) => `status = ${word}`).join(" OR ")})`;
-    filters.push({ key: `status${statuses.length}`, values: statuses, sql });
+    const block = {
+      key: "status",
+      values: [statuses],
+      sql: ([words]: readonly string[]) => `statuses && ${words}::text[]`,
+    };
+    filters.push({ key: `status${statuses.length}`, values: statuses, sql, block });
   }
   if (minDurationMs !== undefined) {
     const sql = ([ms]: readonly string[]) => `COALESCE(ended_at - started_at >= ${ms} * interval '1 ms', false)`;
-    filters.push({ key: "duration", values: [minDurationMs], sql });
+    // The sum of milliseconds as a float may be a little off.
+    const block = {
+      key: "duration",
+      values: [minDurationMs - 1],
+      sql: ([ms]: readonly string[]) => `longest_ms >= ${ms}`,
+    };
+    filters.push({ key: "duration", values: [minDurationMs], sql, block });
   }
   if (name !== undefined) filters.push(nameFilter(name));
   if (minCost !== undefined) filters.push({ key: "cost", values: [minCost], sql: ([cost]) => costsSql(`${cost}`) });
@@ -180,10 +236,17 @@ function costsSql(minCost: string): string {
 
 /** `lower` in the `C` collation knows A to Z, at a third of the cost of a language's rules. Other text becomes a pattern. */
 function nameFilter(text: string): Filter {
+  const marks = marksOfSearch(text);
+  const block = marks && marksCondition("name", marks);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them.
   if (/^[\x00-\x7f]*$/.test(text))
-    return { key: "name", values: [text.toLowerCase()], sql: ([part]) => `strpos(lower(name), ${part}) > 0` };
-  return { key: "unicode-name", values: [[...text].map(eitherCase).join("")], sql: ([like]) => `name ~ ${like}` };
+    return { key: "name", values: [text.toLowerCase()], sql: ([part]) => `strpos(lower(name), ${part}) > 0`, block };
+  return {
+    key: "unicode-name",
+    values: [[...text].map(eitherCase).join("")],
+    sql: ([like]) => `name ~ ${like}`,
+    block,
+  };
 }
 
 /** Both cases of a character, if each is one character. */

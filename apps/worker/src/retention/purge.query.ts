@@ -19,6 +19,8 @@ const endOfKey = "LEAST(revoked_at, expires_at)";
 /** The bound of each table: an id that carries its time, or a time. */
 const bounds = {
   trace: "traceId",
+  trace_block: "traceId",
+  trace_change: "traceId",
   trace_context: "traceId",
   trace_failure: "traceId",
   score: "traceId",
@@ -42,6 +44,13 @@ type Table = keyof typeof bounds;
 const purgeSql = {
   trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
     SELECT id FROM trace WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+  trace_block: `DELETE FROM trace_block WHERE account_id = $1 AND last_id IN (
+    SELECT last_id FROM trace_block b WHERE account_id = $1 AND last_id < $2
+      AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id > b.after_id AND t.id <= b.last_id)
+    ORDER BY last_id LIMIT $3)`,
+  trace_change: `DELETE FROM trace_change WHERE account_id = $1 AND trace_id IN (
+    SELECT trace_id FROM trace_change WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3
+    FOR UPDATE SKIP LOCKED)`,
   trace_context: `DELETE FROM trace_context WHERE account_id = $1 AND (trace_id, id) IN (
     SELECT trace_id, id FROM trace_context WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     FOR UPDATE SKIP LOCKED)`,
@@ -87,6 +96,8 @@ export function nothingPurged(): Purged {
     model_call: 0,
     model_day: 0,
     trace: 0,
+    trace_block: 0,
+    trace_change: 0,
     trace_context: 0,
     trace_failure: 0,
     score: 0,
