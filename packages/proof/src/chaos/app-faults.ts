@@ -41,18 +41,33 @@ const freezes: Fault[] = names.map((name) => ({
     ),
 }));
 
-const restart: Fault = {
-  name: "restart all",
-  what: "SIGTERM of each app in turn, each started again before the next, as by a deploy",
-  run: async (scene) => {
-    for (const name of allApps) {
-      const { pid } = scene.system.apps[name].identity;
-      signal(scene, name, "SIGTERM");
-      while (scene.system.apps[name].identity.pid === pid) await wait(20);
-      await waitUntilReady(scene.system.metricsUrl(name));
-    }
+/** Ends each app by SIGTERM in turn, and waits until the next start of it is ready. */
+async function restartAll(scene: Scene): Promise<void> {
+  for (const name of allApps) {
+    const { pid } = scene.system.apps[name].identity;
+    signal(scene, name, "SIGTERM");
+    while (scene.system.apps[name].identity.pid === pid) await wait(20);
+    await waitUntilReady(scene.system.metricsUrl(name));
+  }
+}
+
+const deploys: Fault[] = [
+  { name: "restart all", what: "SIGTERM of each app in turn, each started again before the next", run: restartAll },
+  {
+    name: "deploy before",
+    what: "the apps of the version before take over one by one, then the present ones again",
+    missing: ({ before }) => (before ? undefined : "--before, the folder of a built clone of the version before"),
+    run: async (scene) => {
+      scene.system.useBuild(scene.before);
+      try {
+        await restartAll(scene);
+      } finally {
+        scene.system.useBuild();
+      }
+      await restartAll(scene);
+    },
   },
-};
+];
 
 /** Sets clocks for the time of a fault. */
 async function withClocks(scene: Scene, aheadMs: Partial<Record<ProcessName, number>>): Promise<void> {
@@ -96,4 +111,4 @@ async function turn(scene: Scene, momentAfter: (now: number) => number): Promise
   await withClocks(scene, { "trace-api": aheadMs, collector: aheadMs, "analytics-api": aheadMs });
 }
 
-export const appFaults: readonly Fault[] = [...kills, ...freezes, restart, ...clocks];
+export const appFaults: readonly Fault[] = [...kills, ...freezes, ...deploys, ...clocks];

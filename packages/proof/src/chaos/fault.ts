@@ -8,6 +8,8 @@ export interface Scene extends Stage {
   readonly clientWires: readonly Wire[];
   /** How long a fault lasts. */
   readonly seconds: number;
+  /** A built clone of the version before. */
+  readonly before: string | undefined;
   /** Calls a function before the system stops. */
   atEnd(step: () => Promise<unknown>): void;
 }

@@ -10,7 +10,7 @@ import { faults } from "./faults.js";
 import { formatReport, problemsOf } from "./report.js";
 import { type Trial, tryFault } from "./try-fault.js";
 
-const help = `usage: pnpm chaos [--short] [--only FAULT]... [--seconds 4] [--json FILE] [--list]
+const help = `usage: pnpm chaos [--short] [--only FAULT]... [--seconds 4] [--before CLONE] [--json FILE] [--list]
 
 Runs the built system with a Postgres and a Redis of its own under load, causes one fault after the other, and compares
 every acknowledged write, its counters, mails and webhooks with a ledger. Ends with 1 if anything is lost or doubled, a
@@ -19,6 +19,7 @@ request hangs or fails other than by 409, 429 or 503, or a service does not reco
   --short    the faults that CI tries, in less than five minutes
   --only     faults whose names have this part
   --seconds  how long a fault lasts
+  --before   a built clone of the version before, for a deploy of it and back
   --json     also writes the results to a file
   --list     lists the faults
 `;
@@ -45,7 +46,8 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   const stage = await openStage({ say: () => undefined, isOwnDiskWanted: true });
   const ends: (() => Promise<unknown>)[] = [];
   try {
-    return await tryAll({ ...stage, seconds, clientWires: [], atEnd: (step) => ends.push(step) }, chosen, values.json);
+    const scene = { ...stage, seconds, before: values.before, clientWires: [] };
+    return await tryAll({ ...scene, atEnd: (step) => ends.push(step) }, chosen, values.json);
   } finally {
     for (const step of ends) await step();
     await stage.stop();
@@ -59,6 +61,7 @@ function readOptions(args: readonly string[]) {
       short: { type: "boolean", default: false },
       only: { type: "string", multiple: true },
       seconds: { type: "string" },
+      before: { type: "string" },
       json: { type: "string" },
       list: { type: "boolean", default: false },
       help: { type: "boolean", default: false },

@@ -7,7 +7,7 @@ import { postmasterOf } from "../system/start-system.js";
 import type { Wire } from "../system/wire.js";
 import { during, type Fault, type Scene } from "./fault.js";
 
-const cutEveryMs = 250;
+const cutEveryMs = 500;
 /** Above Postgres's default of 100. */
 const moreThanAllConnections = 120;
 
@@ -31,10 +31,13 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
 const needsProc = () => (process.platform === "linux" ? undefined : "/proc, which lists the processes of Postgres");
 const needsRedis = ({ system }: Scene) => (system.redis ? undefined : "redis-server on the PATH");
 
+/** Breaks all connections again and again, and in between single ones whose answer is on its way. */
 async function cutOften(scene: Scene, wires: readonly (Wire | undefined)[]): Promise<void> {
+  for (const wire of wires) wire?.dropAnswers(true);
   for (const until = Date.now() + scene.seconds * 1_000; Date.now() < until; await wait(cutEveryMs)) {
     for (const wire of wires) wire?.cut();
   }
+  for (const wire of wires) wire?.dropAnswers(false);
 }
 
 function freezing(scene: Scene, wires: readonly (Wire | undefined)[]): Promise<void> {
@@ -118,7 +121,7 @@ export const storeFaults: readonly Fault[] = [
   },
   {
     name: "cut postgres",
-    what: "the connections to Postgres break four times a second, also in mid-answer",
+    what: "connections to Postgres break, also after the commit and before its answer",
     isShort: true,
     run: (scene) => cutOften(scene, [scene.system.postgresWire]),
   },
@@ -165,7 +168,7 @@ export const storeFaults: readonly Fault[] = [
   },
   {
     name: "empty redis",
-    what: "FLUSHALL four times a second",
+    what: "FLUSHALL twice a second",
     isShort: true,
     missing: needsRedis,
     run: async (scene) => {
@@ -176,13 +179,13 @@ export const storeFaults: readonly Fault[] = [
   },
   {
     name: "cut redis",
-    what: "the connections to Redis break four times a second",
+    what: "connections to Redis break, also in mid-answer",
     missing: needsRedis,
     run: (scene) => cutOften(scene, [scene.system.redisWire]),
   },
   {
     name: "cut clients",
-    what: "the clients' connections break four times a second, also in mid-answer",
+    what: "clients' connections break, also after the commit and before its answer",
     isShort: true,
     run: (scene) => cutOften(scene, scene.clientWires),
   },

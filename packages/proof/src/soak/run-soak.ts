@@ -106,9 +106,10 @@ async function audit({ system, receiver }: Stage, tenants: readonly Tenant[]) {
     if (Date.now() > until) break;
     await wait(500);
   }
-  const found = await Promise.all(
-    tenants.flatMap((tenant) => [auditRows(system.pool, tenant), auditAlerts(system.pool, tenant, receiver)]),
-  );
+  const found = [];
+  for (const tenant of tenants) {
+    found.push(await auditRows(system.pool, tenant), await auditAlerts(system.pool, tenant, receiver));
+  }
   return {
     lost: found.flatMap(({ lost }) => lost),
     doubled: [...found.flatMap(({ doubled }) => doubled), ...(await auditReceiver(system.pool, tenants, receiver))],

@@ -58,6 +58,8 @@ export interface System {
   metricsUrl(name: ProcessName): string;
   /** Leads the services and `pool` to the Postgres at another port. */
   leadTo(postgresPort: number): void;
+  /** Takes the apps of another clone's build from their next start on; without a folder this one's. */
+  useBuild(clone?: string): void;
   /** Sets how far a process's clock is ahead of the machine's. */
   setClock(name: ProcessName, aheadMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -118,7 +120,8 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
     connectionString: through(ownerWire, postgres.connectionString),
     maxConnections: 3,
     applicationName: "proof",
-    statementTimeoutMs: 60_000,
+    connectTimeoutMs: 60_000,
+    statementTimeoutMs: 0,
   });
   undo.push(() => pool.end());
   const env = { ...options.env, ...(redisWire && { REDIS_URL: `redis://127.0.0.1:${redisWire.port}` }) };
@@ -165,7 +168,7 @@ function clockFileOf(folder: string, name: ProcessName): string {
 async function startApps(
   { folder, env, say }: SystemOptions,
   { databaseUrl, passwords }: { databaseUrl: string; passwords: RolePasswords },
-): Promise<Pick<System, "apps" | "url" | "metricsUrl">> {
+): Promise<Pick<System, "apps" | "url" | "metricsUrl" | "useBuild">> {
   const ports = new Map<string, { port: number; metricsPort: number }>();
   for (const name of processNames) ports.set(name, { port: await anyFreePort(), metricsPort: await anyFreePort() });
   const addressOf = (name: ProcessName, kind: "port" | "metricsPort") =>
@@ -178,12 +181,13 @@ async function startApps(
     DIRECT_DATABASE_URL: "",
     ...env,
   };
+  let build = root;
   const start = (name: ProcessName) => {
     const app = name === "worker-2" ? "worker" : name;
     const prefix = app.toUpperCase().replace("-", "_");
     return startApp({
       name,
-      entry: join(root, "apps", app, "dist/main.js"),
+      entry: join(build, "apps", app, "dist/main.js"),
       nodeFlags: ["--import", clock],
       env: {
         ...common,
@@ -212,6 +216,9 @@ async function startApps(
     apps: Object.fromEntries(kept) as Record<ProcessName, AppProcess>,
     url: (name) => addressOf(name, "port"),
     metricsUrl: (name) => addressOf(name, "metricsPort"),
+    useBuild: (clone = root) => {
+      build = clone;
+    },
   };
 }
 

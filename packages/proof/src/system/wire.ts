@@ -8,6 +8,8 @@ export interface Wire {
   lead(port: number): void;
   /** Breaks all connections at once, also in mid-answer. */
   cut(): void;
+  /** Until `false`, breaks one connection in five at its next answer, which is lost. */
+  dropAnswers(isDropping: boolean): void;
   /** Holds back all bytes in both directions, also of new connections, until `thaw`. */
   freeze(): void;
   thaw(): void;
@@ -16,16 +18,20 @@ export interface Wire {
   close(): Promise<void>;
 }
 
+const droppedShare = 0.2;
+
 /** Opens a proxy to a port of the loopback. */
 export async function openWire(firstPort: number): Promise<Wire> {
-  let [target, isFrozen, isRefusing] = [firstPort, false, false];
+  let target = firstPort;
+  let [isFrozen, isRefusing, isDropping] = [false, false, false];
   const sockets = new Set<Socket>();
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const pass = (from: Socket, to: Socket) => {
+  const pass = (from: Socket, to: Socket, isAnswer: boolean) => {
     sockets.add(from);
     from.on("data", (chunk) => {
+      if (isAnswer && isDropping && Math.random() < droppedShare) return void from.destroy();
       if (!to.write(chunk)) from.pause();
     });
     to.on("drain", () => isFrozen || from.resume());
@@ -40,8 +46,8 @@ export async function openWire(firstPort: number): Promise<Wire> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
     if (isRefusing) return void near.resetAndDestroy();
     const far = connect({ port: target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
-    pass(near, far);
-    pass(far, near);
+    pass(near, far, false);
+    pass(far, near, true);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
@@ -50,6 +56,9 @@ export async function openWire(firstPort: number): Promise<Wire> {
       target = port;
     },
     cut,
+    dropAnswers: (isNow) => {
+      isDropping = isNow;
+    },
     freeze: () => {
       isFrozen = true;
       for (const socket of sockets) socket.pause();
