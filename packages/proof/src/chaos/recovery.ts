@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Addresses } from "../load/agents.js";
+import type { Addresses } from "../load/stage.js";
 import type { Tenant } from "../load/tenant.js";
 import { processNames } from "../system/start-system.js";
 import type { Scene } from "./fault.js";

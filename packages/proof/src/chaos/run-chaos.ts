@@ -1,9 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Addresses } from "../load/agents.js";
 import { auditAlerts, auditReceiver, countOwed } from "../load/audit.js";
-import { openStage, type Stage } from "../load/stage.js";
+import { type Addresses, openStage, type Stage } from "../load/stage.js";
 import { openWire, type Wire } from "../system/wire.js";
 import type { Fault, Scene } from "./fault.js";
 import { faults } from "./faults.js";
@@ -24,8 +23,8 @@ request hangs or fails other than by 409, 429 or 503, or a service does not reco
   --list     lists the faults
 `;
 
-/** Retries of mails and webhooks come after pauses of up to 30 seconds. */
-const drainMs = 240_000;
+/** The sweep queues alerts of lost jobs again after five minutes. */
+const drainMs = 420_000;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** @returns the exit code: 0, 1 if a promise is broken, 2 for wrong arguments */

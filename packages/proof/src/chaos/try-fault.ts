@@ -1,10 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Addresses, runLoad } from "../load/agents.js";
+import { runLoad } from "../load/agents.js";
 import { auditRows, type Findings } from "../load/audit.js";
 import { createClient } from "../load/client.js";
 import { readMemory } from "../load/memory.js";
 import { percentile } from "../load/percentile.js";
 import { runQuiet } from "../load/quiet.js";
+import type { Addresses } from "../load/stage.js";
 import { makeTenant, type Tenant } from "../load/tenant.js";
 import type { Fault, Scene } from "./fault.js";
 import { measureRecovery } from "./recovery.js";

@@ -2,15 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "./client.js";
+import type { Addresses } from "./stage.js";
 import type { Tenant } from "./tenant.js";
-
-/** Where the load goes. */
-export interface Addresses {
-  trace: string;
-  analytics: string;
-  collector: string;
-  dashboard: string;
-}
 
 export interface LoadOptions {
   tenant: Tenant;

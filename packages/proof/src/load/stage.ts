@@ -3,8 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPrisma } from "@waymark/database/prisma";
 import { type System, type SystemOptions, startSystem } from "../system/start-system.js";
-import type { Addresses } from "./agents.js";
 import { type Receiver, startReceiver } from "./receiver.js";
+
+/** Where the load goes. */
+export interface Addresses {
+  trace: string;
+  analytics: string;
+  collector: string;
+  dashboard: string;
+}
 
 /** The system with a receiver of its mails and webhooks. */
 export interface Stage {
