@@ -60,7 +60,7 @@ export function planRequest(operation: Operation): Arbitrary<PlannedRequest> {
 }
 
 /** Escapes text for an address; ids to come stay as they are. */
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(/%7B%7B([\w-]+)%3A(\d+)%7D%7D/g, "{{$1:$2}}");
 }
 
@@ -220,7 +220,7 @@ function encode({
 }
 
 /** Replaces one member, at any depth, by another value. */
-export function spoil([value, other, position]: [unknown, unknown, number]): unknown {
+function spoil([value, other, position]: [unknown, unknown, number]): unknown {
   if (typeof value !== "object" || value === null || Object.keys(value).length === 0) return other;
   const keys = Object.keys(value);
   const key = keys[position % keys.length] ?? "";
