@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { allSlots } from "@waymark/auth";
 import { loadConfig } from "./config.js";
 
 const databaseUrl = "postgres://waymark@127.0.0.1/waymark";
@@ -11,6 +12,7 @@ describe("loadConfig", () => {
       database: { url: databaseUrl, directUrl: databaseUrl, maxConnections: 10 },
       redisUrl: undefined,
       processes: 1,
+      slots: allSlots,
     });
   });
 
