@@ -249,7 +249,7 @@ describe("closing stale traces beside others", () => {
     const role = `held_${first.traceId.slice(-12)}`;
     await database.pool.query(`
       CREATE ROLE ${role};
-      GRANT ALL ON trace, span, account, alert TO ${role};
+      GRANT ALL ON trace, trace_change, span, account, alert TO ${role};
       CREATE FUNCTION hold() RETURNS boolean LANGUAGE plpgsql AS
         $$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN true; END $$;
       ALTER TABLE span ENABLE ROW LEVEL SECURITY;
