@@ -34,12 +34,10 @@ export async function createTenant(system: Store, mark: string, plan: "free" | "
   await pool.query("UPDATE account SET name = $2 WHERE id = $1", [accountId, `account ${mark}`]);
   const domain = `${mark}.example.com`;
   const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
-  const owner = await addPerson(system, { accountId, mark, role: "owner" });
-  const member = await addPerson(system, { accountId, mark, role: "member" });
   const tenant: Tenant = {
     ...{ mark, accountId, siteId: site.id, domain },
     ...{ traceKey: "", statisticsKey: "", cookie: "", memberCookie: "" },
-    ...{ email: owner.email, ownerId: owner.personId, memberId: member.personId },
+    ...{ email: emailOf({ role: "owner", mark }), ownerId: uuid(), memberId: uuid() },
     known: new Map([["site", [site.id]]]),
   };
   await renewProofs(system, tenant);
@@ -47,8 +45,11 @@ export async function createTenant(system: Store, mark: string, plan: "free" | "
 }
 
 /** Gives a tenant new keys and sessions. */
-export async function renewProofs({ pool, url }: Store, tenant: Tenant): Promise<void> {
-  const { accountId, mark } = tenant;
+export async function renewProofs(system: Store, tenant: Tenant): Promise<void> {
+  const { pool, url } = system;
+  const { accountId, mark, ownerId, memberId } = tenant;
+  await addPerson(system, { accountId, mark, personId: ownerId, role: "owner" });
+  await addPerson(system, { accountId, mark, personId: memberId, role: "member" });
   const keyOf = async (service: "trace" | "analytics") => {
     const key = await withTransaction(pool, (client) => issueKey(client, { accountId, service, name: `key ${mark}` }));
     return key.key;
@@ -63,21 +64,29 @@ export async function renewProofs({ pool, url }: Store, tenant: Tenant): Promise
   };
   tenant.traceKey = await keyOf("trace");
   tenant.statisticsKey = await keyOf("analytics");
-  tenant.cookie = await sessionOf(tenant.ownerId);
-  tenant.memberCookie = await sessionOf(tenant.memberId);
+  tenant.cookie = await sessionOf(ownerId);
+  tenant.memberCookie = await sessionOf(memberId);
 }
 
-async function addPerson({ pool }: Store, person: { accountId: string; mark: string; role: "owner" | "member" }) {
-  const { accountId, mark, role } = person;
-  const personId = uuid();
-  const email = `${role}-${mark}@example.com`;
+interface Member {
+  personId: string;
+  accountId: string;
+  mark: string;
+  role: "owner" | "member";
+}
+
+const emailOf = ({ role, mark }: Pick<Member, "role" | "mark">) => `${role}-${mark}@example.com`;
+
+/** Adds a person to an account, also one that was removed from it. */
+async function addPerson({ pool }: Store, person: Member): Promise<void> {
+  const { personId, accountId, mark, role } = person;
   await withTransaction(pool, async (client) => {
-    const added = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true)";
-    await client.query(added, [personId, email, `${role} ${mark}`]);
-    const joined = "INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)";
+    const added = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true) ON CONFLICT DO NOTHING";
+    await client.query(added, [personId, emailOf(person), `${role} ${mark}`]);
+    const joined = `INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)
+      ON CONFLICT (account_id, person_id) DO UPDATE SET role = $3`;
     await client.query(joined, [accountId, personId, role]);
   });
-  return { personId, email };
 }
 
 /** The headers that prove a tenant to a service. */
@@ -98,14 +107,21 @@ const maxKnownPerNoun = 200;
 
 /** Keeps the ids of an answer under the parts of its path, for later requests. */
 export function learnIds({ known }: Tenant, path: string, body: string): void {
-  const ids = new Set(body.slice(0, 65_536).match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g));
+  const ids = new Set(
+    body.slice(0, 65_536).match(/[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g),
+  );
   if (ids.size === 0) return;
   const nouns = path.split("/").filter((part) => part !== "" && !part.startsWith("{"));
-  for (const noun of ["any", nouns.at(-1)?.replace(/s$/, "") ?? ""]) {
+  for (const noun of ["any", ...nounsOfList(nouns.at(-1) ?? "")]) {
     const list = known.get(noun) ?? [];
     for (const id of ids) if (list.length < maxKnownPerNoun && !list.includes(id)) list.push(id);
     known.set(noun, list);
   }
+}
+
+/** `alert-rules` holds rules, as the paths of one name them. */
+function nounsOfList(name: string): string[] {
+  return name === "people" ? ["person", "invitation"] : [name.replace(/^.*-/, "").replace(/s$/, "")];
 }
 
 /** Fills ids of a tenant into a planned text; an id that does not exist where there is none. */

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { type System, startSystem } from "../system/start-system.js";
+import { type MessageReceiver, startMessageReceiver } from "./receiver.js";
+import { runIsolation } from "./run-isolation.js";
+import { isolationSettings } from "./settings.js";
+
+let system: System;
+let receiver: MessageReceiver;
+beforeAll(async () => {
+  receiver = await startMessageReceiver();
+  const folder = await mkdtemp(join(tmpdir(), "waymark-isolation-"));
+  system = await startSystem({ folder, env: isolationSettings(receiver.url), say: () => undefined });
+});
+afterAll(async () => {
+  await system.stop();
+  await receiver.close();
+  await rm(system.folder, { recursive: true, force: true });
+});
+
+it("shows nobody another's data in 2,000 operations through every route", async () => {
+  const result = await runIsolation(system, { operations: 2_000, seed: 1, receiver, say: () => undefined });
+  expect(result.failures).toEqual([]);
+  expect(result.foreign).toBeGreaterThan(100);
+  expect(result.events).toBeGreaterThan(10);
+  expect(result.messages).toBeGreaterThan(0);
+}, 900_000);

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startSystem } from "../system/start-system.js";
+import { startMessageReceiver } from "./receiver.js";
+import { runIsolation } from "./run-isolation.js";
+import { isolationSettings } from "./settings.js";
+
+const usage = `usage: pnpm isolation [--operations 10000] [--seed N]
+Several accounts do random operations through every path of the built services, with own, foreign and missing ids. Exit
+status 1 tells that somebody saw or changed another's data, or that a path is not in routes.ts.`;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const { values } = parseArgs({
+  options: {
+    operations: { type: "string", default: "10000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    help: { type: "boolean" },
+  },
+});
+const [operations, seed] = [Number(values.operations), Number(values.seed)];
+if (values.help || !(Number.isSafeInteger(operations) && operations > 0 && Number.isSafeInteger(seed))) {
+  say(usage);
+  process.exit(values.help ? 0 : 2);
+}
+say(`Seed ${seed}`);
+const folder = await mkdtemp(join(tmpdir(), "waymark-isolation-"));
+const receiver = await startMessageReceiver();
+const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
+const system = await startSystem({ folder, env: isolationSettings(receiver.url), say: sayTroubles });
+const stop = async () => {
+  await system.stop();
+  await receiver.close();
+  await rm(folder, { recursive: true, force: true });
+};
+process.once("SIGINT", () => void stop().then(() => process.exit(130)));
+try {
+  const result = await runIsolation(system, { operations, seed, receiver, say });
+  const { foreign, events, messages, failures, untried } = result;
+  say(`${result.operations} operations, ${foreign} with another's ids; ${events} live events, ${messages} messages`);
+  for (const name of untried) say(`Never succeeded for its own tenant: ${name}`);
+  say(`${failures.length} failures`);
+  process.exitCode = failures.length === 0 ? 0 : 1;
+} finally {
+  await stop();
+}

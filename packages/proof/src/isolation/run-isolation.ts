@@ -1,0 +1,188 @@
+import { changePlan } from "@waymark/accounts";
+import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
+import { curlOf, type Received } from "../fuzz/send.js";
+import { learnIds, renewProofs } from "../fuzz/tenant.js";
+import type { System } from "../system/start-system.js";
+import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
+import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
+import { openListeners } from "./listen.js";
+import { type Act, namesOthersThing, type Performed, perform } from "./perform.js";
+import type { MessageReceiver } from "./receiver.js";
+import { routes } from "./routes.js";
+import { readWitness } from "./witness.js";
+
+export interface IsolationOptions {
+  operations: number;
+  seed: number;
+  receiver: MessageReceiver;
+  say(line: string): void;
+}
+
+export interface IsolationResult {
+  operations: number;
+  /** Of operations with another's ids. */
+  foreign: number;
+  events: number;
+  messages: number;
+  failures: string[];
+  /** Operations that never succeeded for their own tenant. */
+  untried: string[];
+}
+
+const maxFailures = 20;
+/** Plain pages know no tenant. */
+const isOfTenants = ({ description }: Operation) => description.operationId !== "";
+const isLiveStream = ({ path }: Operation) => path.endsWith("/stream");
+
+/** Several accounts do random operations on own, foreign and missing things; nobody may see another's mark or change another's data. */
+export async function runIsolation(system: System, options: IsolationOptions): Promise<IsolationResult> {
+  const { receiver, say } = options;
+  const witness = await createActor(system, "witness", receiver.url);
+  const actors = await Promise.all(
+    ["ash", "birch", "cedar", "dogwood"].map((each) => createActor(system, each, receiver.url)),
+  );
+  const everybody = [witness, ...actors];
+  const operations = (await readOperations(system, witness.cookie)).filter(isOfTenants);
+  const failures: string[] = [];
+  const fail = (fault: string) => {
+    if (!failures.includes(fault)) say(`FAILED ${fault}`);
+    if (!failures.includes(fault)) failures.push(fault);
+  };
+  for (const fault of compareRoutes(operations)) fail(fault);
+  const listeners = await openListeners(system, everybody);
+  const done = new Set<string>();
+  for (const actor of everybody) await fill(system, { actor, operations, done });
+  const before = await readWitness(system, witness, operations);
+  say(`${everybody.length} accounts have data; the witness's ${before.stable.size} answers stand still`);
+
+  const result = { operations: 0, foreign: 0 };
+  const step = async (actor: Actor, random: () => number) => {
+    const act = chooseAct({ actor, everybody, operations, random });
+    const performed = await perform(system, act);
+    const others = everybody.filter((each) => each !== actor);
+    const name = `${nameOf(act.operation)} as ${act.right}`;
+    for (const fault of await judge(system, act, performed, others))
+      fail(`${name} ${fault}\n  ${curlOf(performed.sent)}`);
+    if (namesOthersThing(act, performed)) result.foreign++;
+    await learn(system, act, performed.received, done);
+  };
+  const work = async (actor: Actor, index: number) => {
+    const random = randomFrom(options.seed * 31 + index);
+    while (result.operations < options.operations && failures.length < maxFailures) {
+      if (++result.operations % 1_000 === 0) say(`${result.operations} operations, ${failures.length} failures`);
+      if (index === 3 && result.operations > options.operations / 2) await downgrade(system, actor);
+      await step(actor, random);
+    }
+  };
+  await Promise.all(actors.map(work));
+  for (const fault of await before.findChanges()) fail(fault);
+  for (const fault of findMisdirected(receiver.messages, everybody)) fail(fault);
+  for (const fault of listeners.findLeaks()) fail(fault);
+  listeners.close();
+  return {
+    ...result,
+    events: listeners.countEvents(),
+    messages: receiver.messages.length,
+    failures,
+    untried: findUntried(done),
+  };
+}
+
+/** Routes that are new, and routes that are no more. */
+function compareRoutes(operations: readonly Operation[]): string[] {
+  const names = operations.map(nameOf);
+  const unknown = names.filter((name) => !Object.hasOwn(routes, name)).map((name) => `routes.ts does not know ${name}`);
+  return [
+    ...unknown,
+    ...Object.keys(routes)
+      .filter((name) => !names.includes(name))
+      .map((name) => `no service has ${name}`),
+  ];
+}
+
+function findUntried(done: ReadonlySet<string>): string[] {
+  const mine = Object.entries(routes).filter(([name, how]) => how === "works" && !done.has(name));
+  return mine.map(([name]) => name);
+}
+
+/** Gives an account data by its own requests. */
+async function fill(
+  system: System,
+  { actor, operations, done }: { actor: Actor; operations: readonly Operation[]; done: Set<string> },
+) {
+  for (let round = 0; round < 3; round++) {
+    for (const operation of operations) {
+      if (operation.method === "DELETE" || isLiveStream(operation) || /sign-out|switch/.test(operation.path)) continue;
+      const act: Act = { operation, actor, right: "owner", victim: actor, seed: round };
+      await learn(system, act, (await perform(system, act)).received, done);
+    }
+  }
+}
+
+async function learn(system: System, { operation, actor, right, victim }: Act, received: Received, done: Set<string>) {
+  if (victim !== actor) return;
+  if (received.status < 300) {
+    learnIds(actor, operation.path, received.text);
+    done.add(nameOf(operation));
+  }
+  const isKeyGone = received.status === 401 && (right === "owner" || right === "member");
+  if (isKeyGone) await renewProofs(system, actor);
+}
+
+interface Choice {
+  actor: Actor;
+  everybody: readonly Actor[];
+  operations: readonly Operation[];
+  random(): number;
+}
+
+function chooseAct({ actor, everybody, operations, random }: Choice): Act {
+  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value;
+  const calm = operations.filter((each) => !isLiveStream(each));
+  const right = random() < 0.7 ? "owner" : pick(rights);
+  const victim = random() < 0.5 ? actor : pick(everybody);
+  return { operation: pick(calm), actor, right, victim, seed: Math.floor(random() * 2 ** 30) };
+}
+
+/** What is wrong with an answer. */
+async function judge(system: System, act: Act, performed: Performed, others: readonly Actor[]): Promise<string[]> {
+  const { received, sent } = performed;
+  const faults: string[] = [];
+  const whole = `${sent.url} ${sent.body ?? ""}`;
+  const leak = findLeak(act.actor, others, received, whole);
+  if (leak) faults.push(leak);
+  const needsProof = isGuarded(act.operation);
+  if (needsProof && mustBeRefused(act.right, act.operation.service) && received.status !== 401) {
+    faults.push(`answered ${received.status}, not 401`);
+  }
+  if (!namesOthersThing(act, performed) || received.status === 401 || received.status === 429) return faults;
+  const missing = await perform(system, act, false);
+  if (missing.received.status === 429 || missing.received.status === 401) return faults;
+  const [one, other] = [performed, missing].map((each) => shapeOf(each.received, each.ids));
+  if (one !== other)
+    faults.push(`tells another's id from a missing one: ${one?.slice(0, 300)} but ${other?.slice(0, 300)}`);
+  return faults;
+}
+
+const openPaths = /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link)/;
+
+function isGuarded({ path, service }: Operation): boolean {
+  return service !== "collector" && !openPaths.test(path);
+}
+
+async function downgrade({ pool }: System, actor: Actor): Promise<void> {
+  if (actor.known.has("downgraded")) return;
+  actor.known.set("downgraded", []);
+  await changePlan(pool, actor.accountId, "free");
+}
+
+/** Numbers from 0 to 1 by a seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
