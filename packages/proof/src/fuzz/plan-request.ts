@@ -78,7 +78,7 @@ function pathOf(path: string): Arbitrary<string> {
     return fc.oneof(
       { weight: 7, arbitrary: knownId(noun) },
       { weight: 1, arbitrary: fc.uuid() },
-      { weight: 1, arbitrary: hostileText.map((text) => escapeText(text.slice(0, 2_000))) },
+      { weight: 1, arbitrary: hostileText.map((text) => escapeText(text.slice(0, 2_000) || " ")) },
       { weight: 1, arbitrary: fc.constantFrom(...brokenEscapes) },
     );
   });
