@@ -131,6 +131,16 @@ print(client.stats().sent_spans)
         for n in range(20):
             self.assertEqual(len(self.stub.named(f"child {n}")), 1)
 
+    def test_no_request_imports_a_module(self):
+        # A fork in the middle of an import by another thread leaves the child with half of it.
+        code, error, _ = self.run_program("""
+known = set(sys.modules)
+child(1)
+client.flush()
+print(*set(sys.modules) - known)
+""")
+        self.assertEqual((code, error, self.output), (0, "", "\n"))
+
     def test_children_of_multiprocessing_lose_nothing(self):
         for method in ("fork", "spawn", "forkserver"):
             code, error, _ = self.run_program(f"""

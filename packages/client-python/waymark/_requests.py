@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import encodings.idna  # noqa: F401 - looking up an address imports it; a fork in the middle would leave that broken
 import http.client
 import json
 import re
