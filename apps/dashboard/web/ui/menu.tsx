@@ -17,10 +17,10 @@ export function Menu({ label, children, ...look }: MenuProps) {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLElement>(null);
-  const onToggle = ({ newState, currentTarget }: TargetedToggleEvent<HTMLElement>) => {
-    const isOpen = newState === "open";
-    button.current?.firstElementChild?.setAttribute("aria-expanded", String(isOpen));
-    if (isOpen) itemsOf(currentTarget)[0]?.focus();
+  // Before it opens, so that its first item has the focus as soon as it shows: a toggle event comes a moment later.
+  const onBeforeToggle = ({ newState, currentTarget }: TargetedToggleEvent<HTMLElement>) => {
+    button.current?.firstElementChild?.setAttribute("aria-expanded", String(newState === "open"));
+    itemsOf(currentTarget)[0]?.setAttribute("autofocus", "");
   };
   return (
     <span class="menu-anchor" ref={button}>
@@ -42,7 +42,7 @@ export function Menu({ label, children, ...look }: MenuProps) {
         role="menu"
         aria-label={label}
         tabIndex={-1}
-        onToggle={onToggle}
+        onBeforeToggle={onBeforeToggle}
         onKeyDown={moveInMenu}
         onClick={() => menu.current?.hidePopover()}
       >
