@@ -1,11 +1,15 @@
-// Writes the counts of a package's tests, for the closing line of all packages and for a title without tests.
+// Writes the counts of a package's tests, for the closing line of all packages and for a title without tests, and ends a jest that does not end.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** After the last test, how long something may stay open. */
+const endMs = 60_000;
+
 export default class CountReporter {
-  /** @param {{ testNamePattern?: string }} config jest's own; the pattern is the title of `-t` */
-  constructor({ testNamePattern }) {
+  /** @param {{ testNamePattern?: string, watchAll: boolean }} config jest's own; the pattern is the title of `-t` */
+  constructor({ testNamePattern, watchAll }) {
     this.title = testNamePattern;
+    this.isWatching = watchAll;
   }
 
   onRunComplete(_contexts, results) {
@@ -28,5 +32,11 @@ export default class CountReporter {
         withTitle: tests.filter((test) => title.test(test.fullName)).length,
       }),
     );
+    if (this.isWatching) return;
+    const tooLong = setTimeout(() => {
+      console.error(`Tests in ${process.cwd()} left open: ${process.getActiveResourcesInfo().join(", ")}`);
+      process.exit(1);
+    }, endMs);
+    tooLong.unref();
   }
 }

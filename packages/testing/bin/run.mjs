@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // run.mjs [--again] [TURBO-ARGUMENT]...: runs every package's tests through turbo, then prints one closing line for all of them.
-// --again runs up to five failed files once more, one at a time, and names each that passed only then.
+// --again runs up to five failed files, and packages that were ended as a whole, once more, one at a time, and names each that passed only then.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -22,29 +22,29 @@ const turbo = spawnSync("turbo", ["run", "test", "--concurrency=2", "--continue"
   stdio: "inherit",
 });
 
-const failedFiles = [];
-let isEachCounted = true;
+/** Each a file, or a package without counts: its jest was ended. */
+const failed = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
 for (const { title, file } of countFiles) {
   if (!existsSync(file)) {
     const { scripts } = JSON.parse(readFileSync(join(title, "package.json"), "utf8"));
-    if (scripts?.test) isEachCounted = false;
+    if (scripts?.test) failed.push({ folder: resolve(title) });
     continue;
   }
   const counts = JSON.parse(readFileSync(file, "utf8"));
   for (const key of Object.keys(total)) total[key] += counts[key];
-  failedFiles.push(...counts.failedFiles.map((path) => ({ folder: resolve(title), path })));
+  failed.push(...counts.failedFiles.map((path) => ({ folder: resolve(title), path })));
   // Once more at the end: turbo's output is long.
   for (const failure of counts.failures) console.log(`\n${title}\n${failure}`);
   for (const suite of counts.skippedSuites) console.log(`skipped: ${title}: ${suite}`);
 }
 console.log(`Tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
-const isWorthAgain = isAgain && isEachCounted && failedFiles.length > 0 && failedFiles.length <= mostAgain;
-process.exit(isWorthAgain && failedFiles.filter((file) => !passesAlone(file)).length === 0 ? 0 : (turbo.status ?? 1));
+const isWorthAgain = isAgain && turbo.status !== null && failed.length > 0 && failed.length <= mostAgain;
+process.exit(isWorthAgain && failed.filter((part) => !passesAlone(part)).length === 0 ? 0 : (turbo.status ?? 1));
 
 function passesAlone({ folder, path }) {
   const jest = fileURLToPath(new URL("./jest.mjs", import.meta.url));
-  const { status } = spawnSync(process.execPath, [jest, path], { cwd: folder, stdio: "inherit" });
-  console.log(`${path}: ${status === 0 ? "passed only alone; find out why" : "failed alone too"}`);
+  const { status } = spawnSync(process.execPath, path ? [jest, path] : [jest], { cwd: folder, stdio: "inherit" });
+  console.log(`${path ?? folder}: ${status === 0 ? "passed only alone; find out why" : "failed alone too"}`);
   return status === 0;
 }
