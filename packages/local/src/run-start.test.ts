@@ -132,6 +132,10 @@ async function useAll(output: string, urls: readonly string[]) {
   await trace("PATCH", path, { status: "error", ended_at: started_at });
   const paths = [path, `${path}?include=attributes`, "/api/v1/traces", "/api/v1/traces?name=run&status=error"];
   for (const it of [...paths, "/api/v1/agents", "/api/v1/usage"]) await trace("GET", it);
+  const { models } = await trace("GET", "/api/v1/usage/models");
+  expect(models.map(({ model }: { model: string }) => model)).toEqual(
+    expect.arrayContaining(["gpt-4o", "gpt-4o-mini"]),
+  );
   await trace("DELETE", path);
   // No agent ends this trace; the worker does.
   const silent = await trace("POST", "/api/v1/traces", run);

@@ -79,6 +79,8 @@ async function sendTrace(
 }
 
 function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
+  const [, model] = /^model call: (.+)/.exec(name) ?? [];
+  const isAnswered = model !== undefined && endMs !== null && !error;
   return {
     name,
     status: error ? "error" : "ok",
@@ -87,7 +89,19 @@ function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, starte
     input: input ?? null,
     output: output ?? null,
     error: error ?? null,
+    ...(isAnswered && {
+      attributes: {
+        "gen_ai.request.model": model,
+        "gen_ai.usage.input_tokens": estimateTokens(input),
+        "gen_ai.usage.output_tokens": estimateTokens(output),
+      },
+    }),
   };
+}
+
+/** English has about four characters to a token. */
+function estimateTokens(value: unknown): number {
+  return Math.ceil((JSON.stringify(value ?? "").length - 2) / 4);
 }
 
 /** A time with microseconds. */
