@@ -317,7 +317,7 @@ async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number):
       const measurement = await measure(stage, subject, load);
       runs[index]?.push(measurement);
       process.stderr.write(
-        `${load.operation} ${subject.name} ${load.connections}/${load.accounts}: ${measurement.requestsPerSecond.toFixed(0)}/s\n`,
+        `${load.operation} ${subject.name} ${load.connections}/${load.accounts}: ${measurement.requestsPerSecond.toFixed(0)}/s${measurement.errors > 0 ? `, ${measurement.errors} errors` : ""}\n`,
       );
     }
   }

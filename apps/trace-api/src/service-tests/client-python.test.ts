@@ -85,14 +85,14 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
     expect(usage.rows).toEqual([{ traces: traces + 1 }]);
   }
 
-  it("20,000 spans are stored once while every third answer is lost, by a program that ends without a flush", async () => {
+  it("50,000 spans are stored once while every third answer is lost, by a program that ends without a flush", async () => {
     const service = await startService({ databaseUrl: database.url });
     opened.push(() => service.end("SIGKILL"));
     const proxy = await openFaultyProxy(service.port, (count) => (count % 3 === 0 ? "drop-answer" : "pass"));
     opened.push(proxy.close);
-    expect(await record(proxy.url, 1_000, 10_000)).toBe("");
+    expect(await record(proxy.url, 2_000, 30_000)).toBe("");
     expect(proxy.counts.dropped).toBe(Math.floor(proxy.counts.requests / 3));
-    await expectExactly(1_000, 10_000);
+    await expectExactly(2_000, 30_000);
   });
 
   it("6,000 spans are stored once while the service is killed again and again", async () => {
