@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,13 +61,14 @@ function write(path: string, text: string) {
   return writeFile(join(root, path), text);
 }
 
-/** Waits for a line, without a limit of its own, and forgets all lines up to it. */
+/** Waits for a line, and forgets all lines up to it. */
 async function until(pattern: RegExp): Promise<string> {
-  for (;;) {
+  for (let i = 0; i < 5_000; i++) {
     const index = said.findIndex((line) => pattern.test(line));
     if (index >= 0) return said.splice(0, index + 1).join("\n");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  throw new Error(`No line ${pattern} within 100 s, but:\n${said.join("\n")}`);
 }
 
 describe("watchApps", () => {
@@ -99,6 +101,10 @@ describe("watchApps", () => {
     await until(/^one: restarted/);
     await write("apps/one/src/later/a.js", "1;");
     await until(/^one: restarted \(apps\/one\/src\/later\/a.js\)/);
+    // In one turn, so the folder has its file before anybody can watch it.
+    mkdirSync(join(root, "apps/one/src/full"));
+    writeFileSync(join(root, "apps/one/src/full/b.js"), "");
+    await until(/^one: restarted \(apps\/one\/src\/full\/b.js\)/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { type Dirent, type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -9,30 +9,33 @@ import { join } from "node:path";
  */
 export function watchFolders(folders: readonly string[], onChange: (path: string) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
-  const add = (folder: string) => {
-    const below = foldersIn(folder);
-    if (!below) return;
+  const add = (folder: string, onFile: (path: string) => void) => {
+    if (!entriesOf(folder)) return;
     watchers.get(folder)?.close();
     const watcher = watch(folder, (_event, name) => {
       const path = join(folder, name ?? "");
-      if (name) add(path);
+      // Its files may be older than its watcher.
+      if (name) add(path, onChange);
       onChange(path);
     });
     watcher.on("error", () => watcher.close());
     watchers.set(folder, watcher);
-    below.forEach(add);
+    for (const entry of entriesOf(folder) ?? []) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) add(path, onFile);
+      else onFile(path);
+    }
   };
-  folders.forEach(add);
+  for (const folder of folders) add(folder, () => undefined);
   return () => {
     for (const watcher of watchers.values()) watcher.close();
   };
 }
 
-/** The folders in a folder; undefined if the path is no folder. */
-function foldersIn(path: string): string[] | undefined {
+/** What a folder has; undefined if the path is no folder. */
+function entriesOf(path: string): Dirent[] | undefined {
   try {
-    const entries = readdirSync(path, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
+    return readdirSync(path, { withFileTypes: true });
   } catch {
     return undefined;
   }
