@@ -18,7 +18,7 @@ const countFiles = ["apps", "packages"].flatMap((group) =>
 );
 for (const { file } of countFiles) rmSync(file, { force: true });
 
-const turbo = spawnSync("turbo", ["run", "test", "--concurrency=2", "--continue", ...turboArguments], {
+const turbo = spawnSync("turbo", ["run", "test", "--concurrency=3", "--continue", ...turboArguments], {
   stdio: "inherit",
 });
 
