@@ -2,6 +2,7 @@ import { changePlan } from "@waymark/accounts";
 import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
 import { curlOf, type Received } from "../fuzz/send.js";
 import { learnIds, renewProofs } from "../fuzz/tenant.js";
+import { randomFrom } from "../random-from.js";
 import type { System } from "../system/start-system.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
 import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
@@ -174,15 +175,4 @@ async function downgrade({ pool }: System, actor: Actor): Promise<void> {
   if (actor.known.has("downgraded")) return;
   actor.known.set("downgraded", []);
   await changePlan(pool, actor.accountId, "free");
-}
-
-/** Numbers from 0 to 1 by a seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

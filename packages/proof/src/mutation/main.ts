@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { randomFrom } from "../random-from.js";
 import { describe, runMutants } from "./run-mutants.js";
 import { judges } from "./suites.js";
 
@@ -34,17 +35,6 @@ function readOptions() {
   return { count, seed, json, packages: only === undefined ? Object.keys(judges) : [only] };
 }
 
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function refuseChanges(): void {
   const { stdout, status } = spawnSync("git", ["status", "--porcelain", "--", "packages"], {
     cwd: root,
@@ -59,7 +49,7 @@ const { count, seed, json, packages } = readOptions();
 refuseChanges();
 say(`Seed ${seed}`);
 process.once("SIGINT", () => process.exit(130));
-const mutants = runMutants({ root, packages, count, random: createRandom(seed), say });
+const mutants = runMutants({ root, packages, count, random: randomFrom(seed), say });
 const survivors = mutants.filter(({ fate }) => fate === "survived");
 const killed = mutants.length - survivors.length;
 say(
