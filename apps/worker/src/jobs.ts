@@ -1,4 +1,4 @@
-import { type AlertKey, type MailLimits, type QueueAlertsDeps, tellRecoveries } from "@waymark/alerts";
+import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts";
 import { createPartitions } from "@waymark/analytics";
 import type { Mailer } from "@waymark/mail";
 import { queues } from "@waymark/queue";
@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
 import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
-import { createSweepAlerts } from "./alerts/sweep-alerts.job.js";
+import { createSweepAlerts, type SweptQueue } from "./alerts/sweep-alerts.job.js";
 import { createStoreBlocks } from "./blocks/store-blocks.job.js";
 import { createDeliverer } from "./channels/deliver-events.js";
 import { post } from "./channels/post.js";
@@ -25,7 +25,7 @@ import { createSendSummaries } from "./summaries/send-summaries.job.js";
 
 interface JobDeps {
   pool: pg.Pool;
-  queue: QueueAlertsDeps["queue"];
+  queue: SweptQueue;
   mailer: Mailer;
   metrics: WorkerMetrics;
   log: Logger;

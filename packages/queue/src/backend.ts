@@ -25,6 +25,7 @@ export interface Producer {
 export interface ProducerQueue {
   getWaitingCount(): Promise<number>;
   addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
+  getJob(id: string): Promise<Pick<Job, "isDelayed" | "promote"> | undefined>;
   close(): Promise<void>;
 }
 

@@ -119,7 +119,7 @@ describe("whose turn it is", () => {
     expect(mails).toEqual([]);
     expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, last_error: "The account is gone" });
     expect(lines.some(({ level }) => level > 30)).toBe(false);
-    const queue = { add: async () => undefined };
+    const queue = { add: async () => undefined, hurry: async () => undefined };
     expect(await createSweepAlerts({ pool: database.pool, queue, log: createTestLog().log })()).toEqual({ queued: 0 });
   });
 });

@@ -1,14 +1,20 @@
-import { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "@waymark/alerts";
-import { QueueUnavailableError } from "@waymark/queue";
+import { type AlertKey, findUnqueuedAlerts, maxAlertsTogether, queueAlerts } from "@waymark/alerts";
+import { type JobQueue, QueueUnavailableError } from "@waymark/queue";
+import type pg from "pg";
 import type { Logger } from "pino";
 
-interface SweepDeps extends QueueAlertsDeps {
+interface SweepDeps {
+  pool: pg.Pool;
+  queue: SweptQueue;
   log: Logger;
 }
 
+/** The used part of the queue. */
+export type SweptQueue = Pick<JobQueue<AlertKey>, "add" | "hurry">;
+
 /**
  * Queues pending alerts missing in the queue: its server was down when they were inserted, or has lost them since.
- * Queuing an alert twice changes nothing.
+ * Queuing an alert twice changes nothing. By the database's clock all of them are due, so none waits in the queue.
  */
 export function createSweepAlerts({ pool, queue, log }: SweepDeps): () => Promise<{ queued: number }> {
   return async () => {
@@ -16,6 +22,7 @@ export function createSweepAlerts({ pool, queue, log }: SweepDeps): () => Promis
     const alerts = await findUnqueuedAlerts(pool, maxAlertsTogether);
     try {
       await queueAlerts({ pool, queue }, alerts);
+      await queue.hurry(alerts);
     } catch (error) {
       // The queue logs the outage once; the next round tries again.
       if (!(error instanceof QueueUnavailableError)) throw error;
