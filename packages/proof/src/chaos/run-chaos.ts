@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { auditAlerts, auditReceiver, countOwed } from "../load/audit.js";
+import { ageAlerts, auditAlerts, auditReceiver, countOwed } from "../load/audit.js";
 import { type Addresses, openStage, type Stage } from "../load/stage.js";
 import { openWire, type Wire } from "../system/wire.js";
 import type { Fault, Scene } from "./fault.js";
@@ -25,6 +25,8 @@ request hangs or fails other than by 409, 429 or 503, or a service does not reco
 
 /** The sweep queues alerts of lost jobs again after five minutes. */
 const drainMs = 420_000;
+/** Mails and webhooks are tried again after half a minute at most. With --short the five minutes pass then. */
+const agedAfterMs = 40_000;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** @returns the exit code: 0, 1 if a promise is broken, 2 for wrong arguments */
@@ -46,7 +48,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   const ends: (() => Promise<unknown>)[] = [];
   try {
     const scene = { ...stage, seconds, before: values.before, clientWires: [] };
-    return await tryAll({ ...scene, atEnd: (step) => ends.push(step) }, chosen, values.json);
+    return await tryAll({ ...scene, atEnd: (step) => ends.push(step) }, chosen, values);
   } finally {
     for (const step of ends) await step();
     await stage.stop();
@@ -69,7 +71,11 @@ function readOptions(args: readonly string[]) {
   return values;
 }
 
-async function tryAll(stage: Scene, chosen: readonly Fault[], jsonFile: string | undefined): Promise<number> {
+async function tryAll(
+  stage: Scene,
+  chosen: readonly Fault[],
+  { short, json }: ReturnType<typeof readOptions>,
+): Promise<number> {
   const { urls, clientWires } = await openClientWires(stage);
   const scene = { ...stage, clientWires };
   const trials: Trial[] = [];
@@ -81,9 +87,9 @@ async function tryAll(stage: Scene, chosen: readonly Fault[], jsonFile: string |
       else trials.push(await tryFault(fault, scene, urls, number));
       say(`${number + 1} of ${chosen.length}: ${fault.name}${missing ? " (not tried)" : ""}`);
     }
-    const { rows, messages } = await settle(stage, trials);
+    const { rows, messages } = await settle(stage, trials, short ? agedAfterMs : drainMs);
     process.stdout.write(formatReport(rows, skipped, messages));
-    if (jsonFile) await writeFile(jsonFile, `${JSON.stringify({ rows, messages, skipped }, null, 2)}\n`);
+    if (json) await writeFile(json, `${JSON.stringify({ rows, messages, skipped }, null, 2)}\n`);
     return messages.length > 0 || rows.some((row) => problemsOf(row).length > 0) ? 1 : 0;
   } finally {
     await Promise.all(clientWires.map((wire) => wire.close()));
@@ -104,10 +110,15 @@ async function openClientWires({ urls }: Stage): Promise<{ urls: Addresses; clie
 }
 
 /** Waits for the mails and webhooks of all trials, and compares them with the alerts. */
-async function settle({ system, receiver }: Stage, trials: readonly Trial[]) {
+async function settle({ system, receiver }: Stage, trials: readonly Trial[], agedMs: number) {
   const tenants = trials.flatMap((trial) => trial.tenants);
-  for (const until = Date.now() + drainMs; (await countOwed(system.pool, tenants)) > 0; await wait(500)) {
-    if (Date.now() > until) break;
+  const began = Date.now();
+  for (let isAged = false; (await countOwed(system.pool, tenants)) > 0; await wait(500)) {
+    const waitedMs = Date.now() - began;
+    if (waitedMs > drainMs) break;
+    if (isAged || waitedMs < agedMs) continue;
+    await ageAlerts(system.pool, tenants);
+    isAged = true;
   }
   const rows = [];
   for (const { tenants: own, lost, ...trial } of trials) {
