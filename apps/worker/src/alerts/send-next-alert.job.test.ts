@@ -96,6 +96,24 @@ describe("whose turn it is", () => {
     expect(mails).toHaveLength(1);
   });
 
+  it("keeps the job of a sent alert while another is locked, whose job may have sent it", async () => {
+    const [first, second] = [await makeFailedTrace(database.pool), await makeFailedTrace(database.pool)];
+    const { take, mails } = setUp();
+    const client = await database.pool.connect();
+    try {
+      // As the note that alerts are queued does for a moment.
+      await client.query("BEGIN");
+      await client.query("SELECT FROM alert WHERE id = $1 FOR NO KEY UPDATE", [first.alertId]);
+      expect(await take(first)).toBe("done");
+      expect(await take(second)).toEqual({ retryAfterMs: 1_000 });
+    } finally {
+      await client.query("ROLLBACK");
+      client.release();
+    }
+    expect(await take(second)).toBe("done");
+    expect(mails.map(({ idempotencyKey }) => idempotencyKey)).toEqual([second.alertId, first.alertId]);
+  });
+
   it("does not wait for who locks the account's row", async () => {
     const trace = await makeFailedTrace(database.pool);
     const { take, mails } = setUp();

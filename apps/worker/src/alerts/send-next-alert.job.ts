@@ -13,7 +13,7 @@ interface SendNextAlertDeps {
   countHeld(alerts: number): void;
 }
 
-/** If another worker has the alert in hand, its job runs again no sooner. */
+/** If the alert is in other hands, the job runs again no sooner. */
 const minWaitMs = 1_000;
 
 /**
