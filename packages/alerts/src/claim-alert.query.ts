@@ -105,22 +105,13 @@ async function findTurn(client: pg.ClientBase, after: string): Promise<Turn | un
   return rows[0];
 }
 
-// The second part is a due alert that somebody had locked a moment ago, or still has. A probe of `alert_pkey`, and one of
-// `alert_turn_idx` past alerts of later times.
 const findWaitSql = `
-  SELECT COALESCE(
-    (SELECT GREATEST(extract(epoch FROM due_at - now()) * 1000, 0)::float8 FROM alert
-      WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL),
-    (SELECT 0 FROM alert
-      WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND due_at <= now() AND ${isRoutedSql}
-      LIMIT 1))`;
+  SELECT GREATEST(extract(epoch FROM due_at - now()) * 1000, 0)::float8 FROM alert
+  WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL`;
 
-/**
- * Milliseconds until a job without a claim should run again: until its alert is due, or 0 if that one needs no mail and another
- * due alert is locked, whose own job may have sent this one. Undefined if nothing is left for the job.
- */
+/** Milliseconds until the alert is due; undefined if it is settled, held back or gone. One probe of `alert_pkey`. */
 export async function findWait(pool: pg.Pool, { accountId, alertId }: AlertKey): Promise<number | undefined> {
   const values = [accountId, alertId];
-  const { rows } = await pool.query<[number | null]>({ text: findWaitSql, rowMode: "array", values });
-  return rows[0]?.[0] ?? undefined;
+  const { rows } = await pool.query<[number]>({ text: findWaitSql, rowMode: "array", values });
+  return rows[0]?.[0];
 }
