@@ -65,7 +65,7 @@ export function createJobs(deps: JobDeps): Jobs {
   });
   const queued = {
     traceFinalized: queuedJob(queues.traceFinalized, {
-      what: "sends the mail of one alert, of the account whose turn it is",
+      what: "sends mails in turns of the accounts, until its own alert is settled",
       // Resend takes two mails a second; more in hand would only wait.
       concurrency: 4,
       run: async (alert: AlertKey) => {
