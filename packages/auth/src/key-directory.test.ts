@@ -136,6 +136,20 @@ describe("createKeyDirectory", () => {
     expect(asked.length).toBeGreaterThan(0);
   });
 
+  it("forgets what it remembered while changes were not heard, as soon as they are heard again", async () => {
+    // This clock stands, so nothing expires.
+    const { directory } = openDirectory(() => 0);
+    await listening();
+    const { key, id } = await makeKey();
+    await database.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark access listener'",
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await directory.find(key)).toBeDefined();
+    await revokeKey(id);
+    await until(async () => (await directory.find(key)) === undefined);
+  });
+
   it("looks keys up again after a minute, whatever was heard", async () => {
     let millis = 0;
     const { directory, lookups } = openDirectory(() => millis);
