@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { runLoad } from "../load/agents.js";
 import { auditAlerts, auditReceiver, auditRows, countOwed } from "../load/audit.js";
 import { type Client, createClient } from "../load/client.js";
-import { readMemory } from "../load/memory.js";
+import { readHeaps, readMemory } from "../load/memory.js";
 import { percentile } from "../load/percentile.js";
 import { runQuiet } from "../load/quiet.js";
 import { openStage, type Stage } from "../load/stage.js";
@@ -91,6 +91,7 @@ async function takeSamples({ stage, quiet, client, minutes }: Sampling): Promise
     const hours = (performance.now() - startedAt) / 3_600_000;
     const values = new Map([
       ...[...readMemory(stage.system)].map(([name, mb]) => [`memory of ${name}, MB`, mb] as const),
+      ...[...(await readHeaps(stage.system))].map(([name, mb]) => [`heap of ${name}, MB`, mb] as const),
       ["median of a quiet account, ms", percentile(durations, 0.5)] as const,
       ["p99 of a quiet account, ms", percentile(durations, 0.99)] as const,
       ...(await measureSizes(stage.system.pool)),

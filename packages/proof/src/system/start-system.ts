@@ -20,7 +20,7 @@ import { openWire, type Wire } from "./wire.js";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-const clock = new URL("../../bin/clock.mjs", import.meta.url).href;
+const preloads = ["clock.mjs", "heap.mjs"].map((name) => new URL(`../../bin/${name}`, import.meta.url).href);
 
 /** The processes of the system: two workers share the work. */
 export const processNames = ["trace-api", "analytics-api", "collector", "worker", "worker-2", "dashboard"] as const;
@@ -165,6 +165,11 @@ function clockFileOf(folder: string, name: ProcessName): string {
   return join(folder, `${name}.clock`);
 }
 
+/** Holds the bytes of an app's heap after its last SIGUSR2. */
+export function heapFileOf(folder: string, name: ProcessName): string {
+  return join(folder, `${name}.heap`);
+}
+
 async function startApps(
   { folder, env, say }: SystemOptions,
   { databaseUrl, passwords }: { databaseUrl: string; passwords: RolePasswords },
@@ -188,12 +193,13 @@ async function startApps(
     return startApp({
       name,
       entry: join(build, "apps", app, "dist/main.js"),
-      nodeFlags: ["--import", clock],
+      nodeFlags: preloads.flatMap((url) => ["--import", url]),
       env: {
         ...common,
         [`${prefix}_PORT`]: String(ports.get(name)?.port),
         [`${prefix}_METRICS_PORT`]: String(ports.get(name)?.metricsPort),
         CLOCK_FILE: clockFileOf(folder, name),
+        HEAP_FILE: heapFileOf(folder, name),
         WAYMARK_DATA_DIR: join(folder, name),
         DATABASE_URL: roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]),
       },
