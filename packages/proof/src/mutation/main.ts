@@ -48,8 +48,9 @@ function refuseChanges(): void {
 const { count, seed, json, packages } = readOptions();
 refuseChanges();
 say(`Seed ${seed}`);
-process.once("SIGINT", () => process.exit(130));
-const mutants = runMutants({ root, packages, count, random: randomFrom(seed), say });
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+const mutants = await runMutants({ root, packages, count, random: randomFrom(seed), say, signal: stop.signal });
 const survivors = mutants.filter(({ fate }) => fate === "survived");
 const killed = mutants.length - survivors.length;
 say(

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { findMutations, type Mutation } from "./mutations.js";
@@ -19,35 +19,55 @@ interface Options {
   /** From 0 to below 1. */
   random(): number;
   say(line: string): void;
+  /** Ends the tests in hand; the mutants so far are the result. */
+  signal: AbortSignal;
 }
 
-/** A mutant that waits without end is found out by then. */
-const suiteTimeoutMs = 300_000;
+/** Runs a suite of tests, those of one source where it is given. */
+type Run = (suite: Suite, limitMs: number, source?: string) => Promise<Verdict>;
+
+/** How long a suite takes without a mutation. */
+type Durations = ReadonlyMap<Suite, number>;
+
+const firstLimitMs = 900_000;
+/** A mutant that takes so many times as long, and half a minute, waits without end. */
+const patience = { times: 4, moreMs: 30_000 };
 
 /**
  * Plants mutations in the sources of a clone, one at a time, and runs the suites that judge the package until one fails. Each
  * source is put back, also after an error.
  * @throws Error where a suite fails without a mutation
  */
-export function runMutants({ root, packages, count, random, say }: Options): Mutant[] {
-  const run = (suite: Suite) => runSuite(root, suite);
-  const suites = new Set(packages.flatMap((name) => judges[name] ?? []));
-  for (const suite of suites) {
-    say(`without a mutation: ${suite.folder} ${suite.patterns.join(" ")}`);
-    if (run(suite) !== "passed") throw new Error(`The tests of ${suite.folder} fail without a mutation.`);
+export async function runMutants({ root, packages, count, random, say, signal }: Options): Promise<Mutant[]> {
+  const run: Run = (suite, limitMs, source) => runSuite({ root, suite, limitMs, source, signal });
+  const durations = new Map<Suite, number>();
+  for (const suite of new Set(packages.flatMap((name) => judges[name] ?? []))) {
+    const began = performance.now();
+    const verdict = await run(suite, firstLimitMs);
+    if (signal.aborted) return [];
+    if (verdict !== "passed") {
+      throw new Error(`The tests of ${suite.folder} fail without a mutation.`);
+    }
+    durations.set(suite, performance.now() - began);
+    say(`without a mutation: ${suite.folder} ${suite.patterns.join(" ")} ${secondsOf(durations.get(suite))}`);
   }
   const places = new Map(packages.map((name) => [name, findPlaces(root, name)]));
   const mutants: Mutant[] = [];
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count && !signal.aborted; index++) {
     const name = packages[index % packages.length] ?? "";
     const left = places.get(name) ?? [];
     const [place] = left.splice(Math.floor(random() * left.length), 1);
     if (!place) continue;
-    const mutant = judge(root, place, judges[name] ?? [], run);
+    const mutant = await judge({ root, place, suites: judges[name] ?? [], run, durations });
+    if (signal.aborted) break;
     mutants.push(mutant);
     say(`${mutants.length}: ${describe(mutant)}`);
   }
   return mutants;
+}
+
+function secondsOf(ms = 0): string {
+  return `${Math.round(ms / 1_000)} s`;
 }
 
 /** A mutant in one line. */
@@ -57,21 +77,28 @@ export function describe({ fate, by, file, line, before, after }: Mutant): strin
 
 type Place = Mutation & { readonly file: string };
 
-function judge(root: string, place: Place, suites: readonly Suite[], run: (suite: Suite) => Verdict): Mutant {
+interface Judgement {
+  root: string;
+  place: Place;
+  suites: readonly Suite[];
+  run: Run;
+  durations: Durations;
+}
+
+async function judge({ root, place, suites, run, durations }: Judgement): Promise<Mutant> {
   const path = join(root, place.file);
   const original = readFileSync(path, "utf8");
-  const putBack = () => writeFileSync(path, original);
-  process.once("exit", putBack);
   writeFileSync(path, place.source);
   try {
     for (const suite of suites) {
-      const verdict = run(suite);
+      const limitMs = patience.times * (durations.get(suite) ?? 0) + patience.moreMs;
+      const isOwn = place.file.startsWith(`${suite.folder}/`);
+      const verdict = await run(suite, limitMs, isOwn ? path : undefined);
       if (verdict !== "passed") return { ...place, fate: verdict === "failed" ? "killed" : "hung", by: suite.folder };
     }
     return { ...place, fate: "survived" };
   } finally {
-    putBack();
-    process.off("exit", putBack);
+    writeFileSync(path, original);
   }
 }
 
@@ -87,14 +114,35 @@ function findPlaces(root: string, name: string): Place[] {
 
 type Verdict = "passed" | "failed" | "hung";
 
-function runSuite(root: string, { folder, patterns }: Suite): Verdict {
+interface SuiteRun {
+  root: string;
+  suite: Suite;
+  limitMs: number;
+  source: string | undefined;
+  signal: AbortSignal;
+}
+
+function runSuite({ root, suite: { folder, patterns }, limitMs, source, signal }: SuiteRun): Promise<Verdict> {
   const jest = join(root, "packages/testing/bin/jest.mjs");
-  const { status, error } = spawnSync(process.execPath, [jest, "--bail", "--silent", ...patterns], {
-    cwd: join(root, folder),
-    stdio: "ignore",
-    timeout: suiteTimeoutMs,
-    killSignal: "SIGKILL",
+  const which = source === undefined ? patterns : ["--findRelatedTests", source];
+  return new Promise((resolve) => {
+    // A group of its own: jest runs in a process of the started one.
+    const child = spawn(process.execPath, [jest, "--bail", "--silent", ...which], {
+      cwd: join(root, folder),
+      stdio: "ignore",
+      detached: true,
+    });
+    let isHung = false;
+    const end = () => child.pid && process.kill(-child.pid, "SIGKILL");
+    const timer = setTimeout(() => {
+      isHung = true;
+      end();
+    }, limitMs);
+    signal.addEventListener("abort", end);
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve(isHung ? "hung" : code === 0 ? "passed" : "failed");
+    });
   });
-  if (error) return "hung";
-  return status === 0 ? "passed" : "failed";
 }
