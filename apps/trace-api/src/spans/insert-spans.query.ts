@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { insertOneSpan, isOneSpan } from "./insert-one-span.query.js";
 import {
   type AddSpansResult,
   attributeValues,
@@ -27,6 +28,7 @@ const withAttributes = { name: "insert-spans-with-attributes", text: insertSpans
 
 /** Stores the spans of requests without idempotency keys in one transaction. All requests have attributes, or none. */
 export async function insertSpans(pool: pg.Pool, requests: readonly SpansToAdd[]): Promise<AddSpansResult[]> {
+  if (isOneSpan(requests)) return [await insertOneSpan(pool, requests[0])];
   const bringAttributes = requests.some(hasAttributes);
   const { rows } = await pool.query<[number]>({
     ...(bringAttributes ? withAttributes : plain),

@@ -2,6 +2,7 @@ import { binaryArray, rowIsLocked } from "@waymark/database";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import { insertIdempotentTraces } from "./insert-idempotent-traces.query.js";
+import { isStoredAlone, tryInsertTrace } from "./insert-one-trace.query.js";
 import {
   type CreateTraceResult,
   hasUsageLockSql,
@@ -62,6 +63,8 @@ export async function insertTraces(
   onLock: OnLock,
 ): Promise<InsertResult[]> {
   if (rows[0]?.idempotency) return insertIdempotentTraces(db, rows, onLock);
+  const alone = onLock === "skip" && isStoredAlone(rows) ? await tryInsertTrace(db, rows[0]) : undefined;
+  if (alone) return [alone];
   const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
   const counts = new Map<string, number>();
   const positions = rows.map(({ accountId }) => {

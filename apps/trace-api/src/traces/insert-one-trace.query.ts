@@ -1,0 +1,43 @@
+import type pg from "pg";
+import type { InsertResult, TraceRow } from "./trace-row.js";
+
+/**
+ * Does the same as `insertTracesSql` for one trace of a stored agent, without arrays: Postgres takes about half the time.
+ * Stores nothing if the month has no row, is full, or is locked. Two probes of `trace_usage_pkey`, one of `trace_pkey`.
+ */
+const insertOneTrace = {
+  name: "insert-one-trace",
+  text: `
+    WITH locked AS MATERIALIZED (
+      SELECT FROM trace_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE SKIP LOCKED
+    ), quota AS (
+      UPDATE trace_usage SET traces = traces + 1
+      WHERE account_id = $1 AND month = $2 AND traces < $3 AND EXISTS (SELECT FROM locked)
+      RETURNING traces
+    ), stored AS (
+      INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
+      SELECT $1, $4::uuid, $5, $6, $7, $8::timestamptz, $9::timestamptz, $10::json FROM quota
+    )
+    SELECT traces FROM quota`,
+} as const;
+
+export function isStoredAlone(rows: readonly TraceRow[]): rows is readonly [TraceRow] {
+  const [row] = rows;
+  return rows.length === 1 && row?.isAgentKnown === true && !row.idempotency && !row.otlp;
+}
+
+/** Stores a trace; undefined where a statement for many traces has to decide. */
+export async function tryInsertTrace(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, traceId, month, plan, trace }: TraceRow,
+): Promise<InsertResult> {
+  const { agent_id, name, status, started_at, ended_at, metadata } = trace;
+  const fields = [agent_id, name, status, started_at, ended_at, metadata?.text ?? null];
+  const { rows } = await db.query<[number]>({
+    ...insertOneTrace,
+    rowMode: "array",
+    values: [accountId, month, plan.tracesPerMonth, traceId, ...fields],
+  });
+  const [stored] = rows;
+  return stored && { outcome: "created", traceId, used: stored[0] };
+}
