@@ -97,17 +97,17 @@ async function otelTrace({ tenant, client, urls, signal }: LoadOptions): Promise
   entry.spans.push(name, "child");
 }
 
-/** A page view, sent once. Each visitor has ten. */
+/** A page view, sent once. Each of 200 visitors has ten, then they return. */
 async function visit({ tenant, client, urls }: LoadOptions, n: number): Promise<void> {
-  const path = tenant.ledger.openEvent();
-  const visitor = Math.floor(n / 10);
+  const { path, entry } = tenant.ledger.openEvent();
+  const visitor = Math.floor(n / 10) % 200;
   const headers = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/141.0",
-    "X-Forwarded-For": `198.51.${(visitor >> 8) % 256}.${visitor % 256}`,
+    "X-Forwarded-For": `203.0.113.${visitor}`,
   };
   const body = { name: "pageview", url: `https://${tenant.domain}${path}`, domain: tenant.domain };
   const taken = await client.once(`${urls.collector}/api/event`, { method: "POST", headers, body });
-  if (taken) tenant.ledger.events.set(path, true);
+  if (taken) entry.acknowledged++;
 }
 
 async function readStatistics({ tenant, client, urls }: LoadOptions): Promise<void> {

@@ -72,14 +72,14 @@ describe("the audit of rows", () => {
     const failed = acknowledge(tenant, "error");
     Object.assign(failed.entry, { hasFailed: true, spans: ["first"] });
     await store(tenant, failed.name, "running");
-    tenant.ledger.events.set(tenant.ledger.openEvent(), true);
+    tenant.ledger.openEvent().entry.acknowledged++;
     expect(await audit(tenant)).toEqual({
       lost: [
         "trace 1 was acknowledged and is not stored",
         "the span first of trace 2 is not stored",
         "trace 2 is running, acknowledged error",
         "trace 2 failed without an alert",
-        "the event /page-1 was acknowledged and is not stored",
+        "events of /page-1: 1 sent, 1 acknowledged, 0 stored",
       ],
       doubled: [],
     });

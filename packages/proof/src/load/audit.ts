@@ -65,10 +65,11 @@ async function auditEvents(pool: pg.Pool, { siteId, ledger }: Tenant, { lost, do
     [siteId],
   );
   const stored = new Map(rows.map(({ path, n }) => [path, n]));
-  for (const [path, isAcknowledged] of ledger.events) {
+  for (const [path, { sent, acknowledged }] of ledger.events) {
     const times = stored.get(path) ?? 0;
-    if (isAcknowledged && times === 0) lost.push(`the event ${path} was acknowledged and is not stored`);
-    if (times > 1) doubled.push(`the event ${path} is stored ${times} times`);
+    const finding = `events of ${path}: ${sent} sent, ${acknowledged} acknowledged, ${times} stored`;
+    if (times < acknowledged) lost.push(finding);
+    if (times > sent) doubled.push(finding);
   }
 }
 

@@ -10,19 +10,27 @@ interface TraceEntry {
   hasFailed: boolean;
 }
 
+interface EventEntry {
+  sent: number;
+  acknowledged: number;
+}
+
 /** Every write of a tenant with its acknowledgement. */
 export interface Ledger {
   readonly traces: Map<string, TraceEntry>;
-  /** Events by their unique path, and whether they were acknowledged. */
-  readonly events: Map<string, boolean>;
+  /** Events by their path. */
+  readonly events: Map<string, EventEntry>;
   /** A new entry for a trace that is about to be sent. */
   openTrace(): { name: string; entry: TraceEntry };
-  openEvent(): string;
+  /** Counts an event that is about to be sent. */
+  openEvent(): { path: string; entry: EventEntry };
 }
 
-export function createLedger(): Ledger {
+/** @param pages paths that events take in turns; by default each event has a path of its own */
+export function createLedger(pages = Number.POSITIVE_INFINITY): Ledger {
   const traces = new Map<string, TraceEntry>();
-  const events = new Map<string, boolean>();
+  const events = new Map<string, EventEntry>();
+  let sent = 0;
   return {
     traces,
     events,
@@ -33,9 +41,11 @@ export function createLedger(): Ledger {
       return { name, entry };
     },
     openEvent: () => {
-      const path = `/page-${events.size + 1}`;
-      events.set(path, false);
-      return path;
+      const path = `/page-${(sent++ % pages) + 1}`;
+      const entry = events.get(path) ?? { sent: 0, acknowledged: 0 };
+      entry.sent++;
+      events.set(path, entry);
+      return { path, entry };
     },
   };
 }

@@ -14,8 +14,11 @@ export interface Tenant {
   readonly ledger: Ledger;
 }
 
-/** @param name a part of a domain */
-export async function makeTenant({ system, prisma, receiver }: Stage, name: string): Promise<Tenant> {
+/**
+ * @param name a part of a domain
+ * @param pages paths of its site's page views; by default each view has its own
+ */
+export async function makeTenant({ system, prisma, receiver }: Stage, name: string, pages?: number): Promise<Tenant> {
   const { pool } = system;
   const { id: accountId } = await createAccount(prisma, { email: `${name}@example.com`, plan: "pro" });
   const { key: traceKey } = await issueKey(pool, { accountId, service: "trace", name });
@@ -23,5 +26,5 @@ export async function makeTenant({ system, prisma, receiver }: Stage, name: stri
   const domain = `${name}.example.com`;
   const { site } = await createSite(pool, { accountId, domain, name });
   const { id: channelId } = await createChannel(pool, accountId, { kind: "webhook", to: receiver.webhookUrl });
-  return { accountId, traceKey, statisticsKey, siteId: site.id, domain, channelId, ledger: createLedger() };
+  return { accountId, traceKey, statisticsKey, siteId: site.id, domain, channelId, ledger: createLedger(pages) };
 }

@@ -23,6 +23,8 @@ Ends with 1 if an acknowledged write is lost or doubled, or a request hangs or f
 const loadedTenants = 3;
 /** A Pro account has 50,000 traces a month; each loop of three makes one at each pause. */
 const tracesPerTenant = 40_000;
+/** The load's visitors return to the same pages, so that what services remember of a day stops growing. */
+const pagesPerSite = 200;
 const leastPauseMs = 150;
 const samplesInAll = 60;
 const drainMs = 120_000;
@@ -60,7 +62,7 @@ type Result = Awaited<ReturnType<typeof soak>>;
 async function soak(stage: Stage, minutes: number) {
   const { urls } = stage;
   const names = Array.from({ length: loadedTenants }, (_, n) => `soak-${n + 1}`);
-  const tenants = await Promise.all(names.map((name) => makeTenant(stage, name)));
+  const tenants = await Promise.all(names.map((name) => makeTenant(stage, name, pagesPerSite)));
   const quiet = await makeTenant(stage, "quiet");
   const client = createClient();
   const end = new AbortController();
