@@ -11,7 +11,7 @@ const maxTraces = 10_000;
 const minWithinSeconds = 60;
 const maxWithinSeconds = 86_400;
 
-interface RuleInput {
+export interface RuleInput {
   agentId: string;
   /** 0 to under 100. */
   abovePercent: number;
@@ -64,7 +64,7 @@ const insertSql = `
   RETURNING ${columns}`;
 
 /** @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 50 rules */
-export function createRule(pool: pg.Pool, accountId: string, input: RuleInput): Promise<ListedRule> {
+export async function createRule(pool: pg.Pool, accountId: string, input: RuleInput): Promise<ListedRule> {
   checkRule(input);
   const { agentId, abovePercent, ofTraces, withinSeconds } = input;
   return withTransaction(pool, async (client) => {

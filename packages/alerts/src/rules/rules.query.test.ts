@@ -1,0 +1,42 @@
+import { describe, expect, it } from "@jest/globals";
+import { createUuidV7 } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { createRule, listRules, type RuleInput } from "./rules.query.js";
+
+const { pool } = useDatabase();
+
+async function makeAccount() {
+  const id = createUuidV7()();
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [id, `${id}@example.com`]);
+  return id;
+}
+
+const rule: RuleInput = { agentId: "a", abovePercent: 20, ofTraces: 5, withinSeconds: 900 };
+
+describe("a new rule", () => {
+  it.each<[Partial<RuleInput>, Record<string, string>]>([
+    [{ agentId: "" }, { agent: "Must not be empty" }],
+    [{ agentId: "a".repeat(256) }, { agent: "Must be at most 255 characters" }],
+    [{ abovePercent: -1 }, { above: "Must be from 0% to under 100%" }],
+    [{ abovePercent: 100 }, { above: "Must be from 0% to under 100%" }],
+    [{ ofTraces: 0 }, { of: "Must be a whole number from 1 to 10000" }],
+    [{ ofTraces: 10_001 }, { of: "Must be a whole number from 1 to 10000" }],
+    [{ ofTraces: 1.5 }, { of: "Must be a whole number from 1 to 10000" }],
+    [{ withinSeconds: 59 }, { within: "Must be from 1m to 24h" }],
+    [{ withinSeconds: 86_401 }, { within: "Must be from 1m to 24h" }],
+  ])("with %j is refused by field", async (wrong, fields) => {
+    const accountId = await makeAccount();
+    await expect(createRule(pool, accountId, { ...rule, ...wrong })).rejects.toMatchObject({ details: { fields } });
+    expect(await listRules(pool, accountId)).toEqual([]);
+  });
+
+  it.each<Partial<RuleInput>>([
+    { agentId: "a".repeat(255) },
+    { abovePercent: 0, ofTraces: 1, withinSeconds: 60 },
+    { abovePercent: 99, ofTraces: 10_000, withinSeconds: 86_400 },
+  ])("takes the bounds of %j", async (bounds) => {
+    const accountId = await makeAccount();
+    await createRule(pool, accountId, { ...rule, ...bounds });
+    expect(await listRules(pool, accountId)).toHaveLength(1);
+  });
+});
