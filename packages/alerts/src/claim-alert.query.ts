@@ -53,14 +53,13 @@ const allowSql = `
 // Holds back until $2 the pending alerts of the account, or of its trace $3, except those counted in the last hour. Skips rows
 // in other workers' hands. A range of `alert_turn_idx`.
 const holdSql = `
-  UPDATE alert SET held_until = $2 FROM (
+  UPDATE alert SET held_until = $2 WHERE account_id = $1 AND id = ANY (ARRAY(
     SELECT id FROM alert
     WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
       AND (allowed_at IS NULL OR allowed_at <= now() - interval '1 hour')
       AND ($3::uuid IS NULL OR trace_id = $3) AND ${isRoutedSql}
     LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED
-  ) AS pending
-  WHERE alert.account_id = $1 AND alert.id = pending.id`;
+  ))`;
 
 interface ClaimOptions {
   /** The account of the last claim; undefined starts the round anew. */

@@ -45,15 +45,14 @@ export async function findReadyAccounts(pool: pg.Pool, limit: number): Promise<s
 // failures get new alerts, so its text stays. Ranges of `alert_held_idx` and `alert_summary_pkey`.
 const makeSummarySql = `
   WITH taken AS (
-    UPDATE alert SET summary_id = $2 FROM (
+    UPDATE alert SET summary_id = $2 WHERE account_id = $1 AND id = ANY (ARRAY(
       SELECT id FROM alert
       WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NOT NULL AND summary_id IS NULL
         AND NOT EXISTS (SELECT FROM alert_summary WHERE account_id = $1 AND created_at > now() - interval '1 hour')
       ORDER BY held_until LIMIT $3
       FOR NO KEY UPDATE SKIP LOCKED
-    ) AS waiting
-    WHERE alert.account_id = $1 AND alert.id = waiting.id
-    RETURNING alert.id
+    ))
+    RETURNING id
   )
   INSERT INTO alert_summary (account_id, id) SELECT $1, $2 WHERE EXISTS (SELECT FROM taken)`;
 
@@ -62,13 +61,12 @@ export async function makeSummary(pool: pg.Pool, { accountId, summaryId }: Summa
 }
 
 const claimSummarySql = `
-  UPDATE alert_summary SET due_at = now() + $1 * interval '1 millisecond' FROM (
+  UPDATE alert_summary SET due_at = now() + $1 * interval '1 millisecond' WHERE (account_id, id) = (
     SELECT account_id, id FROM alert_summary
     WHERE sent_at IS NULL AND failed_at IS NULL AND due_at <= now()
     ORDER BY due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-  ) AS due
-  WHERE alert_summary.account_id = due.account_id AND alert_summary.id = due.id
-  RETURNING due.account_id AS "accountId", due.id AS "summaryId"`;
+  )
+  RETURNING account_id AS "accountId", id AS "summaryId"`;
 
 /** Claims the longest due summary, if any; other workers leave it alone for `leaseMs`. Along `alert_summary_owed_idx`. */
 export async function claimSummary(pool: pg.Pool, leaseMs: number): Promise<SummaryKey | undefined> {

@@ -1,5 +1,5 @@
 import { purgeAlertsSql } from "@waymark/alerts";
-import { smallestUuid } from "@waymark/database";
+import { removeBatchSql, smallestUuid } from "@waymark/database";
 import type pg from "pg";
 
 /** Rows of one statement at most: it holds no lock for long, and replicas can follow. */
@@ -42,49 +42,65 @@ type Table = keyof typeof bounds;
  * and deliveries stay. Statements on large tables skip rows in other workers' hands.
  */
 const purgeSql = {
-  trace: `DELETE FROM trace WHERE account_id = $1 AND id IN (
-    SELECT id FROM trace WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-  trace_block: `DELETE FROM trace_block WHERE account_id = $1 AND last_id IN (
-    SELECT last_id FROM trace_block b WHERE account_id = $1 AND last_id < $2
-      AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id > b.after_id AND t.id <= b.last_id)
-    ORDER BY last_id LIMIT $3)`,
-  trace_change: `DELETE FROM trace_change WHERE account_id = $1 AND trace_id IN (
-    SELECT trace_id FROM trace_change WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3
-    FOR UPDATE SKIP LOCKED)`,
-  trace_context: `DELETE FROM trace_context WHERE account_id = $1 AND (trace_id, id) IN (
-    SELECT trace_id, id FROM trace_context WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
-    FOR UPDATE SKIP LOCKED)`,
-  trace_failure: `DELETE FROM trace_failure WHERE account_id = $1 AND trace_id IN (
-    SELECT trace_id FROM trace_failure WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3
-    FOR UPDATE SKIP LOCKED)`,
+  trace: removeBatchSql("trace", "WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED"),
+  trace_block: removeBatchSql(
+    "trace_block",
+    `WHERE account_id = $1 AND last_id < $2
+      AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id > after_id AND t.id <= last_id)
+    ORDER BY last_id LIMIT $3`,
+  ),
+  trace_change: removeBatchSql(
+    "trace_change",
+    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3 FOR UPDATE SKIP LOCKED",
+  ),
+  trace_context: removeBatchSql(
+    "trace_context",
+    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
+  ),
+  trace_failure: removeBatchSql(
+    "trace_failure",
+    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3 FOR UPDATE SKIP LOCKED",
+  ),
   // Sums of days that a check compares have all their calls.
-  model_call: `DELETE FROM model_call WHERE account_id = $1 AND (trace_id, span_id, version) IN (
-    SELECT trace_id, span_id, version FROM model_call
-    WHERE account_id = $1 AND trace_id < $2 AND started_at < date_trunc('day', ${timeOfIdSql})
-    ORDER BY trace_id, span_id, version LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-  model_day: `DELETE FROM model_day WHERE account_id = $1 AND (day, agent_id, provider, model) IN (
-    SELECT day, agent_id, provider, model FROM model_day WHERE account_id = $1 AND day < $2::date
-    ORDER BY day, agent_id, provider, model LIMIT $3)`,
-  score: `DELETE FROM score WHERE account_id = $1 AND (trace_id, id) IN (
-    SELECT trace_id, id FROM score WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
-    FOR UPDATE SKIP LOCKED)`,
-  span: `DELETE FROM span WHERE account_id = $1 AND (trace_id, id) IN (
-    SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
-    FOR UPDATE SKIP LOCKED)`,
+  model_call: removeBatchSql(
+    "model_call",
+    `WHERE account_id = $1 AND trace_id < $2 AND started_at < date_trunc('day', ${timeOfIdSql})
+    ORDER BY trace_id, span_id, version LIMIT $3 FOR UPDATE SKIP LOCKED`,
+  ),
+  model_day: removeBatchSql(
+    "model_day",
+    "WHERE account_id = $1 AND day < $2::date ORDER BY day, agent_id, provider, model LIMIT $3",
+  ),
+  score: removeBatchSql(
+    "score",
+    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
+  ),
+  // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for.
+  span: `DELETE FROM span WHERE account_id = $1 AND trace_id < $2 AND (trace_id, id) <= (
+    SELECT trace_id, id FROM (
+      SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+    ) AS batch ORDER BY trace_id DESC, id DESC LIMIT 1)`,
   ...purgeAlertsSql,
-  audit: `DELETE FROM audit WHERE account_id = $1 AND id IN (
-    SELECT id FROM audit WHERE account_id = $1 AND id < GREATEST($2, (
+  audit: removeBatchSql(
+    "audit",
+    `WHERE account_id = $1 AND id < GREATEST($2, (
       SELECT id FROM audit WHERE account_id = $1 ORDER BY id DESC OFFSET ${maxEntries - 1} LIMIT 1))
-    ORDER BY id LIMIT $3)`,
-  api_key: `DELETE FROM api_key WHERE account_id = $1 AND id IN (
-    SELECT id FROM api_key WHERE account_id = $1 AND ${endOfKey} < GREATEST($2, (
+    ORDER BY id LIMIT $3`,
+  ),
+  api_key: removeBatchSql(
+    "api_key",
+    `WHERE account_id = $1 AND ${endOfKey} < GREATEST($2, (
       SELECT ${endOfKey} FROM api_key WHERE account_id = $1 AND ${endOfKey} <= now()
       ORDER BY ${endOfKey} DESC OFFSET ${maxEndedKeys - 1} LIMIT 1))
-    ORDER BY ${endOfKey} LIMIT $3)`,
-  failure: `DELETE FROM failure WHERE account_id = $1 AND id IN (
-    SELECT id FROM failure f WHERE account_id = $1 AND seen_at < $2
-      AND NOT EXISTS (SELECT FROM mute m WHERE m.account_id = f.account_id AND m.failure_id = f.id)
-    ORDER BY id LIMIT $3)`,
+    ORDER BY ${endOfKey} LIMIT $3`,
+    "id",
+  ),
+  failure: removeBatchSql(
+    "failure",
+    `WHERE account_id = $1 AND seen_at < $2
+      AND NOT EXISTS (SELECT FROM mute m WHERE m.account_id = $1 AND m.failure_id = failure.id)
+    ORDER BY id LIMIT $3`,
+  ),
 } as const satisfies Record<Table, string>;
 
 /** Removed rows by table. */
@@ -171,16 +187,16 @@ export async function* listAccounts(pool: pg.Pool): AsyncGenerator<ListedAccount
 }
 
 /** One batch of the oldest idempotency keys, along `idempotency_key_created_at_idx`. */
-const purgeIdempotencyKeysSql = `
-  DELETE FROM idempotency_key WHERE (account_id, key) IN (
-    SELECT account_id, key FROM idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
-    FOR UPDATE SKIP LOCKED)`;
+const purgeIdempotencyKeysSql = removeBatchSql(
+  "idempotency_key",
+  "WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+);
 
 /** One batch of the oldest deletions of OpenTelemetry traces, along `deleted_otel_trace_deleted_at_idx`. */
-const purgeDeletedTracesSql = `
-  DELETE FROM deleted_otel_trace WHERE (account_id, otel_trace_id) IN (
-    SELECT account_id, otel_trace_id FROM deleted_otel_trace WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2
-    FOR UPDATE SKIP LOCKED)`;
+const purgeDeletedTracesSql = removeBatchSql(
+  "deleted_otel_trace",
+  "WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+);
 
 /** Forgets the ids of OpenTelemetry traces deleted before the given time; exporters may bring them back from then on. */
 export function purgeDeletedTraces(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
@@ -193,8 +209,7 @@ export function purgeIdempotencyKeys(pool: pg.Pool, bounds: PurgeBounds): Promis
 }
 
 /** One batch of the sessions that ended first, along `session_expires_at_idx`. */
-const purgeSessionsSql = `
-  DELETE FROM session WHERE id IN (SELECT id FROM session WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
+const purgeSessionsSql = removeBatchSql("session", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2");
 
 /** Removes sessions that ended before the given time. */
 export function purgeSessions(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
@@ -202,9 +217,7 @@ export function purgeSessions(pool: pg.Pool, bounds: PurgeBounds): Promise<numbe
 }
 
 /** One batch of the links that ended first, along `one_time_link_expires_at_idx`. */
-const purgeLinksSql = `
-  DELETE FROM one_time_link WHERE hash IN (
-    SELECT hash FROM one_time_link WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
+const purgeLinksSql = removeBatchSql("one_time_link", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2");
 
 /** Removes one-time links, used or not, whose time ended before the given one. */
 export function purgeLinks(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
@@ -212,8 +225,7 @@ export function purgeLinks(pool: pg.Pool, bounds: PurgeBounds): Promise<number> 
 }
 
 /** One batch. Reads the whole table: some rows for each subscription, and only Stripe adds any. */
-const purgeStripeEventsSql =
-  "DELETE FROM stripe_event WHERE id IN (SELECT id FROM stripe_event WHERE received_at < $1 LIMIT $2)";
+const purgeStripeEventsSql = removeBatchSql("stripe_event", "WHERE received_at < $1 LIMIT $2");
 
 /** Forgets events of Stripe that were handled before the given time. */
 export function purgeStripeEvents(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {

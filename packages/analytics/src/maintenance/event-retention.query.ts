@@ -1,4 +1,4 @@
-import { tryTransaction } from "@waymark/database";
+import { removeBatchSql, tryTransaction } from "@waymark/database";
 import type pg from "pg";
 import { raiseHorizon } from "./event-horizon.query.js";
 
@@ -18,20 +18,16 @@ const listPartitionsSql = `
 const dropPartitionSql = "SELECT drop_event_partition($1)";
 
 /** Events without a month's partition, in batches, by a scan of the default partition, which holds few. */
-const purgeDefaultSql = `
-  DELETE FROM event_default WHERE (site_id, id) IN (
-    SELECT site_id, id FROM event_default WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows})`;
+const purgeDefaultSql = removeBatchSql(
+  "event_default",
+  `WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows}`,
+);
 
 /** Visitors, visits and columns of days without raw events, in batches, by ranges of their primary keys. */
-const purgeVisitorsSql = `
-  DELETE FROM daily_visitor WHERE (site_id, day, visitor) IN (
-    SELECT site_id, day, visitor FROM daily_visitor WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
-const purgeVisitsSql = `
-  DELETE FROM visit WHERE (site_id, day, visitor, first_us) IN (
-    SELECT site_id, day, visitor, first_us FROM visit WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
-const purgePartsSql = `
-  DELETE FROM day_part WHERE (site_id, day, part) IN (
-    SELECT site_id, day, part FROM day_part WHERE site_id = $1 AND day < $2 LIMIT ${batchRows})`;
+const ofEarlierDays = `WHERE site_id = $1 AND day < $2 LIMIT ${batchRows}`;
+const purgeVisitorsSql = removeBatchSql("daily_visitor", ofEarlierDays);
+const purgeVisitsSql = removeBatchSql("visit", ofEarlierDays);
+const purgePartsSql = removeBatchSql("day_part", ofEarlierDays);
 
 export interface PurgedEvents {
   readonly partitions: readonly string[];

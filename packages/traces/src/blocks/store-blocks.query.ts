@@ -69,10 +69,10 @@ function summarySql(after: string, last: string): string {
 
 /** Removes changes that a block now has, unless there was another meanwhile. */
 const forgetSql = `
-  DELETE FROM trace_change WHERE account_id = $1 AND trace_id IN (
-    SELECT c.trace_id FROM trace_change c JOIN unnest($2::uuid[], $3::int[]) AS r (id, changes)
+  DELETE FROM trace_change WHERE ctid = ANY (ARRAY(
+    SELECT c.ctid FROM trace_change c JOIN unnest($2::uuid[], $3::int[]) AS r (id, changes)
       ON c.trace_id = r.id AND c.changes = r.changes
-    WHERE c.account_id = $1 FOR UPDATE OF c SKIP LOCKED)`;
+    WHERE c.account_id = $1 FOR UPDATE OF c SKIP LOCKED))`;
 
 interface Change {
   id: string;
