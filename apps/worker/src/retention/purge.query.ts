@@ -76,10 +76,14 @@ const purgeSql = {
     "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
   ),
   // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for.
-  span: `DELETE FROM span WHERE account_id = $1 AND trace_id < $2 AND (trace_id, id) <= (
-    SELECT trace_id, id FROM (
-      SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
-    ) AS batch ORDER BY trace_id DESC, id DESC LIMIT 1)`,
+  span: `
+    WITH last AS MATERIALIZED (
+      SELECT trace_id, id FROM (
+        SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+      ) AS batch ORDER BY trace_id DESC, id DESC LIMIT 1
+    )
+    DELETE FROM span
+    WHERE account_id = $1 AND trace_id <= (SELECT trace_id FROM last) AND (trace_id, id) <= (SELECT trace_id, id FROM last)`,
   ...purgeAlertsSql,
   audit: removeBatchSql(
     "audit",
