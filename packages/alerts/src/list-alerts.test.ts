@@ -75,7 +75,7 @@ describe("a retry", () => {
 describe("the figures of pending alerts", () => {
   it("are zero without any, and keep alerts apart that wait for a summary", async () => {
     await pool.query("TRUNCATE alert, alert_summary");
-    await makeAlert(uuid(), { sent_at: "now()", created_at: "now() - interval '1 day'" });
+    await makeAlert(uuid(), { sent_at: "now()", held_until: "now()", created_at: "now() - interval '1 day'" });
     expect(await measureAlerts(pool)).toEqual({ pending: 0, oldestSeconds: 0, oldestHeldSeconds: 0 });
     await makeAlert(uuid(), { created_at: "now() - interval '100 seconds'" });
     await makeAlert(uuid(), { held_until: "now()", created_at: "now() - interval '2 hours'" });

@@ -104,6 +104,21 @@ describe("blocks of traces", () => {
     expect(await search(accountId, { name: "new name", agentId: "a new agent" })).toEqual(["a new name"]);
   });
 
+  it("give a changed trace once, also the last of a block", async () => {
+    const accountId = await makeTraces(600);
+    await store(accountId);
+    await pool.query(
+      `UPDATE trace SET name = 'Last Lawyer' WHERE account_id = $1 AND id = (
+         SELECT last_id FROM trace_block WHERE account_id = $1 ORDER BY last_id LIMIT 1)`,
+      [accountId],
+    );
+    expect((await search(accountId, { name: "lawyer" })).sort()).toEqual([
+      "Last Lawyer",
+      "Ünique Lawyer 509",
+      "Ünique Lawyer 9",
+    ]);
+  });
+
   it("miss no change that commits after they are stored", async () => {
     const accountId = await makeTraces(600);
     const set = (status: string) => `UPDATE trace SET status = '${status}' WHERE account_id = $1 AND name = 'run 300'`;

@@ -62,6 +62,7 @@ describe("the groups of failed traces", () => {
       { agent_id: "b", count: 1 },
     ]);
     expect(failures.map(({ span_name }) => span_name)).toContain(null);
+    for (const { id } of failures) expect(id).toMatch(/^.{14}8.{4}[89ab]/);
     expect((await list(await makeAccount())).failures).toEqual([]);
   });
 
