@@ -66,6 +66,15 @@ describe("the groups of failed traces", () => {
     expect((await list(await makeAccount())).failures).toEqual([]);
   });
 
+  it("are refused for a range with more failed traces than can be counted", async () => {
+    const accountId = await makeAccount();
+    for (let n = 0; n < 3; n++) await addTrace(accountId);
+    expect((await listFailures(pool, { accountId, ...june }, 3)).failures).toMatchObject([{ count: 3 }]);
+    await expect(listFailures(pool, { accountId, ...june }, 2)).rejects.toMatchObject({
+      details: { fields: { from: `Must be later: more than 2 traces failed from ${june.from} up to ${june.to}` } },
+    });
+  });
+
   it("follow a span that comes after the end, and a change of status", async () => {
     const accountId = await makeAccount();
     const traceId = await addTrace(accountId);

@@ -87,22 +87,26 @@ const listFailuresSql = `
 type Row = Omit<ListedFailure, "id"> & { id: string | null; examined: number; ungrouped: string[] };
 
 /** Returns one row more than the page holds if the list goes on. */
-function listFailuresStatement({ accountId, from, to, agentId, after, limit }: FailuresToList) {
-  const values = [accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxCountedTraces + 1];
+function listFailuresStatement({ accountId, from, to, agentId, after, limit }: FailuresToList, maxTraces: number) {
+  const values = [accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxTraces + 1];
   return { name: "list-failures", text: listFailuresSql, values };
 }
 
 /**
  * Lists what went wrong in an account's traces, most frequent first, and works out the groups of new failures before.
- * @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} failed traces
+ * @throws AppError 400 on `from` if the range has more than `maxTraces` failed traces
  */
-export async function listFailures(pool: pg.Pool, query: FailuresToList): Promise<FailurePage> {
+export async function listFailures(
+  pool: pg.Pool,
+  query: FailuresToList,
+  maxTraces = maxCountedTraces,
+): Promise<FailurePage> {
   const { accountId, from, to, limit } = query;
   for (let round = 1; ; round++) {
-    const { rows } = await pool.query<Row>(listFailuresStatement(query));
+    const { rows } = await pool.query<Row>(listFailuresStatement(query, maxTraces));
     const [{ examined, ungrouped } = { examined: 0, ungrouped: [] }] = rows;
-    if (examined > maxCountedTraces) {
-      const most = maxCountedTraces.toLocaleString("en");
+    if (examined > maxTraces) {
+      const most = maxTraces.toLocaleString("en");
       throw validationError({ from: `Must be later: more than ${most} traces failed from ${from} up to ${to}` });
     }
     if (ungrouped.length > 0 && round < maxRounds) {
