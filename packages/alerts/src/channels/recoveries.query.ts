@@ -14,7 +14,11 @@ const noteFailingSql = `
   ON CONFLICT (account_id, agent_id) DO UPDATE SET since = GREATEST(failing_agent.since, EXCLUDED.since)`;
 
 /** Remembers that the agents of these alerts have failed. */
-export async function noteFailing(client: pg.ClientBase, accountId: string, alerts: readonly RoutedAlert[]) {
+export async function noteFailing(
+  client: pg.ClientBase,
+  accountId: string,
+  alerts: readonly Pick<RoutedAlert, "id" | "agentId">[],
+) {
   if (alerts.length === 0) return;
   const values = [accountId, alerts.map(({ agentId }) => agentId), alerts.map(({ id }) => id)];
   await client.query(noteFailingSql, values);

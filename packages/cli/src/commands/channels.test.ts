@@ -116,12 +116,13 @@ describe("account alerts", () => {
     expect(await set("--mode", "digest")).toEqual({ id, mode: "digest", window_seconds: 600 });
     expect(await set("--mode", "digest", "--window", "90s")).toEqual({ id, mode: "digest", window_seconds: 90 });
     expect(await set("--mode", "each")).toEqual({ id, mode: "each", window_seconds: 90 });
+    expect(await set("--mode", "digest", "--window", "1d")).toEqual({ id, mode: "digest", window_seconds: 86_400 });
     expect(await list(email)).toHaveLength(1);
   });
 
   it.each([
     ["59s", 1, "window: Must be from 1m to 24h."],
-    ["25h", 1, "window: Must be from 1m to 24h."],
+    ["86401s", 1, "window: Must be from 1m to 24h."],
     ["ten", 2, "It must be a time such as 90s, 10m, 2h or 1d."],
   ])("refuses a window of %s", async (window, expected, sentence) => {
     const { email } = await newAccount();

@@ -1,0 +1,36 @@
+import { expect, it } from "@jest/globals";
+import { createUuidV7, withTransaction } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import { createChannel } from "./channels.query.js";
+import { noteFailing } from "./recoveries.query.js";
+
+const { pool } = useDatabase();
+const uuid = createUuidV7();
+
+async function makeAccount(recovered: boolean) {
+  const id = uuid();
+  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [id, `${id}@example.com`]);
+  await createChannel(pool, id, { kind: "webhook", to: "https://example.com/hook", recovered });
+  return id;
+}
+
+/** The agents that are remembered after one has failed. */
+async function fail(accountId: string) {
+  const id = uuid();
+  await pool.query("INSERT INTO alert (account_id, id, trace_id, status) VALUES ($1, $2, $2, 'error')", [
+    accountId,
+    id,
+  ]);
+  await withTransaction(pool, (client) => noteFailing(client, accountId, [{ id, agentId: "a" }]));
+  const { rows } = await pool.query("SELECT agent_id FROM failing_agent WHERE account_id = $1", [accountId]);
+  return rows.map(({ agent_id }) => agent_id);
+}
+
+it("remembers a failing agent only where one of the account's present channels asks for recoveries", async () => {
+  const asking = await makeAccount(true);
+  expect(await fail(await makeAccount(false))).toEqual([]);
+  await pool.query("UPDATE channel SET disabled_at = now() WHERE account_id = $1 AND recovered", [asking]);
+  expect(await fail(asking)).toEqual([]);
+  await pool.query("UPDATE channel SET disabled_at = NULL WHERE account_id = $1", [asking]);
+  expect(await fail(asking)).toEqual(["a"]);
+});
