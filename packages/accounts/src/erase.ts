@@ -16,15 +16,20 @@ interface OwnedTable {
   name: string;
   /** Whether an index starts with the owner. */
   isIndexed: boolean;
-  /** Partitioned along `id`, the primary key's second column. */
-  isPartitioned: boolean;
+  /** Of a partitioned table the primary key's columns after the owner, quoted for SQL; null otherwise. */
+  key: string | null;
 }
 
 /** By the catalog, so erasing covers new tables too. `trace` first: readers miss a half-erased trace instead of seeing a part. */
 const findTablesSql = `
   SELECT c.oid::regclass::text AS name,
     EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indpred IS NULL) AS "isIndexed",
-    c.relkind = 'p' AS "isPartitioned"
+    CASE WHEN c.relkind = 'p' THEN (
+      SELECT string_agg(quote_ident(k.attname), ', ' ORDER BY place) FROM pg_index i
+      CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS each (attnum, place)
+      JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = each.attnum
+      WHERE i.indrelid = c.oid AND i.indisprimary AND k.attname <> $1
+    ) END AS key
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = $1 AND NOT a.attisdropped
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
@@ -52,10 +57,12 @@ function queryByIndex<Row extends pg.QueryResultRow>(
  * Removes at most $2 rows of an owner by its index. One statement finds and removes them, so each `ctid` is still valid. In a
  * partitioned table a `ctid` names no partition, so the batch is a range of the primary key.
  */
-function eraseBatchSql({ name, isPartitioned }: OwnedTable, column: OwnerColumn): string {
-  if (isPartitioned) {
-    return `DELETE FROM ${name} WHERE ${column} = $1 AND id <= (
-      SELECT id FROM (SELECT id FROM ${name} WHERE ${column} = $1 ORDER BY id LIMIT $2) AS batch ORDER BY id DESC LIMIT 1)`;
+function eraseBatchSql({ name, key }: OwnedTable, column: OwnerColumn): string {
+  if (key !== null) {
+    const last = `${key.replaceAll(", ", " DESC, ")} DESC`;
+    return `DELETE FROM ${name} WHERE ${column} = $1 AND (${key}) <= (
+      SELECT ${key} FROM (SELECT ${key} FROM ${name} WHERE ${column} = $1 ORDER BY ${key} LIMIT $2) AS batch
+      ORDER BY ${last} LIMIT 1)`;
   }
   return `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${column} = $1 LIMIT $2))
     AND ${column} = $1`;
