@@ -13,6 +13,7 @@ export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory
 export { purgeEvents } from "./maintenance/event-retention.query.js";
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
+export { keepVisitorDays } from "./maintenance/visitor-days.query.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
 export { readRevenue } from "./recording/revenue.js";
 export { eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";

@@ -67,7 +67,7 @@ describe("the services' roles", () => {
     expect(await readPrivileges()).toEqual(listPrivileges());
     const { rows } = await database.pool.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-       AND relname !~ '^(event|span)_[0-9]{6,8}$'`,
+       AND relname !~ '^(event|span|daily_visitor)_[0-9]{6,8}$'`,
     );
     expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(tableGrants).sort());
   });
@@ -125,6 +125,15 @@ describe("the services' roles", () => {
     await expect(as("worker", "SELECT drop_span_partition('span_default')")).rejects.toThrow("is not a partition");
     await expect(as("worker", "SELECT drop_span_partition('account')")).rejects.toThrow("is not a partition");
     await as("worker", "SELECT drop_span_partition('span_20010129')");
+    const visitors = "SELECT ensure_visitor_partition('2001-02-01')";
+    await expect(as("collector", visitors)).rejects.toThrow("permission denied for function");
+    expect((await as("worker", visitors)).rows).toEqual([{ ensure_visitor_partition: true }]);
+    await expect(as("worker", "SELECT drop_visitor_partition('site')")).rejects.toThrow("is not a partition");
+    await as("worker", "SELECT drop_visitor_partition('daily_visitor_20010201')");
+    expect((await as("worker", "SELECT empty_old_visitors('2001-02-01')")).rows).toEqual([
+      { empty_old_visitors: true },
+    ]);
+    await expect(as("collector", "SELECT empty_old_visitors('2001-02-01')")).rejects.toThrow("permission denied");
     const { rows } = await database.pool.query(
       `SELECT oid::regprocedure::text AS name, prosecdef AS definer, proconfig AS settings FROM pg_proc
        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`,

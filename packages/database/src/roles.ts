@@ -61,6 +61,7 @@ export const tableGrants = {
     dashboard: "SELECT",
   },
   daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_visitor_default: { worker: "SELECT" },
   day_part: { analytics_api: "SELECT", worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },
   deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
   delivery: { worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
@@ -137,6 +138,7 @@ export const tableGrants = {
     worker: "SELECT, DELETE",
     dashboard: "SELECT",
   },
+  visitor_partition: { worker: "SELECT" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
   _prisma_migrations: {},
 } as const satisfies TableGrants;
@@ -147,6 +149,9 @@ export const functionGrants = {
   "drop_event_partition(text)": ["worker"],
   "ensure_span_partition(date)": ["worker"],
   "drop_span_partition(text)": ["worker"],
+  "ensure_visitor_partition(date)": ["worker"],
+  "drop_visitor_partition(text)": ["worker"],
+  "empty_old_visitors(date)": ["worker"],
 } as const satisfies Record<string, readonly ServiceRole[]>;
 
 /** Users of BullMQ's tables in Postgres. Its functions make temporary tables. */

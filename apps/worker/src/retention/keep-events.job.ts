@@ -1,4 +1,4 @@
-import { type Partitions, purgeEvents } from "@waymark/analytics";
+import { keepVisitorDays, type Partitions, purgeEvents } from "@waymark/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
 
@@ -13,13 +13,15 @@ interface KeepEventsDeps {
 }
 
 /**
- * Keeps the partitions of raw events: makes those of this month and the next before the first event needs them, and removes
- * months past the retention. Rollups stay.
+ * Keeps the partitions of raw events and of visitors: makes those of this month and the next and of the days ahead before the
+ * first event needs them, and removes months past the retention and past days of visitors. Rollups stay.
  */
 export function createKeepEvents(deps: KeepEventsDeps): () => Promise<void> {
   const { pool, partitions, log, retentionMonths, now, isStopping } = deps;
   return async () => {
     await partitions.ensure([monthOf(now(), 0), monthOf(now(), 1)]);
+    const days = await keepVisitorDays(pool);
+    if (days.length > 0) log.info({ days }, "days of visitors dropped");
     if (retentionMonths === undefined) return;
     const purged = await purgeEvents(pool, { firstMonth: monthOf(now(), -retentionMonths), isStopping });
     if (purged.partitions.length > 0 || purged.rows > 0)

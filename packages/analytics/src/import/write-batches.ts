@@ -1,8 +1,10 @@
 import { inTransaction } from "@waymark/database";
 import type pg from "pg";
 import { holdHorizon } from "../maintenance/event-horizon.query.js";
+import { refillVisitors } from "../maintenance/refill-visitors.query.js";
 import { createPartitions } from "../recording/partitions.query.js";
 import { recordEvents } from "../recording/record-events.js";
+import { lockSites } from "../recording/record-events.query.js";
 import type { Batch } from "./encoded-batch.js";
 import type { ImportOptions } from "./import-options.js";
 
@@ -18,7 +20,7 @@ export interface WrittenBatch {
  * Makes the function that records a batch in one transaction.
  * @param client a connection for COPY
  */
-export function createBatchWriter(client: pg.ClientBase, { pool, now }: ImportOptions) {
+export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: ImportOptions) {
   const partitions = createPartitions(pool, now);
   return async (batch: Batch): Promise<WrittenBatch> => {
     // Before the transaction, since it may take long.
@@ -27,6 +29,9 @@ export function createBatchWriter(client: pg.ClientBase, { pool, now }: ImportOp
       const horizon = await holdHorizon(client);
       const { events, early } = sinceHorizon(horizon, batch);
       const { written } = batch;
+      await lockSites(client, [site.id]);
+      const days = events.map(({ at }) => at.slice(0, 10));
+      await refillVisitors(client, site.id, days);
       return { recorded: await recordEvents(client, events, { written }), early, horizon };
     });
   };

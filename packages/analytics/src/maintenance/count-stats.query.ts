@@ -30,7 +30,7 @@ const listed = `listed AS (
   )`;
 
 /** A row per page view of the day and list. Reads the day's events, and `daily_stat` by ranges of its primary key. */
-const createViewsSql = `
+export const createViewsSql = `
   CREATE TEMP TABLE day_view ON COMMIT DROP AS
   WITH view AS (
     SELECT *, to_char(at AT TIME ZONE 'UTC', 'HH24') AS hour FROM day_event WHERE type = 'pageview'

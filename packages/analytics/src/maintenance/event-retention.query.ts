@@ -23,15 +23,14 @@ const purgeDefaultSql = removeBatchSql(
   `WHERE id < uuid_floor($1::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows}`,
 );
 
-/** Visitors, visits and columns of days without raw events, in batches, by ranges of their primary keys. */
+/** Visits and columns of days without raw events, in batches, by ranges of their primary keys. */
 const ofEarlierDays = `WHERE site_id = $1 AND day < $2 LIMIT ${batchRows}`;
-const purgeVisitorsSql = removeBatchSql("daily_visitor", ofEarlierDays);
 const purgeVisitsSql = removeBatchSql("visit", ofEarlierDays);
 const purgePartsSql = removeBatchSql("day_part", ofEarlierDays);
 
 export interface PurgedEvents {
   readonly partitions: readonly string[];
-  /** Events outside months' partitions, and visitors and visits of days without raw events. */
+  /** Events outside months' partitions, and visits of days without raw events. */
   readonly rows: number;
 }
 
@@ -56,7 +55,7 @@ export async function purgeEvents(
   let removed = await deleteAll(pool, purgeDefaultSql, [firstMonth], isStopping);
   const sites = await pool.query<{ id: string }>("SELECT id FROM site");
   for (const { id } of sites.rows) {
-    for (const sql of [purgeVisitorsSql, purgeVisitsSql, purgePartsSql]) {
+    for (const sql of [purgeVisitsSql, purgePartsSql]) {
       removed += await deleteAll(pool, sql, [id, firstMonth], isStopping);
     }
   }

@@ -28,7 +28,7 @@ describe("the retention of raw events", () => {
     );
     const before = await readRollups(database.pool, id);
     const purged = await purgeEvents(database.pool, { firstMonth: "2026-03-01" });
-    expect(purged).toEqual({ partitions: ["event_202602"], rows: 5 });
+    expect(purged).toEqual({ partitions: ["event_202602"], rows: 3 });
     const visits = await database.pool.query("SELECT day::text FROM visit WHERE site_id = $1 ORDER BY day", [id]);
     expect(visits.rows).toEqual([{ day: "2026-03-01" }, { day: "2026-04-30" }]);
     const { rows } = await database.pool.query("SELECT at FROM event WHERE site_id = $1 ORDER BY at", [id]);

@@ -15,7 +15,7 @@ const idRange = `
  * The events of a day, by a range of `event_pkey`, since ids follow their events' time closely. Ids made by a wrong clock need
  * the range of the whole site.
  */
-const createDaySql = (isWholeSite: boolean) => `
+export const createDaySql = (isWholeSite: boolean) => `
   CREATE TEMP TABLE day_event ON COMMIT DROP AS
   SELECT * FROM event
   WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
@@ -94,6 +94,15 @@ const createMendEventsSql = `
   FULL JOIN expected_event AS expected USING (name, property, value)
   WHERE stored.count IS DISTINCT FROM expected.count`;
 
+/** The rows that `daily_visitor` should have for the day, of the views in `day_view`. */
+export const countedVisitors = `
+    SELECT visitor,
+      array_agg(DISTINCT seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')) AS seen,
+      min(at) FILTER (WHERE dimension = 'entry') AS entry_at,
+      (array_agg(id) FILTER (WHERE dimension = 'entry'))[1] AS entry_id,
+      (array_agg(value) FILTER (WHERE dimension = 'entry'))[1] AS entry_path
+    FROM day_view WHERE visitor IS NOT NULL GROUP BY visitor`;
+
 /**
  * Visitors whose row differs from their events, by a range of `daily_visitor_pkey`. A row keeps what the visitor has seen in
  * unknown dimensions: the hashes of their values, by ranges of `daily_stat_pkey`.
@@ -107,13 +116,7 @@ const createMendVisitorsSql = `
     SELECT visitor, ARRAY(SELECT DISTINCT unnest(seen) ORDER BY 1) AS seen, entry_at, entry_id, entry_path,
       ARRAY(SELECT unnest(seen) INTERSECT SELECT hash FROM unknown) AS unknown_seen
     FROM daily_visitor WHERE site_id = $1 AND day = $2
-  ), counted AS (
-    SELECT visitor,
-      array_agg(seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')) AS seen,
-      min(at) FILTER (WHERE dimension = 'entry') AS entry_at,
-      (array_agg(id) FILTER (WHERE dimension = 'entry'))[1] AS entry_id,
-      (array_agg(value) FILTER (WHERE dimension = 'entry'))[1] AS entry_path
-    FROM day_view WHERE visitor IS NOT NULL GROUP BY visitor
+  ), counted AS (${countedVisitors}
   ), expected AS (
     SELECT visitor, ARRAY(SELECT DISTINCT unnest(counted.seen || unknown_seen) ORDER BY 1) AS seen,
       counted.entry_at, counted.entry_id, counted.entry_path
@@ -143,7 +146,7 @@ const listDifferencesSql = `
   ORDER BY what`;
 
 /** The day's number of events, by `daily_stat_pkey`. It only grows. */
-const readTotalSql = `
+export const readTotalSql = `
   SELECT COALESCE(sum(pageviews + events + engagements), 0)::int AS total FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
 
@@ -165,7 +168,7 @@ export async function countDay(
   { siteId, day }: SiteDay,
   { isWholeSite, replace }: { isWholeSite: boolean; replace: boolean },
 ): Promise<DayCount> {
-  const run = (sql: string) => client.query(sql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day)));
+  const run = (sql: string) => client.query(withDay(sql, { siteId, day }));
   await client.query(
     "DROP TABLE IF EXISTS pg_temp.day_event, pg_temp.day_view, pg_temp.day_visit, pg_temp.expected_stat, pg_temp.expected_event",
   );
@@ -258,6 +261,10 @@ export async function beginSnapshot(client: pg.ClientBase): Promise<void> {
 }
 
 /** A statement that creates a table takes no parameters. Ids and days come checked from the database. */
+export function withDay(sql: string, { siteId, day }: SiteDay): string {
+  return sql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day));
+}
+
 function quote(text: string): string {
   if (!/^[0-9a-f-]+$/.test(text)) throw new Error(`not an id or a day: ${text}`);
   return `'${text}'`;
