@@ -7,7 +7,6 @@ import { parseArgs } from "node:util";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
 import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
-import { measureDisk } from "./disk.js";
 import { find } from "./find.js";
 import { insight } from "./insight.js";
 import { latency } from "./latency.js";
@@ -20,7 +19,7 @@ import { bulkOperations, makeAccounts, type Operation, operations } from "./scen
 import { soak } from "./soak.js";
 import { streams } from "./streams.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--disk [--recorded FOLDER]] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -33,7 +32,6 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --insight  reads sums of model calls, series and failures of one account, instead of everything else
   --streams  follows one account's traces over 1 and over 1,000 live streams, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
-  --disk     stores recorded traces (of --recorded, else the fixtures) and shows bytes per span, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
   --find     lists and searches one million traces of one account, instead of everything else
 `;
@@ -66,8 +64,6 @@ async function main(): Promise<void> {
       streams: { type: "boolean", default: false },
       neighbours: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
-      disk: { type: "boolean", default: false },
-      recorded: { type: "string" },
       node: { type: "string" },
     },
   });
@@ -100,8 +96,6 @@ interface Values {
   neighbours: boolean;
   profile: boolean;
   latency: boolean;
-  disk: boolean;
-  recorded?: string;
   only?: string;
   against?: string;
   soak?: string;
@@ -131,10 +125,6 @@ async function runChosen(
     const { only } = values;
     const options = { pool, accounts: await makeAccounts(pool, 2), seconds, only, start: startIt };
     return finish("neighbours", await measureNeighbours(options));
-  }
-  if (values.disk) {
-    const recorded = values.recorded ?? join(folder, "../../../fixtures");
-    return finish("disk", await measureDisk(pool, await startOurs(), await makeAccounts(pool, 1), recorded));
   }
   const stage: Stage = { ...given, accounts: await makeAccounts(pool, mostAccounts) };
   if (values.streams) return finish("streams", await streams(stage, await startOurs()));

@@ -7,7 +7,7 @@ import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 const benches = {
   traces: ["@waymark/trace-api"],
   neighbours: ["@waymark/trace-api", "--neighbours"],
-  disk: ["@waymark/trace-api", "--disk"],
+  disk: ["@waymark/proof"],
   analytics: ["@waymark/collector"],
   dashboard: ["@waymark/dashboard"],
   retention: ["@waymark/worker"],

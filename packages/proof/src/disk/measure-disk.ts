@@ -1,0 +1,160 @@
+import { join } from "node:path";
+import { createAccount, createSite, issueKey } from "@waymark/accounts";
+import { createPool } from "@waymark/database";
+import { createPrisma } from "@waymark/database/prisma";
+import { type AppProcess, startApp } from "@waymark/local";
+import type pg from "pg";
+import { sendEvents } from "./send-events.js";
+import { createTraces, endTraces, sendOtlp, sendSpans } from "./send-traces.js";
+import { hasVisitorDays, measureTables, readVersion, readWal, type TableSize } from "./table-sizes.query.js";
+
+interface DiskOptions {
+  folder: string;
+  /** Of an empty database. */
+  databaseUrl: string;
+  /** The folder of the built clone. */
+  build: string;
+  traces: number;
+  events: number;
+}
+
+/** A part of the load with the rows that it stored. */
+export interface Part {
+  readonly name: string;
+  readonly tables: readonly TableSize[];
+  /** Bytes on disk for each thing stored, with its part of all tables. */
+  readonly disk: Readonly<Record<string, number>>;
+  /** Bytes of WAL for each request or row, by what was stored. */
+  readonly wal: Readonly<Record<string, number>>;
+}
+
+export interface DiskReport {
+  readonly postgres: string;
+  readonly parts: readonly Part[];
+}
+
+const domain = "disk.example.com";
+
+/** Stores all parts of the load one after the other; each begins with empty tables. */
+export async function measureDisk(options: DiskOptions): Promise<DiskReport> {
+  const { databaseUrl, build } = options;
+  const cli: typeof import("@waymark/cli") = await import(join(build, "packages/cli/dist/index.js"));
+  await cli.prepareDatabase(databaseUrl, undefined);
+  const pool = createPool({
+    connectionString: databaseUrl,
+    maxConnections: 2,
+    applicationName: "disk",
+    statementTimeoutMs: 0,
+  });
+  const apps: AppProcess[] = [];
+  const start = async (name: "trace-api" | "collector") => {
+    const app = startService(name, options);
+    apps.push(app);
+    return `http://127.0.0.1:${await app.ready}`;
+  };
+  try {
+    const { id: accountId } = await createAccount(createPrisma(pool), { email: `a@${domain}`, plan: "pro" });
+    const { key } = await issueKey(pool, { accountId, service: "trace", name: "disk" });
+    await createSite(pool, { accountId, domain, name: "disk" });
+    const traceApi = await start("trace-api");
+    return {
+      postgres: await readVersion(pool),
+      parts: [
+        await storeRuns(pool, { url: traceApi, key }, options.traces),
+        await storeOtlp(pool, { url: traceApi, key }, options.traces),
+        await storeEvents(pool, await start("collector"), options.events),
+      ],
+    };
+  } finally {
+    await Promise.all(apps.map((app) => app.stop()));
+    await pool.end();
+  }
+}
+
+function startService(name: "trace-api" | "collector", { build, folder, databaseUrl }: DiskOptions): AppProcess {
+  const prefix = name.toUpperCase().replace("-", "_");
+  return startApp({
+    name,
+    entry: join(build, "apps", name, "dist/main.js"),
+    nodeFlags: [],
+    env: {
+      DATABASE_URL: databaseUrl,
+      DIRECT_DATABASE_URL: databaseUrl,
+      [`${prefix}_PORT`]: "0",
+      [`${prefix}_METRICS_PORT`]: "0",
+      TRACE_RATE_LIMIT_PER_SECOND: "0",
+      COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
+      COLLECTOR_RATE_LIMIT_PER_SITE: "0",
+      TRUSTED_PROXIES: "loopback",
+      COUNTRY_HEADER: "CF-IPCountry",
+    },
+    cwd: build,
+    logFile: join(folder, `${name}.log`),
+    say: () => undefined,
+  });
+}
+
+type Target = Parameters<typeof createTraces>[0];
+
+/** Runs of agents as they report them: each trace begins before the first ends. */
+async function storeRuns(pool: pg.Pool, target: Target, count: number): Promise<Part> {
+  const wal = createWalMeter(pool);
+  const runs = await createTraces(target, count);
+  const traces = await wal.since(runs.length);
+  const spans = await wal.since(await sendSpans(target, runs));
+  await endTraces(target, runs);
+  const end = await wal.since(runs.length);
+  const tables = await measureTables(pool, ["trace", "span"]);
+  return {
+    ...{ name: "runs of agents", tables, wal: { "a trace": traces, "a span": spans, "an end": end } },
+    disk: { "a span with its part of the trace": bytesEach(tables, rowsOf(tables, "span")) },
+  };
+}
+
+async function storeOtlp(pool: pg.Pool, target: Target, count: number): Promise<Part> {
+  await pool.query("TRUNCATE trace, span");
+  const wal = createWalMeter(pool);
+  await sendOtlp(target, count);
+  const allWal = await wal.since(1);
+  const tables = await measureTables(pool, ["trace", "span", "trace_context", "model_call"]);
+  const spans = rowsOf(tables, "span");
+  return {
+    ...{ name: "OpenTelemetry", tables, wal: { "a span with its part of the rest": Math.round(allWal / spans) } },
+    disk: { "a span with its part of the rest": bytesEach(tables, spans) },
+  };
+}
+
+async function storeEvents(pool: pg.Pool, url: string, count: number): Promise<Part> {
+  const wal = createWalMeter(pool);
+  await sendEvents({ url, domain }, count);
+  const each = await wal.since(count);
+  const tables = await measureTables(pool, ["event", "visit", "daily_visitor", "daily_stat"]);
+  const lasting = (await hasVisitorDays(pool)) ? tables.filter(({ table }) => table !== "daily_visitor") : tables;
+  return {
+    ...{ name: "page views", tables, wal: { "an event with its visit and figures": each } },
+    disk: {
+      "an event with its part of the rest": bytesEach(tables, count),
+      "the same after four days": bytesEach(lasting, count),
+    },
+  };
+}
+
+function rowsOf(tables: readonly TableSize[], name: string): number {
+  return tables.find(({ table }) => table === name)?.rows ?? 1;
+}
+
+function bytesEach(tables: readonly TableSize[], count: number): number {
+  return Math.round(tables.reduce((sum, { total, rows }) => sum + total * rows, 0) / count);
+}
+
+function createWalMeter(pool: pg.Pool) {
+  let before: Promise<number> = readWal(pool);
+  return {
+    /** Bytes since the call before, divided by a count. */
+    async since(count: number): Promise<number> {
+      const [from, to] = [await before, await readWal(pool)];
+      before = Promise.resolve(to);
+      return Math.round((to - from) / count);
+    },
+  };
+}
