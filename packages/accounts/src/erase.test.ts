@@ -3,134 +3,21 @@ import { describe, expect, it } from "@jest/globals";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
+import { countRows, fill, makeFullAccount, total } from "./full-account.fixture.js";
 
 const database = useDatabase();
 const { pool } = database;
 const goOn = { isStopping: () => false };
 
-interface Column {
-  table: string;
-  column: string;
-  type: string;
-  isRequired: boolean;
-}
-
-/** Values for columns with a check; a new table may need a line here. */
-const special: Record<string, string> = {
-  "account.plan": "'pro'",
-  "agent.is_provisional": "false",
-  "alert.status": "'error'",
-  "api_key.account_id": "(SELECT id FROM account ORDER BY created_at DESC LIMIT 1)",
-  "api_key.service": "'trace'",
-  "api_key.service by site_id": "'share'",
-  "api_key.hash": "sha256(gen_random_uuid()::text::bytea)",
-  "alert_settings.mode": "'each'",
-  "channel.kind": "'mail'",
-  "channel.address": "'a@example.com'",
-  "deleted_otel_trace.otel_trace_id": "uuid_send(gen_random_uuid())",
-  "event.type": "'pageview'",
-  "event.channel": "'Direct'",
-  // The tables are in the order of their migrations.
-  "funnel_step.funnel_id": "(SELECT id FROM funnel ORDER BY created_at DESC LIMIT 1)",
-  "funnel_step.goal_id": "(SELECT id FROM goal ORDER BY created_at DESC LIMIT 1)",
-  "goal.page": "'/'",
-  "idempotency_key.request_hash": "sha256('x')",
-  "membership.person_id": "(SELECT id FROM person ORDER BY created_at DESC LIMIT 1)",
-  "membership.role": "'owner'",
-  "one_time_link.hash": "sha256(gen_random_uuid()::text::bytea)",
-  "one_time_link.purpose": "'invite'",
-  "score.kind": "'text'",
-  "session.person_id": "(SELECT id FROM person ORDER BY created_at DESC LIMIT 1)",
-  "span.status": "'ok'",
-  "trace.status": "'error'",
-};
-
-const byType: Record<string, string> = {
-  uuid: "gen_random_uuid()",
-  text: "gen_random_uuid()::text",
-  integer: "1",
-  bigint: "1",
-  numeric: "1",
-  boolean: "true",
-  bytea: "'x'",
-  json: "'{}'",
-  date: "current_date",
-  "timestamp with time zone": "now()",
-  ARRAY: "'{}'",
-};
-
-/** The columns of all tables with an owner, read from the database, so new tables are included. */
-async function columnsOf(owner: "account_id" | "site_id"): Promise<Map<string, Column[]>> {
-  const { rows } = await pool.query<Column>(
-    `SELECT table_name AS table, column_name AS column, data_type AS type,
-       is_nullable = 'NO' AND column_default IS NULL AS "isRequired"
-     FROM information_schema.columns c
-     WHERE table_schema = 'public' AND NOT (SELECT relispartition FROM pg_class WHERE oid = to_regclass(table_name))
-       AND EXISTS (SELECT FROM information_schema.columns o
-         WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = $1)
-     ORDER BY to_regclass(table_name)::oid`,
-    [owner],
-  );
-  const columns = new Map<string, Column[]>();
-  for (const row of rows) columns.set(row.table, [...(columns.get(row.table) ?? []), row]);
-  return columns;
-}
-
-async function fill(owner: "account_id" | "site_id", id: string): Promise<void> {
-  for (const [table, columns] of await columnsOf(owner)) {
-    if (table === "site") continue;
-    const required = columns.filter(
-      ({ column, isRequired }) => (isRequired || special[`${table}.${column}`]) && column !== owner,
-    );
-    const values = required.map(
-      ({ column, type }) =>
-        special[`${table}.${column} by ${owner}`] ?? special[`${table}.${column}`] ?? byType[type] ?? "NULL",
-    );
-    const names = [owner, ...required.map(({ column }) => column)].map((name) => `"${name}"`);
-    await pool.query(`INSERT INTO "${table}" (${names}) VALUES (${[`'${id}'`, ...values]})`);
-  }
-}
-
-async function countRows(owner: "account_id" | "site_id", id: string): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const table of (await columnsOf(owner)).keys()) {
-    const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "${table}" WHERE ${owner} = $1`, [id]);
-    counts[table] = rows[0].n;
-  }
-  return counts;
-}
-
-const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, n) => sum + n, 0);
-
-/** An account with a site, and a row in every table with accounts or sites. */
-async function makeFullAccount() {
-  const [accountId, siteId] = [randomUUID(), randomUUID()];
-  await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
-    accountId,
-    `${accountId}@example.com`,
-  ]);
-  await pool.query("INSERT INTO person (id, email, name) VALUES ($1, $2, 'Ada')", [
-    accountId,
-    `${accountId}@example.com`,
-  ]);
-  await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'example.com', 's')", [
-    siteId,
-    accountId,
-  ]);
-  await fill("account_id", accountId);
-  await fill("site_id", siteId);
-  return { accountId, siteId };
-}
-
 async function leftOf({ accountId, siteId }: { accountId: string; siteId: string }) {
-  const counts = { ...(await countRows("account_id", accountId)), ...(await countRows("site_id", siteId)) };
+  const counts = { ...(await countRows(pool, "account_id", accountId)), ...(await countRows(pool, "site_id", siteId)) };
   const { rowCount } = await pool.query("SELECT FROM account WHERE id = $1", [accountId]);
   return { rows: total(counts), accounts: rowCount, tables: Object.keys(counts).length };
 }
 
 describe("eraseAccount", () => {
   it("leaves nothing of the account in any table of the database, and everything of another", async () => {
-    const [gone, kept] = [await makeFullAccount(), await makeFullAccount()];
+    const [gone, kept] = [await makeFullAccount(pool), await makeFullAccount(pool)];
     const before = await leftOf(kept);
     expect(before.tables).toBeGreaterThan(15);
     expect(before.rows).toBeGreaterThanOrEqual(before.tables - 1);
@@ -153,7 +40,7 @@ describe("eraseAccount", () => {
   });
 
   it("goes in pieces, revokes the keys before the first, and goes on where it was stopped", async () => {
-    const { accountId, siteId } = await makeFullAccount();
+    const { accountId, siteId } = await makeFullAccount(pool);
     await pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
        SELECT $1, gen_random_uuid(), gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 4500)`,
@@ -173,7 +60,7 @@ describe("eraseAccount", () => {
   });
 
   it("removes events of all months in pieces", async () => {
-    const { accountId, siteId } = await makeFullAccount();
+    const { accountId, siteId } = await makeFullAccount(pool);
     await pool.query("SELECT ensure_event_partition('2026-01-01'), ensure_event_partition('2026-02-01')");
     await pool.query(
       `INSERT INTO event (site_id, id, at, type, channel)
@@ -189,7 +76,7 @@ describe("eraseAccount", () => {
   });
 
   it("removes what a request under way wrote while it went on", async () => {
-    const { accountId, siteId } = await makeFullAccount();
+    const { accountId, siteId } = await makeFullAccount(pool);
     let isLate = true;
     const writeLate = async () => {
       isLate = false;
@@ -208,18 +95,21 @@ describe("eraseAccount", () => {
 
 describe("eraseSite", () => {
   it("leaves nothing of the site, and the account's other site as it was", async () => {
-    const { accountId, siteId } = await makeFullAccount();
+    const { accountId, siteId } = await makeFullAccount(pool);
     const other = randomUUID();
     await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'other.example', 's')", [
       other,
       accountId,
     ]);
-    await fill("site_id", other);
-    const [kept, account] = [await countRows("site_id", other), (await countRows("account_id", accountId))["trace"]];
+    await fill(pool, "site_id", other);
+    const [kept, account] = [
+      await countRows(pool, "site_id", other),
+      (await countRows(pool, "account_id", accountId))["trace"],
+    ];
     await eraseSite(pool, siteId, goOn);
-    expect(total(await countRows("site_id", siteId))).toBe(0);
-    expect(await countRows("site_id", other)).toEqual(kept);
-    expect((await countRows("account_id", accountId))["trace"]).toBe(account);
+    expect(total(await countRows(pool, "site_id", siteId))).toBe(0);
+    expect(await countRows(pool, "site_id", other)).toEqual(kept);
+    expect((await countRows(pool, "account_id", accountId))["trace"]).toBe(account);
     const { rows } = await pool.query("SELECT id FROM site WHERE account_id = $1", [accountId]);
     expect(rows).toEqual([{ id: other }]);
   });
@@ -227,7 +117,7 @@ describe("eraseSite", () => {
 
 describe("a stopped eraseSite", () => {
   it("has revoked the site's shared keys, so none reads a part of its figures", async () => {
-    const { accountId, siteId } = await makeFullAccount();
+    const { accountId, siteId } = await makeFullAccount(pool);
     await eraseSite(pool, siteId, { isStopping: () => true });
     const { rows } = await pool.query("SELECT service, revoked_at FROM api_key WHERE account_id = $1 OR site_id = $2", [
       accountId,
@@ -235,13 +125,13 @@ describe("a stopped eraseSite", () => {
     ]);
     expect(rows).toContainEqual({ service: "share", revoked_at: expect.any(Date) });
     expect(rows).toContainEqual({ service: "trace", revoked_at: null });
-    expect((await countRows("site_id", siteId))["event"]).toBe(1);
+    expect((await countRows(pool, "site_id", siteId))["event"]).toBe(1);
   });
 });
 
 describe("eraseOrphans", () => {
   it("removes what accounts and sites left that were deleted by SQL, and nothing else", async () => {
-    const [gone, kept] = [await makeFullAccount(), await makeFullAccount()];
+    const [gone, kept] = [await makeFullAccount(pool), await makeFullAccount(pool)];
     const before = await leftOf(kept);
     await pool.query("DELETE FROM account WHERE id = $1", [gone.accountId]);
     expect((await leftOf(gone)).rows).toBeGreaterThan(10);
@@ -253,10 +143,10 @@ describe("eraseOrphans", () => {
   });
 
   it("removes nothing where there is no account at all, as while a dump is restored", async () => {
-    const { accountId } = await makeFullAccount();
+    const { accountId } = await makeFullAccount(pool);
     await pool.query("DELETE FROM account");
     await eraseOrphans(pool, goOn);
-    expect((await countRows("account_id", accountId))["trace"]).toBe(1);
+    expect((await countRows(pool, "account_id", accountId))["trace"]).toBe(1);
   });
 });
 

@@ -1,16 +1,27 @@
 import { AppError } from "@waymark/errors";
-import type { NextFunction, RequestHandler, Response } from "express";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { Principal } from "./find-key.query.js";
 import type { KeyDirectory } from "./key-directory.js";
 
+/** An account is away for seconds at the end of its move, and its clients repeat. */
+const movingRetrySeconds = 5;
+
+/** Reads of an account that moves to another cell go on until the other cell has all of it. */
+function isAway({ move }: Principal, { method }: Request): boolean {
+  return move !== undefined && !(move === "moving" && (method === "GET" || method === "HEAD"));
+}
+
 /**
  * Passes requests with a good key and stores their principal. A missing, malformed, unknown, revoked, ended, other-service or other-cell key
- * gets the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`).
+ * gets the same 401 (trace contract, "Authentication" 5; RFC 6750 for the scheme and `WWW-Authenticate`), and one of an account
+ * on its way to another cell 503 with `Retry-After`.
  */
 export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHandler {
-  const admit = (principal: Principal | undefined, response: Response, next: NextFunction) => {
+  const admit = (principal: Principal | undefined, request: Request, response: Response, next: NextFunction) => {
     if (!principal)
       throw new AppError("invalid_api_key", { headers: { "WWW-Authenticate": 'Bearer realm="waymark"' } });
+    if (isAway(principal, request))
+      throw new AppError("unavailable", { headers: { "Retry-After": String(movingRetrySeconds) } });
     response.locals["principal"] = principal;
     next();
   };
@@ -18,8 +29,8 @@ export function authenticate(directory: Pick<KeyDirectory, "find">): RequestHand
     const key = bearerToken(request.headers.authorization);
     const found = key === undefined ? undefined : directory.find(key);
     return found instanceof Promise
-      ? found.then((principal) => admit(principal, response, next))
-      : admit(found, response, next);
+      ? found.then((principal) => admit(principal, request, response, next))
+      : admit(found, request, response, next);
   };
 }
 

@@ -9,6 +9,8 @@ export interface Principal {
   readonly plan: PlanId;
   /** The only site of a shared key. */
   readonly siteId?: string;
+  /** Of an account on its way from or to another cell. */
+  readonly move?: "moving" | "moved" | "finishing" | "undoing" | "arriving";
 }
 
 export interface FoundKey {
@@ -22,22 +24,26 @@ const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } s
 
 /**
  * Finds the key with a hash and its account's present plan. Revoked keys and keys of another service are not found. One
- * probe of `api_key_hash_key`, one of `account_pkey`.
+ * probe of `api_key_hash_key`, one of `account_pkey`, one of `slot_move_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.site_id AS "siteId", k.expires_at AS "expiresAt"
-  FROM api_key k JOIN account a ON a.id = k.account_id
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
+  FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN slot_move v ON v.slot = a.slot
   WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
-type Row = Omit<Principal, "siteId"> & { siteId: string | null; expiresAt: Date | null };
+type Row = Pick<Principal, "accountId" | "keyId" | "plan"> & {
+  siteId: string | null;
+  expiresAt: Date | null;
+  move: Principal["move"] | null;
+};
 
 export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService): Promise<FoundKey | undefined> {
   const values = [hash, storedServices[service]];
   const { rows } = await pool.query<Row>({ name: "find-key", text: findKeySql, values });
   if (!rows[0]) return undefined;
-  const { siteId, expiresAt, ...principal } = rows[0];
+  const { siteId, expiresAt, move, ...principal } = rows[0];
   const endsAt = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-  return { principal: siteId === null ? principal : { ...principal, siteId }, endsAt };
+  return { principal: { ...principal, ...(siteId !== null && { siteId }), ...(move && { move }) }, endsAt };
 }
 
 /**

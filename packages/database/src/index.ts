@@ -1,6 +1,9 @@
 export { listenForAccessChanges } from "./access-changes.js";
-export { BackupError } from "./backup/backup-format.js";
+export { BackupError, backupSession } from "./backup/backup-format.js";
+export { copyTable } from "./backup/copy-table.js";
+export { ensurePartitions, findPartitions } from "./backup/partitions.query.js";
 export { restoreBackup } from "./backup/restore-backup.js";
+export { findTables, type Table } from "./backup/tables.query.js";
 export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
@@ -27,5 +30,5 @@ export {
 export { sendTogether } from "./send-together.js";
 export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";
 export { tryTransaction } from "./try-transaction.js";
-export { isDatabaseUnavailable } from "./unavailable.js";
+export { isDatabaseUnavailable, isMoving } from "./unavailable.js";
 export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

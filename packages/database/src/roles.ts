@@ -21,8 +21,8 @@ type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>
 export const tableGrants = {
   // Agent claims lock FOR NO KEY UPDATE and need UPDATE on some column.
   account: {
-    trace_api: "SELECT (id, plan), UPDATE (created_at)",
-    analytics_api: "SELECT (id, plan)",
+    trace_api: "SELECT (id, plan, slot), UPDATE (created_at)",
+    analytics_api: "SELECT (id, plan, slot)",
     worker: "SELECT (id, email, plan)",
     dashboard: "SELECT, INSERT, UPDATE",
   },
@@ -115,6 +115,7 @@ export const tableGrants = {
   site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   span_default: {},
   span_partition: { worker: "SELECT" },
+  slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { collect } from "../arguments/collect.js";
 import { cellMapPrinters, readCellMap } from "../cells/cell-map.js";
 import type { Act } from "../context/command-context.js";
+import { addCellMoveCommands } from "./cell-move.command.js";
 
 const mapHelp = `
 A cell is an installation with some of the accounts: those of its slots, as in its CELL_SLOTS. The map leads each request to the
@@ -13,7 +14,7 @@ Examples:
 
 type Proxy = keyof typeof cellMapPrinters;
 
-/** `waymark cell map`. */
+/** `waymark cell map`, `waymark cell move` and `waymark cell moves`. */
 export function addCellCommands(program: Command, act: Act): void {
   const cell = program.command("cell").description("spread accounts over several installations");
   const proxies = Object.keys(cellMapPrinters) as Proxy[];
@@ -29,4 +30,5 @@ export function addCellCommands(program: Command, act: Act): void {
         return { value: Object.fromEntries(map), text: cellMapPrinters[proxy](map) };
       }),
     );
+  addCellMoveCommands(cell, act);
 }

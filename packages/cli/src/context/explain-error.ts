@@ -1,5 +1,5 @@
-import { AccountError, type AccountErrorCode } from "@waymark/accounts";
-import { BackupError, isDatabaseUnavailable, MigrationError } from "@waymark/database";
+import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
+import { BackupError, isDatabaseUnavailable, isMoving, MigrationError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
@@ -34,8 +34,9 @@ const refusedCodes = /^(28...|3D000)$/;
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
   if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
   if (error instanceof AppError) return explainAppError(error);
-  if (error instanceof CommandError || error instanceof MigrationError || error instanceof BackupError)
-    return error.message;
+  if (error instanceof CommandError || error instanceof MigrationError) return error.message;
+  if (error instanceof BackupError || error instanceof MoveError) return error.message;
+  if (isMoving(error)) return "The account is moving to another cell. 'waymark cell moves' shows how far it is.";
   const code = codeOf(error);
   const isRefused = refusedCodes.test(code);
   if (database && (isRefused || isDatabaseUnavailable(error))) {

@@ -7,6 +7,7 @@ import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { migrate } from "../migrate.js";
 import { inTransaction } from "../transaction.js";
 import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readStart } from "./backup-format.js";
+import { ensurePartitions } from "./partitions.query.js";
 import { readWholeLines } from "./read-lines.js";
 
 export interface RestoreOptions {
@@ -75,13 +76,7 @@ async function prepare(
   if (accounts.length > 0) {
     throw new BackupError("The database has accounts already. Restore into an empty database.");
   }
-  await client.query(
-    "SELECT ensure_event_partition((month || '-01')::date) FROM unnest($1::text[]) AS months (month)",
-    [months],
-  );
-  // A backup of a release before weeks goes into tables without the function.
-  if (weeks.length > 0)
-    await client.query("SELECT ensure_span_partition(week::date) FROM unnest($1::text[]) AS weeks (week)", [weeks]);
+  await ensurePartitions(client, { months, weeks });
 }
 
 /** Takes the lines of a backup one piece after the other. */

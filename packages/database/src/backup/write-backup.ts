@@ -4,6 +4,7 @@ import { createGzip } from "node:zlib";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine } from "./backup-format.js";
+import { findPartitions } from "./partitions.query.js";
 import { findSequences, findTables } from "./tables.query.js";
 
 export interface BackupOptions {
@@ -47,13 +48,7 @@ async function* readDatabase(client: pg.Client, { onProgress }: BackupOptions) {
   const { rows: applied } = await client.query<{ name: string }>(
     "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY 1",
   );
-  const { rows: months } = await client.query<{ month: string }>(findMonthsSql);
-  const { rows: weeks } = await client.query<{ week: string }>(findWeeksSql);
-  const header = {
-    migrations: applied.map(({ name }) => name),
-    months: months.map(({ month }) => month),
-    weeks: weeks.map(({ week }) => week),
-  };
+  const header = { migrations: applied.map(({ name }) => name), ...(await findPartitions(client)) };
   yield { text: backupStart(header), rows: 0 };
   for (const { table, columns } of await findTables(client)) {
     yield { text: copyLine(table, columns), rows: 0 };
@@ -71,18 +66,6 @@ async function* readDatabase(client: pg.Client, { onProgress }: BackupOptions) {
   for (const { name, value } of await findSequences(client)) yield { text: sequenceLine(name, value), rows: 0 };
   yield { text: backupEnd, rows: 0 };
 }
-
-/** The months that have a partition of `event`, as `2026-11`. Reads the catalogue alone. */
-const findMonthsSql = `
-  SELECT substr(c.relname, 7, 4) || '-' || substr(c.relname, 11) AS month
-  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = 'event'::regclass AND c.relname ~ '^event_[0-9]{6}$' ORDER BY 1`;
-
-/** The weeks that have a partition of `span`, by their Mondays. */
-const findWeeksSql = `
-  SELECT to_date(substr(c.relname, 6), 'YYYYMMDD')::text AS week
-  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = 'span'::regclass AND c.relname ~ '^span_[0-9]{8}$' ORDER BY 1`;
 
 function countNewlines(chunk: Buffer): number {
   let count = 0;

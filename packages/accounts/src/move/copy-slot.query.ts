@@ -1,0 +1,83 @@
+import { backupSession, copyTable, ensurePartitions, findPartitions, withTransaction } from "@waymark/database";
+import type pg from "pg";
+import { MoveError } from "./move-error.js";
+import { findMovedTables, type MovedTable } from "./moved-tables.query.js";
+import { type SlotMove, setPhase } from "./slot-move.query.js";
+
+export interface CopyOptions {
+  /** Called before each table. */
+  onProgress(table: string): void;
+  signal: AbortSignal;
+}
+
+/** A changed span or trace gets a number above those that it had. */
+const raiseSequenceSql = `
+  SELECT setval('model_call_version_seq', GREATEST($1, (SELECT last_value FROM model_call_version_seq)))`;
+
+/**
+ * Copies all rows of a slot's accounts in one transaction of the target, so that it has all or none, and compares their number
+ * and a sum of their hashes. Reads each row three times. The target notes the slot as `arriving`.
+ * @param move of the source, whose slot nobody changes any more
+ * @returns the rows of each table
+ * @throws MoveError where the two sides differ; the signal's reason
+ */
+export async function copySlot(
+  source: pg.Pool,
+  target: pg.Pool,
+  { move, onProgress, signal }: CopyOptions & { move: SlotMove },
+): Promise<Record<string, number>> {
+  return withTransaction(source, async (reader) => {
+    await reader.query(backupSession);
+    const tables = await findMovedTables(reader);
+    const partitions = await findPartitions(reader);
+    const { rows: versions } = await reader.query("SELECT last_value AS last FROM model_call_version_seq");
+    await target.query(raiseSequenceSql, [versions[0].last]);
+    return withTransaction(target, async (writer) => {
+      await writer.query(backupSession);
+      await ensurePartitions(writer, partitions);
+      for (const table of tables) {
+        onProgress(table.table);
+        await copyRows(reader, writer, { table, slot: move.slot, signal });
+      }
+      const copied: Record<string, number> = {};
+      for (const table of tables) {
+        onProgress(table.table);
+        copied[table.table] = await compareRows(reader, writer, { table, slot: move.slot, signal });
+      }
+      await setPhase(writer, { ...move, phase: "arriving" });
+      return copied;
+    });
+  });
+}
+
+interface TableOfSlot {
+  table: MovedTable;
+  slot: string;
+  signal: AbortSignal;
+}
+
+async function copyRows(reader: pg.ClientBase, writer: pg.ClientBase, { table, slot, signal }: TableOfSlot) {
+  const { columns, values, isShared } = table;
+  const name = `"${table.table}"`;
+  const select = `SELECT ${values} FROM ${name} WHERE ${table.where(slot)}`;
+  if (!isShared) return copyTable(reader, writer, { select, into: name, columns, signal });
+  // A person of two accounts may have come with the other one.
+  await writer.query(`CREATE TEMP TABLE arriving (LIKE ${name}) ON COMMIT DROP`);
+  const rows = await copyTable(reader, writer, { select, into: "pg_temp.arriving", columns, signal });
+  await writer.query(`INSERT INTO ${name} SELECT * FROM pg_temp.arriving ON CONFLICT DO NOTHING`);
+  await writer.query("DROP TABLE pg_temp.arriving");
+  return rows;
+}
+
+async function compareRows(reader: pg.ClientBase, writer: pg.ClientBase, { table, slot, signal }: TableOfSlot) {
+  signal.throwIfAborted();
+  const sum = table.isShared ? "''" : `COALESCE(sum(hashtextextended(ROW(${table.values})::text, 0)), 0)::text`;
+  const sql = `SELECT count(*)::float8 AS rows, ${sum} AS sum FROM "${table.table}" WHERE ${table.where(slot)}`;
+  const read = async (client: pg.ClientBase) => (await client.query<{ rows: number; sum: string }>(sql)).rows[0];
+  const [own, other] = await Promise.all([read(reader), read(writer)]);
+  const isComplete = table.table === "credential" || (own?.rows === other?.rows && own?.sum === other?.sum);
+  if (own && isComplete) return own.rows;
+  throw new MoveError(
+    `The rows of ${table.table} differ: ${own?.rows} here, ${other?.rows} copied. Nothing has moved; run the same command again.`,
+  );
+}

@@ -1,0 +1,137 @@
+import { createUuidV7 } from "@waymark/database";
+import type pg from "pg";
+import { type EraseControl, type Erased, eraseAccount } from "../erase.js";
+import { checkDatabases, checkSlot } from "./check-move.query.js";
+import { type CopyOptions, copySlot } from "./copy-slot.query.js";
+import { MoveError } from "./move-error.js";
+import { addTriggers, dropTriggers, forgetMove, readMoves, type SlotMove, setPhase } from "./slot-move.query.js";
+
+const uuid = createUuidV7();
+
+/** The two databases of a move, by their owners' connections. */
+export interface Cells {
+  source: pg.Pool;
+  target: pg.Pool;
+  /** Their hosts and names. */
+  names: { source: string; target: string };
+}
+
+async function findMove(pool: pg.Pool, slot: string): Promise<SlotMove | undefined> {
+  return (await readMoves(pool)).find((move) => move.slot === slot);
+}
+
+/** @throws MoveError where the slot moves to another database than this one */
+async function findOwnMove({ source, names }: Cells, slot: string): Promise<SlotMove | undefined> {
+  const moves = await readMoves(source);
+  const move = moves.find((it) => it.slot === slot);
+  if (move?.phase === "arriving") throw new MoveError(`The slot ${slot} arrives from ${move.other}.`);
+  if (move && move.other !== names.target) throw new MoveError(`The slot ${slot} is on its way to ${move.other}.`);
+  const another = moves.find((it) => it.slot !== slot && it.phase !== "arriving");
+  if (another) throw new MoveError(`The slot ${another.slot} is on its way. Finish or undo its move first.`);
+  return move;
+}
+
+/**
+ * Moves a slot's accounts with all they own into another cell's database. First the source refuses their changes; then one
+ * transaction copies and compares everything; then the source refuses their requests, and the target takes them. A call after
+ * an interruption goes on from there, and so does one after the end.
+ * @returns the rows of each table; none where an earlier call copied them
+ * @throws MoveError with a sentence where the move cannot begin or go on
+ */
+export async function moveSlot(cells: Cells, slot: string, options: CopyOptions): Promise<Record<string, number>> {
+  const { source, target, names } = cells;
+  let move = await findOwnMove(cells, slot);
+  if (move?.phase === "undoing") throw new MoveError(`The move of slot ${slot} is being undone. Run it with --undo.`);
+  await checkDatabases(source, target);
+  if (!move) {
+    await checkSlot(source, target, slot);
+    move = { slot, id: uuid(), phase: "moving", other: names.target };
+    await setPhase(source, move);
+  }
+  let rows: Record<string, number> = {};
+  if (move.phase === "moving") {
+    await addTriggers(source);
+    if ((await findMove(target, slot))?.id !== move.id) {
+      await checkSlot(source, target, slot);
+      rows = await copySlot(source, target, { ...options, move: { ...move, other: names.source } });
+    }
+    await setPhase(source, { ...move, phase: "moved" });
+  }
+  if ((await findMove(target, slot))?.id === move.id) await forgetMove(target, slot);
+  return rows;
+}
+
+/**
+ * Removes the source's rows of a moved slot.
+ * @param control with `isConfirmed` accounts may be missing in the target: their owners removed them there
+ * @throws MoveError before the slot has moved
+ */
+export async function finishMove(
+  cells: Cells,
+  slot: string,
+  control: EraseControl & { isConfirmed: boolean },
+): Promise<Erased> {
+  const { source } = cells;
+  const move = await findOwnMove(cells, slot);
+  if (!move || move.phase === "moving" || move.phase === "undoing") {
+    throw new MoveError(`The slot ${slot} has not moved.`);
+  }
+  if (!control.isConfirmed) await requireAccounts(cells, slot);
+  if (move.phase === "moved") await setPhase(source, { ...move, phase: "finishing" });
+  const erased = await eraseSlot(source, slot, control);
+  if (control.isStopping()) return erased;
+  await end(source, slot);
+  return erased;
+}
+
+/**
+ * Takes a move back that has not come to its end.
+ * @returns what it removed in the target
+ * @throws MoveError once the target takes the slot's requests
+ */
+export async function undoMove(cells: Cells, slot: string, control: EraseControl): Promise<Erased> {
+  const { source, target } = cells;
+  const move = await findOwnMove(cells, slot);
+  if (!move) throw new MoveError(`The slot ${slot} is not on its way.`);
+  if (move.phase !== "moving" && move.phase !== "undoing") {
+    throw new MoveError(`The slot ${slot} has moved. Finish the move, then move it back from the other cell.`);
+  }
+  await setPhase(source, { ...move, phase: "undoing" });
+  let erased: Erased = {};
+  if ((await findMove(target, slot))?.id === move.id) {
+    erased = await eraseSlot(target, slot, control);
+    if (control.isStopping()) return erased;
+    await forgetMove(target, slot);
+  }
+  await end(source, slot);
+  return erased;
+}
+
+async function end(source: pg.Pool, slot: string): Promise<void> {
+  await dropTriggers(source);
+  await forgetMove(source, slot);
+}
+
+async function requireAccounts({ source, target }: Cells, slot: string): Promise<void> {
+  const sql = "SELECT id FROM account WHERE slot = $1";
+  const { rows } = await source.query<{ id: string }>(sql, [slot]);
+  const ids = rows.map(({ id }) => id);
+  const { rowCount } = await target.query("SELECT FROM account WHERE id = ANY ($1)", [ids]);
+  const missing = ids.length - (rowCount ?? 0);
+  if (missing === 0) return;
+  throw new MoveError(
+    `The other cell does not have ${missing} of ${ids.length} accounts. Nothing is removed here. Add --yes if they were deleted there.`,
+  );
+}
+
+async function eraseSlot(pool: pg.Pool, slot: string, control: EraseControl): Promise<Erased> {
+  const erased: Erased = {};
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM account WHERE slot = $1", [slot]);
+  for (const { id } of rows) {
+    if (control.isStopping()) break;
+    for (const [table, count] of Object.entries(await eraseAccount(pool, id, control))) {
+      erased[table] = (erased[table] ?? 0) + count;
+    }
+  }
+  return erased;
+}
