@@ -153,6 +153,8 @@ export const functionGrants = {
   "ensure_visitor_partition(date)": ["worker"],
   "drop_visitor_partition(text)": ["worker"],
   "empty_old_visitors(date)": ["worker"],
+  // Of triggers: it reads the account of a row that a service may not.
+  "refuse_moving()": [],
 } as const satisfies Record<string, readonly ServiceRole[]>;
 
 /** Users of BullMQ's tables in Postgres. Its functions make temporary tables. */

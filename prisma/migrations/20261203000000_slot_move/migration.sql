@@ -16,7 +16,7 @@ CREATE TABLE "slot_move" (
 -- statements, which may hold other tenants' rows, leave the row out, and so does an UPDATE of nothing but the columns in the
 -- further arguments, a sign of life. A transaction whose snapshot is older than the move has to begin anew. The first argument
 -- says where a row's slot is; the triggers exist only during a move.
-CREATE FUNCTION "refuse_moving"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+CREATE FUNCTION "refuse_moving"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   changed record;
   its_slot text;

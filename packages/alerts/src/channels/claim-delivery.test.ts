@@ -27,3 +27,25 @@ it("claims deliveries of accounts in turns, until none is due", async () => {
   }
   expect(claimed).toEqual([first, second, first, second, undefined]);
 });
+
+it("lets a channel have so many digests within an hour, and says nothing of those before", async () => {
+  const accountId = await makeAccount();
+  const digest = `INSERT INTO delivery (account_id, event_id, channel_id, type, content, due_at, is_collecting, agent_id, begun_at)
+    SELECT $1, $2, id, 'digest', '{}', $3, $4, 'a', $5 FROM channel WHERE account_id = $1 AND kind = 'webhook'`;
+  await pool.query("UPDATE delivery SET sent_at = now() WHERE sent_at IS NULL");
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  const add = (isCollecting: boolean, begunAt: Date | null) =>
+    pool.query(digest, [accountId, uuid(), minutesAgo(1), isCollecting, begunAt]);
+  await add(true, null);
+  const turn = { after: undefined, busyAccounts: [], busyChannels: [], leaseMs: 60_000, digestsPerHour: 2 };
+  for (const begun of [70, 50, 40]) await add(false, minutesAgo(begun));
+  await pool.query("UPDATE delivery SET sent_at = now() WHERE begun_at IS NOT NULL");
+  expect(await claimDelivery(pool, turn)).toBeUndefined();
+  const { rows } = await pool.query(
+    "SELECT round(extract(epoch FROM due_at - now()) / 60)::int AS minutes FROM delivery WHERE is_collecting AND account_id = $1",
+    [accountId],
+  );
+  expect(rows).toEqual([{ minutes: 10 }]);
+  await pool.query("UPDATE delivery SET due_at = now() WHERE is_collecting");
+  expect(await claimDelivery(pool, { ...turn, digestsPerHour: 3 })).toMatchObject({ accountId });
+});

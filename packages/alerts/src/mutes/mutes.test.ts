@@ -45,4 +45,24 @@ describe("a mute", () => {
     expect(alerts.map(({ id }) => id)).toEqual(muted.map(({ alertId }) => alertId));
     expect(await listMutes(pool, accountId)).toMatchObject([{ id: failure?.id, agent_id: "loud", muted: 2 }]);
   });
+
+  it("is refused above 1,000 of an account, and may be set anew", async () => {
+    const accountId = uuid();
+    await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
+      accountId,
+      `${uuid()}@example.com`,
+    ]);
+    const [first, second] = [await addFailure(accountId, "a"), await addFailure(accountId, "b")];
+    const failures = await readTraceFailures(pool, accountId, [first.traceId, second.traceId]);
+    const [one = "", other = ""] = failures.map(({ id }) => id);
+    const now = new Date();
+    await pool.query(
+      `INSERT INTO mute (account_id, failure_id) SELECT $1, gen_random_uuid() FROM generate_series(1, 999)`,
+      [accountId],
+    );
+    await createMute(pool, accountId, { failureId: one, now });
+    const full = { details: { limit: 1_000, reason: "An account has at most 1000 mutes." } };
+    await expect(createMute(pool, accountId, { failureId: other, now })).rejects.toMatchObject(full);
+    await createMute(pool, accountId, { failureId: one, now });
+  });
 });
