@@ -9,6 +9,8 @@ export interface Account {
   id: string;
   email: string;
   plan: PlanId;
+  /** The part of all accounts that a cell has or has not. */
+  slot: string;
 }
 
 const uuid = createUuidV7();
@@ -71,9 +73,11 @@ interface StoredAccount {
   id: string;
   email: string;
   plan: string;
+  slot: string;
 }
 
 function present(account: StoredAccount): Account {
-  if (!isPlanId(account.plan)) throw new Error(`account ${account.id} has the unknown plan ${account.plan}`);
-  return { id: account.id, email: account.email, plan: account.plan };
+  const { id, email, plan, slot } = account;
+  if (!isPlanId(plan)) throw new Error(`account ${id} has the unknown plan ${plan}`);
+  return { id, email, plan, slot };
 }

@@ -7,4 +7,4 @@ export {
 export { authenticate, bearerToken, principalOf } from "./authenticate.js";
 export type { Principal } from "./find-key.query.js";
 export { createKeyDirectory, type KeyDirectory } from "./key-directory.js";
-export { allSlots, cellSlotsVariable, drawSlot, firstSlot, parseSlots, type Slots } from "./slots.js";
+export { addressOf, allSlots, cellSlotsVariable, drawSlot, firstSlot, parseSlots, type Slots } from "./slots.js";

@@ -29,6 +29,11 @@ export function drawSlot(slots: Slots = allSlots): string {
   return [...slots][randomInt(slots.size)] ?? firstSlot;
 }
 
+/** An address of an account's own: `{slot}` in it stands for the account's slot, so a proxy finds the cell by the host. */
+export function addressOf(url: string, slot: string): string {
+  return url.replaceAll("{slot}", slot);
+}
+
 /** The variable `CELL_SLOTS`: the slots of an instance's cell, all of them by default. */
 export function cellSlotsVariable() {
   return z

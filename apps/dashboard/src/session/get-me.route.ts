@@ -1,3 +1,4 @@
+import { addressOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { type PersonInAccount, type Role, readViewer } from "@waymark/identity";
@@ -28,7 +29,8 @@ export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Addresses 
       const { role, isOperator, ...viewer } = viewerOf(response);
       const found = await readViewer(pool, viewer);
       if (!found) throw new AppError("not_signed_in");
-      const { traceApiUrl, analyticsApiUrl, collectorUrl } = config;
+      const { traceApiUrl, analyticsApiUrl } = config;
+      const collectorUrl = addressOf(config.collectorUrl, found.account.slot);
       const me: Me = { ...found, role, isOperator, traceApiUrl, analyticsApiUrl, collectorUrl };
       return { status: 200, body: me };
     },

@@ -32,7 +32,7 @@ describe("an account's address", () => {
     expect(await json("account", "plan", email, "--plan", "pro")).toEqual({ id, email, plan: "pro" });
     const newEmail = `${randomUUID()}@example.com`;
     expect(await json("account", "email", "--account", email, "--email", newEmail)).toEqual({
-      ...{ id, email: newEmail, plan: "pro" },
+      ...{ id, email: newEmail, plan: "pro", slot: expect.stringMatching(/^[0-9a-f]{2}$/) },
     });
     expect(await json("account", "delete", "--account", newEmail, "--yes")).toMatchObject({ id, complete: true });
   });
@@ -145,6 +145,9 @@ describe("site create", () => {
     const named = createCommandLine({ DATABASE_URL: database.url, COLLECTOR_URL: "https://e.example/waymark" });
     expect(await printed(named)).toContain(tag("https://e.example/waymark", domain));
     expect(await printed({ run })).toContain(tag("https://collector.example.com", domain));
+    const ofSlots = createCommandLine({ DATABASE_URL: database.url, COLLECTOR_URL: "https://{slot}.e.example" });
+    const { rows } = await database.pool.query("SELECT slot FROM account WHERE email = $1", [email]);
+    expect(await printed(ofSlots)).toContain(tag(`https://${rows[0].slot}.e.example`, domain));
     expect(await json(...create(email, domain))).toEqual({ id: expect.any(String), domain, name: "s" });
   });
 

@@ -32,6 +32,10 @@ const routes: [Record<string, string>, string][] = [
   [{ Cookie: `waymark=${secret}` }, "a"],
   [{ Cookie: `notwaymark=ff.${secret}; waymark-sign-up=ff.${secret}` }, "a"],
   [{ Cookie: `waymark=ff.${secret}`, Authorization: "Bearer wmk_trace_00_x" }, "a"],
+  [{ Host: "ff.cell.test" }, "b"],
+  [{ Host: "00.cell.test" }, "a"],
+  [{ Host: "fff.cell.test" }, "a"],
+  [{ Host: "ff.cell.test", Cookie: `waymark=00.${secret}` }, "a"],
 ];
 
 const startProxy = useProxies();
@@ -83,7 +87,7 @@ describeWithProgram("caddy", "Caddy", (caddy) => {
     const map = await printMap("caddy");
     const socket = await startProxy(caddy, (folder, path) => {
       const options = `{\n\tadmin off\n\tauto_https off\n}`;
-      const site = `http://cell.test {\n\tbind unix/${path}\n\timport waymark_cells\n\trespond "{waymark_cell}"\n}\n`;
+      const site = `http://cell.test, http://*.cell.test {\n\tbind unix/${path}\n\timport waymark_cells\n\trespond "{waymark_cell}"\n}\n`;
       writeFileSync(`${folder}/Caddyfile`, [options, map, site].join("\n"));
       return ["run", "--config", `${folder}/Caddyfile`, "--adapter", "caddyfile"];
     });

@@ -40,13 +40,17 @@ function cellOf(map: CellMap, slot: string): string {
   return map.get(slot) ?? "";
 }
 
-const about = `# The cell of a request, by the slot of its key or session; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;
+const about = `# The cell of a request, by the slot of its key, session or host; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;
 
 /** For the `http` block: sets `$waymark_cell`. */
 function printNginx(map: CellMap): string {
   return `${about}
-map $http_cookie $waymark_cookie_slot {
+map $host $waymark_host_slot {
   default ${firstSlot};
+  "~^(?<waymark_host>[0-9a-f]{2})\\." $waymark_host;
+}
+map $http_cookie $waymark_cookie_slot {
+  default $waymark_host_slot;
   "~(?:^|; *)__Host-waymark=(?<waymark_secure>[0-9a-f]{2})\\." $waymark_secure;
   "~(?:^|; *)waymark=(?<waymark_plain>[0-9a-f]{2})\\." $waymark_plain;
 }
@@ -63,10 +67,14 @@ ${printEntries(map, "  ", ";")}
 function printCaddy(map: CellMap): string {
   return `${about}
 (waymark_cells) {
+	map {host} {waymark_host_slot} {
+		~^([0-9a-f]{2})\\. \${1}
+		default ${firstSlot}
+	}
 	map {header.Cookie} {waymark_cookie_slot} {
 		~(?:^|;\\s*)__Host-waymark=([0-9a-f]{2})\\. \${1}
 		~(?:^|;\\s*)waymark=([0-9a-f]{2})\\. \${1}
-		default ${firstSlot}
+		default {waymark_host_slot}
 	}
 	map {header.Authorization} {waymark_slot} {
 		~^(?i:Bearer)\\s+wmk_(?:trace|stats)_([0-9a-f]{2})_ \${1}

@@ -39,7 +39,9 @@ async function startNginx(nginx: string, map: Record<Cell, string>, cells: Recor
     const file = readDocker("cells/nginx.conf")
       .replaceAll("listen 80;", `listen unix:${socket};`)
       .replaceAll("10.0.0.1:4100", new URL(cells.a.traces.url).host)
-      .replaceAll("10.0.0.2:4100", new URL(cells.b.traces.url).host);
+      .replaceAll("10.0.0.2:4100", new URL(cells.b.traces.url).host)
+      .replaceAll("10.0.0.1:4300", new URL(cells.a.collector.url).host)
+      .replaceAll("10.0.0.2:4300", new URL(cells.b.collector.url).host);
     writeFileSync(`${folder}/nginx.conf`, nginxFile(folder, `${stdout}\n${file}`));
     return ["-c", `${folder}/nginx.conf`, "-p", folder, "-e", `${folder}/error.log`];
   });
@@ -52,7 +54,7 @@ async function makeAccount(its: string) {
   const { key } = await issueKey(pool, { accountId: id, service: "trace", name: "k" });
   const domain = `${its}.example.com`;
   const { site } = await createSite(pool, { accountId: id, domain, name: its });
-  return { id, key, domain, siteId: site.id };
+  return { id, key, domain, siteId: site.id, host: `${its}.collect.example.com` };
 }
 type Account = Awaited<ReturnType<typeof makeAccount>>;
 
@@ -83,7 +85,6 @@ function randomFrom(seed: number) {
 describeWithProgram("nginx", "a move under load", (nginx) => {
   let cells: Record<Cell, RunningCell>;
   let socket: string;
-  let collectors: Record<"moved" | "kept", string>;
   let stopped = false;
   let accounts: { moved: Account; kept: Account };
   const ledger = { moved: new Map<string, number>(), kept: new Map<string, number>() };
@@ -94,7 +95,6 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
     cells = { a: await startCell("a", "00-7f"), b: await startCell("b", "10,80-ff") };
     accounts = { moved: await makeAccount(slot), kept: await makeAccount("20") };
     socket = await startNginx(nginx, { a: "00-7f", b: "80-ff" }, cells);
-    collectors = { moved: cells.a.collector.url, kept: cells.a.collector.url };
     await databases.a.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input)
        SELECT $1, gen_random_uuid(), gen_random_uuid(), 's', 'ok', now(), '{"a": 1.50}' FROM generate_series(1, 20000)`,
@@ -138,10 +138,11 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
 
   async function visit(who: keyof typeof events): Promise<void> {
     while (!stopped) {
-      const { domain } = accounts[who];
+      const { domain, host } = accounts[who];
       const body = JSON.stringify({ name: "pageview", url: `https://${domain}/`, domain });
-      const headers = { "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0" };
-      const { status } = await fetch(`${collectors[who]}/api/event`, { method: "POST", headers, body });
+      const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+      const headers = { Host: host, "User-Agent": userAgent };
+      const { status } = await ask(socket, { method: "POST", path: "/api/event", headers, body });
       if (status === 202) events[who]++;
       else if (status === 503) refusals[who]++;
       else throw new Error(`${who}: the collector answered ${status}`);
@@ -162,7 +163,6 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
     expect([ended.code, ended.stderr, points.length]).toEqual([0, "", 10]);
     expect(JSON.parse(ended.stdout)).toMatchObject({ slot, phase: "moved" });
     socket = await startNginx(nginx, { a: "00-0f,11-7f", b: "10,80-ff" }, cells);
-    collectors.moved = cells.b.collector.url;
     await setTimeout(500);
     await move(["--finish"], 700);
     expect((await move(["--finish"])).stdout).toContain('"finished"');

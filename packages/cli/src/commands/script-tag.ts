@@ -1,3 +1,4 @@
+import { addressOf } from "@waymark/auth";
 import { CommandError } from "../context/command-error.js";
 import { dataFolderOf, readLocalSystem } from "../local-system.js";
 
@@ -9,16 +10,17 @@ const placeholderUrl = "https://collector.example.com";
  * @param url of the option; the default is `COLLECTOR_URL`, then the running local system's collector, then a placeholder
  * @throws CommandError when it is not an HTTP URL
  */
-export async function findCollectorUrl(env: NodeJS.ProcessEnv, url = env["COLLECTOR_URL"]): Promise<URL> {
+export async function findCollectorUrl(env: NodeJS.ProcessEnv, url = env["COLLECTOR_URL"]): Promise<string> {
   if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
     throw new CommandError("--collector or COLLECTOR_URL must be a URL that starts with http:// or https://.");
   }
-  return new URL(url || (await localCollectorUrl(env)) || placeholderUrl);
+  return url || (await localCollectorUrl(env)) || placeholderUrl;
 }
 
-/** The tag for the pages of a domain. */
-export function scriptTag(collectorUrl: URL, domain: string): string {
-  return `<script defer src="${collectorUrl.href.replace(/\/+$/, "")}/js/script.js" data-domain="${domain}"></script>`;
+/** The tag for the pages of a site. @param slot of its account */
+export function scriptTag(collectorUrl: string, { domain, slot }: { domain: string; slot: string }): string {
+  const { href } = new URL(addressOf(collectorUrl, slot));
+  return `<script defer src="${href.replace(/\/+$/, "")}/js/script.js" data-domain="${domain}"></script>`;
 }
 
 /** Without `DATABASE_URL` commands work on the local system. */

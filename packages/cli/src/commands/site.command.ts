@@ -72,14 +72,19 @@ export function addSiteCommands(program: Command, act: Act): void {
       act(async (context, options: CreateOptions) => {
         const { domain, name, shared } = options;
         const collectorUrl = await findCollectorUrl(context.env, options.collector);
-        const { site: value, sameDomain } = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, options.account);
-          return createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
+        const {
+          site: value,
+          sameDomain,
+          slot,
+        } = await onDatabase(context, async ({ pool, prisma }) => {
+          const { id: accountId, slot } = await resolveAccount(prisma, options.account);
+          const made = await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
+          return { ...made, slot };
         });
         if (sameDomain > 0) {
           context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
         }
-        const tag = scriptTag(collectorUrl, value.domain);
+        const tag = scriptTag(collectorUrl, { domain: value.domain, slot });
         return { value, text: `${formatFields({ ...value })}\n\nPaste this into the pages' <head>:\n${tag}` };
       }),
     );
