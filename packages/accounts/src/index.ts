@@ -19,7 +19,7 @@ export {
 } from "./keys.js";
 export { MoveError } from "./move/move-error.js";
 export { type Cells, finishMove, moveSlot, undoMove } from "./move/move-slot.js";
-export { readMoves, type SlotMove } from "./move/slot-move.query.js";
+export { readMoves } from "./move/slot-move.query.js";
 export { countOwned, countOwnedBySite, type Owned, type OwnedBySite } from "./owned.query.js";
 export { changePlan, findPlan } from "./plan.query.js";
 export { countKeysByMaker, readLiveKeys } from "./read-keys.query.js";

@@ -1,6 +1,5 @@
 export { listenForAccessChanges } from "./access-changes.js";
 export { BackupError, backupSession } from "./backup/backup-format.js";
-export { copyTable } from "./backup/copy-table.js";
 export { ensurePartitions, findPartitions } from "./backup/partitions.query.js";
 export { restoreBackup } from "./backup/restore-backup.js";
 export { findTables, type Table } from "./backup/tables.query.js";
@@ -30,5 +29,6 @@ export {
 export { sendTogether } from "./send-together.js";
 export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";
 export { tryTransaction } from "./try-transaction.js";
+export { breakConnection } from "./unanswered.js";
 export { isDatabaseUnavailable, isMoving } from "./unavailable.js";
 export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

@@ -20,9 +20,9 @@ export function isMoving(error: unknown): boolean {
 }
 
 /**
- * Whether the database cannot be reached or takes no work now, so a later attempt may succeed.
- * SQLSTATE classes 08 (connection), 53 (resources), 57P (operator intervention), 25006 (read-only: a standby during
- * failover), 55P03 and 57014 (lock and statement timeouts); Postgres documentation, appendix A. And a change refused by a move.
+ * Whether the database cannot be reached or takes no work now, so a later attempt may succeed: a move, and SQLSTATE classes 08
+ * (connection), 53 (resources), 57P (operator intervention), 25006 (read-only: a standby during failover), 55P03 and 57014 (lock
+ * and statement timeouts); Postgres documentation, appendix A.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;

@@ -20,6 +20,7 @@ export const settingsOfClients = [
   "WAYMARK_TRACE_URL",
   "WAYMARK_STATS_KEY",
   "WAYMARK_STATS_URL",
+  "TARGET_DATABASE_URL",
 ] as const;
 
 /** Values pinned by the Compose files; others serve builds without those registries or networks. */

@@ -1,5 +1,6 @@
-import { backupSession, copyTable, ensurePartitions, findPartitions, withTransaction } from "@waymark/database";
+import { backupSession, ensurePartitions, findPartitions, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { copyTable } from "./copy-table.js";
 import { MoveError } from "./move-error.js";
 import { findMovedTables, type MovedTable } from "./moved-tables.query.js";
 import { type SlotMove, setPhase } from "./slot-move.query.js";

@@ -6,7 +6,6 @@ import { findMovedTables } from "./moved-tables.query.js";
 
 /** Writers of all tenants queue behind a change of triggers, which waits so long for those at work. */
 const lockTimeoutMs = 250;
-/** Between two attempts. */
 const pauseMs = 250;
 const attempts = 120;
 
@@ -25,7 +24,6 @@ export async function readMoves(pool: pg.Pool): Promise<SlotMove[]> {
   return rows;
 }
 
-/** Services hear of each account, and ask for it anew. */
 const notifySql = "SELECT pg_notify('waymark_access', id::text) FROM account WHERE slot = $1";
 
 /** Notes a phase of a slot's move, and tells the services. */

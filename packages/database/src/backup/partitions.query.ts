@@ -1,6 +1,5 @@
 import type pg from "pg";
 
-/** The times that have a partition. */
 export interface Partitions {
   /** Of `event`, as `2026-11`. */
   months: readonly string[];
@@ -16,13 +15,11 @@ const findPartitionsSql = `
       FILTER (WHERE i.inhparent = 'span'::regclass AND c.relname ~ '^span_[0-9]{8}$'), '{}') AS weeks
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid`;
 
-/** Reads the catalogue alone. */
 export async function findPartitions(client: pg.ClientBase): Promise<Partitions> {
   const { rows } = await client.query<Partitions>(findPartitionsSql);
   return rows[0] ?? { months: [], weeks: [] };
 }
 
-/** Makes the partitions that are missing. */
 export async function ensurePartitions(client: pg.ClientBase, { months, weeks }: Partitions): Promise<void> {
   await client.query(
     "SELECT ensure_event_partition((month || '-01')::date) FROM unnest($1::text[]) AS months (month)",

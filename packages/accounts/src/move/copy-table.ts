@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream/promises";
+import { breakConnection } from "@waymark/database";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
-import { breakConnection } from "../unanswered.js";
 
 interface TableCopy {
   /** The rows to read. */
