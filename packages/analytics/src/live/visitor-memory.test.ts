@@ -35,6 +35,14 @@ describe("a writer that remembers a visitor", () => {
     expect(rows).toEqual([{ views: 2 }]);
   });
 
+  it("counts each page of it once, whatever it saw again and in which batch", async () => {
+    const { id } = await makeSite(analytics.pool);
+    const writer = openWriter();
+    const pages = ["/a", "/b", "/b", "/a", "/c", "/c", "/b"];
+    for (const [minute, path] of pages.entries()) await writer.write([{ ...viewAt(id, minute), path }]);
+    await expectRecount(id);
+  });
+
   it("reads them after another writer has recorded an event of the day", async () => {
     const { id } = await makeSite(analytics.pool);
     const [one, other] = [openWriter(), openWriter()];

@@ -25,7 +25,7 @@ export const judges: Readonly<Record<string, readonly Suite[]>> = {
     suite("apps/analytics-api", "src/stats", "src/goals", "src/events", "src/realtime"),
     suite("apps/collector", "src/event", "src/app.test", "src/hostile"),
     suite("apps/worker", "src/retention"),
-    suite("packages/cli", "commands/import"),
+    suite("packages/cli", "commands/import", "src/imports"),
   ],
   traces: [
     suite("packages/traces"),
