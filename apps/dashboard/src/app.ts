@@ -68,6 +68,7 @@ import { getLinkRoute } from "./session/get-link.route.js";
 import { getMeRoute } from "./session/get-me.route.js";
 import type { Guesses } from "./session/guesses.js";
 import { listSessionsRoute } from "./session/list-sessions.route.js";
+import type { OtherCells } from "./session/other-cells.js";
 import { getSignInRoute, signInRoute } from "./session/sign-in.route.js";
 import { signOutRoute } from "./session/sign-out.route.js";
 import { signUpRoute } from "./session/sign-up.route.js";
@@ -103,6 +104,7 @@ export interface AppDeps {
   passwords: Passwords;
   guesses: Guesses;
   mails: AccountMails;
+  otherCells: OtherCells;
   proofs: ProofDeps["proofs"];
   /** Undefined without Stripe's settings. */
   payments: Payments | undefined;

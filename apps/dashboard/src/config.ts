@@ -15,6 +15,12 @@ import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);
 
+/** Addresses of servers, separated by spaces or commas. */
+const webUrls = z
+  .string()
+  .transform((text) => text.split(/[\s,]+/).filter(Boolean))
+  .pipe(z.array(webUrl.transform((url) => url.replace(/\/+$/, ""))));
+
 const addressList = z.string().transform((text) =>
   text
     .split(",")
@@ -38,6 +44,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     OPERATORS: addressList.default([]),
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
     CELL_SLOTS: cellSlotsVariable(),
+    CELL_DASHBOARDS: webUrls.default([]),
     TRUSTED_PROXIES: trustedProxiesVariable(),
     WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
     ...mailVariables(env),
@@ -59,6 +66,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     redisUrl: read.REDIS_URL,
     /** Of its cell: new accounts get one of them. */
     slots: read.CELL_SLOTS,
+    /** Of the other cells, asked about who is unknown here. */
+    cellDashboards: read.CELL_DASHBOARDS,
     trustedProxies: read.TRUSTED_PROXIES,
     mail,
     /** Its own address, for links, cookies and the check of origins. */

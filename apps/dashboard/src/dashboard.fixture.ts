@@ -16,6 +16,7 @@ import { loadConfig } from "./config.js";
 import type { Pages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
 import { createGuesses } from "./session/guesses.js";
+import { createOtherCells } from "./session/other-cells.js";
 import { createProofNetwork } from "./sites/proof-network.js";
 import { proofLimit } from "./sites/prove-site.route.js";
 
@@ -98,10 +99,15 @@ async function addPerson(pool: TestDashboard["pool"], accountId: string, role: R
 const cheap = { N: 1_024, r: 8, p: 1 };
 
 /** What sign-in needs, with mails kept in memory. */
-function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnType<typeof loadConfig>) {
+function createIdentity(
+  pool: TestDashboard["pool"],
+  { trustedProxies, cellDashboards }: ReturnType<typeof loadConfig>,
+) {
   const log = createLogger({ service: "dashboard", level: "silent" });
   const openLimiter = (limit: Limit) => createLimiter({ ...limit, redisUrl: undefined, pool, log });
-  const guesses = createGuesses({ openLimiter, addressOf: createAddressReader(trustedProxies) });
+  const addressOf = createAddressReader(trustedProxies);
+  const guesses = createGuesses({ openLimiter, addressOf });
+  const otherCells = createOtherCells({ urls: cellDashboards, addressOf });
   const passwords = createPasswords({ refusals: createRefusals(createRegistry("dashboard")), cost: cheap });
   const sent: Mail[] = [];
   const mailer = {
@@ -116,7 +122,7 @@ function createIdentity(pool: TestDashboard["pool"], { trustedProxies }: ReturnT
     return sent.splice(0);
   };
   const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
-  return { parts: { passwords, guesses, mails, proofs }, takeMails };
+  return { parts: { passwords, guesses, mails, proofs, otherCells }, takeMails };
 }
 
 /** A database that nothing stands before is up: a busy machine fails no test. */

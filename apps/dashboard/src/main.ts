@@ -9,6 +9,7 @@ import { loadConfig } from "./config.js";
 import { readPages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
 import { createGuesses } from "./session/guesses.js";
+import { createOtherCells } from "./session/other-cells.js";
 import { createProofNetwork } from "./sites/proof-network.js";
 import { proofLimit } from "./sites/prove-site.route.js";
 
@@ -26,13 +27,15 @@ await startHttpService(process, {
       limiters.push(limiter);
       return limiter;
     };
-    const guesses = createGuesses({ openLimiter, addressOf: createAddressReader(config.trustedProxies) });
+    const addressOf = createAddressReader(config.trustedProxies);
+    const guesses = createGuesses({ openLimiter, addressOf });
+    const otherCells = createOtherCells({ urls: config.cellDashboards, addressOf });
     const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
     const mails = createAccountMails({ mailer: await openMailer(config.mail, log), openLimiter, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => proofs.limiter.check() };
     const checks = { required: stores, bridged };
     const passwords = createPasswords({ refusals: createRefusals(registry) });
-    const identity = { sessions, passwords, guesses, mails, proofs };
+    const identity = { sessions, passwords, guesses, mails, proofs, otherCells };
     const payments = await openPayments(config);
     return {
       handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, siblings, now }),

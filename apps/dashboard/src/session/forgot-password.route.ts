@@ -1,15 +1,17 @@
 import { route } from "@waymark/http";
 import { findPersonByEmail } from "@waymark/identity";
+import type { Request } from "express";
 import { mailLink } from "./mail-link.js";
 import { forgotBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
 
-/** `POST /forgot`: mails a link to a known address. */
+/** `POST /forgot`: mails a link to a known address; each cell to those that it knows. */
 export function forgotRoute(deps: SignUpDeps) {
-  const { pool, guesses, mails } = deps;
-  const mail = async (email: string) => {
+  const { pool, guesses, otherCells, mails } = deps;
+  const mail = async (email: string, request: Request) => {
     const person = await findPersonByEmail(pool, email);
     if (person) await mailLink(deps, { purpose: "reset", email, personId: person.id });
+    await otherCells.ask({ request, method: "POST", path: "/forgot", body: { email } });
   };
   return route({
     method: "post",
@@ -20,7 +22,7 @@ export function forgotRoute(deps: SignUpDeps) {
     answers: mailedAnswers,
     async handle({ body: { email }, request }) {
       const { isAllowed } = await guesses.admit(request, "forgot", email);
-      if (isAllowed) mails.later(() => mail(email));
+      if (isAllowed) mails.later(() => mail(email, request));
       return mailed;
     },
   });

@@ -1,7 +1,8 @@
+import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { createSignUpCookie, readLink } from "@waymark/identity";
 import { z } from "zod";
-import type { LinkDeps } from "./link-deps.js";
+import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type LinkInfo, linkQuery } from "./session.schema.js";
 
 /** `GET /link`: for the link's page. Previews of mails may ask for it, so it uses nothing up. */
@@ -16,7 +17,12 @@ export function getLinkRoute(deps: LinkDeps) {
     answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
     async handle({ query: { token }, request }) {
       const browserProof = signUpCookie.read(request.headers.cookie);
-      return { status: 200, body: await readLink(deps, { token, browserProof }) };
+      const link = await readLink(deps, { token, browserProof }).catch(ignoreUnknown);
+      if (!(link instanceof AppError)) return { status: 200, body: link };
+      const path = `/link?${new URLSearchParams({ token })}`;
+      const answer = await deps.otherCells.ask({ request, method: "GET", path });
+      if (!answer) throw link;
+      return answer;
     },
   });
 }

@@ -1,12 +1,13 @@
+import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/identity";
 import { z } from "zod";
-import type { LinkDeps } from "./link-deps.js";
+import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";
 
 /** `POST /link`: uses a link up and signs in. */
 export function useLinkRoute(deps: LinkDeps) {
-  const { pool, config, guesses } = deps;
+  const { pool, config, guesses, otherCells } = deps;
   const cookie = createSessionCookie(config.url);
   const signUpCookie = createSignUpCookie(config.url);
   return route({
@@ -20,7 +21,14 @@ export function useLinkRoute(deps: LinkDeps) {
       const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
       const userAgent = request.get("user-agent");
-      const arrival = await useLink({ ...deps, slots: config.slots }, { ...body, browserProof, network, userAgent });
+      const given = { ...body, browserProof, network, userAgent };
+      const arrival = await useLink({ ...deps, slots: config.slots }, given).catch(ignoreUnknown);
+      if (arrival instanceof AppError) {
+        const answer = await otherCells.ask({ request, method: "POST", path: "/link", body });
+        if (!answer) throw arrival;
+        await refund();
+        return answer;
+      }
       await refund();
       const before = cookie.read(request.headers.cookie);
       if (before !== undefined) await endSessionOfToken(pool, before);

@@ -1,0 +1,66 @@
+import { AppError } from "@waymark/errors";
+import type { Answer } from "@waymark/http";
+import type { Request } from "express";
+
+/** Marks a request of another cell's dashboard: it goes no further. It opens nothing. */
+const passedOn = "X-Waymark-Cell";
+/** Then a cell counts as away. */
+const timeoutMs = 3_000;
+
+export interface OtherCellsOptions {
+  /** The other cells' dashboards, at their own addresses. */
+  urls: readonly string[];
+  /** The client's address, by the trusted proxies. */
+  addressOf(request: Request): string;
+}
+
+/** A request before a session. */
+interface Question {
+  request: Request;
+  method: "GET" | "POST";
+  /** Below `/dashboard/api`. */
+  path: string;
+  body?: object;
+}
+
+/** The dashboards of the other cells. Who signs in has no slot yet, so the proxy cannot know the cell. */
+export interface OtherCells {
+  /**
+   * Asks all of them at once, as the client does. The first in order that says yes answers; undefined if none does, or if the
+   * request came from one of them.
+   * @throws AppError 503 if one that is away could have said yes
+   */
+  ask(question: Question): Promise<Answer | undefined>;
+}
+
+export function createOtherCells({ urls, addressOf }: OtherCellsOptions): OtherCells {
+  return {
+    async ask({ request, method, path, body }) {
+      if (urls.length === 0 || request.get(passedOn) !== undefined) return undefined;
+      const headers: Record<string, string> = {
+        ...{ [passedOn]: "1", "Sec-Fetch-Site": "same-origin", "X-Forwarded-For": addressOf(request) },
+        ...(body && { "Content-Type": "application/json" }),
+      };
+      for (const name of ["cookie", "user-agent"]) headers[name] = request.get(name) ?? "";
+      const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+      const answers = await Promise.allSettled(urls.map((url) => askOne(`${url}/dashboard/api${path}`, sent)));
+      const given = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value ? [answer.value] : []));
+      const best = given.find(({ status }) => status === 200) ?? given[0];
+      if (!best && answers.some(({ status }) => status === "rejected")) throw new AppError("unavailable");
+      return best;
+    },
+  };
+}
+
+async function askOne(url: string, sent: RequestInit): Promise<Answer | undefined> {
+  const answer = await fetch(url, { ...sent, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
+  const text = await answer.text();
+  if (answer.status >= 500) throw new Error(`${url} answered ${answer.status}`);
+  if (!answer.ok) return undefined;
+  const cookie = answer.headers.get("set-cookie");
+  return {
+    status: answer.status,
+    body: JSON.parse(text) as object,
+    ...(cookie !== null && { headers: { "Set-Cookie": cookie } }),
+  };
+}
