@@ -49,7 +49,7 @@ const insertSql = `
  * Creates a channel: failures from now on go there.
  * @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 20 channels
  */
-export function createChannel(pool: pg.Pool, accountId: string, input: ChannelInput): Promise<CreatedChannel> {
+export async function createChannel(pool: pg.Pool, accountId: string, input: ChannelInput): Promise<CreatedChannel> {
   const { kind, to, agents, statuses, recovered } = readChannel(input);
   const secret = kind === "webhook" ? createSecret() : undefined;
   const id = uuid();
