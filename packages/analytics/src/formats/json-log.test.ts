@@ -69,6 +69,8 @@ describe("readCaddyLine", () => {
     ["an object of another kind", "{}", problem],
     ["no status", caddy({ status: undefined }), problem],
     ["a time beyond all years", caddy({ ts: 1e40 }), problem],
+    ["the last second of all years", caddy({ ts: 253_402_300_799e9 }), ofCaddy({ ts: "9999-12-31T23:59:59.000000Z" })],
+    ["the second after it", caddy({ ts: 253_402_300_800e9 }), problem],
     ["a request of another kind", caddy({ request: "GET /", msg: undefined }), problem],
     ["a method of another kind", caddy({}, { method: 5 }), problem],
     ["a list", "[]", problem],
