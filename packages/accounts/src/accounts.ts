@@ -9,8 +9,6 @@ export interface Account {
   id: string;
   email: string;
   plan: PlanId;
-  /** The part of all accounts that a cell has or has not. */
-  slot: string;
 }
 
 const uuid = createUuidV7();
@@ -73,11 +71,10 @@ interface StoredAccount {
   id: string;
   email: string;
   plan: string;
-  slot: string;
 }
 
 function present(account: StoredAccount): Account {
-  const { id, email, plan, slot } = account;
+  const { id, email, plan } = account;
   if (!isPlanId(plan)) throw new Error(`account ${id} has the unknown plan ${plan}`);
-  return { id, email, plan, slot };
+  return { id, email, plan };
 }

@@ -17,6 +17,7 @@ export {
   revokeKey,
   revokeKeysOf,
 } from "./keys.js";
+export { readSlot } from "./lock-account.query.js";
 export { MoveError } from "./move/move-error.js";
 export { type Cells, finishMove, moveSlot, undoMove } from "./move/move-slot.js";
 export { readMoves } from "./move/slot-move.query.js";

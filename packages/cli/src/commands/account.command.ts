@@ -52,7 +52,7 @@ export function addAccountCommands(program: Command, act: Act): void {
     .action(
       act(async (context) => {
         const value = await onDatabase(context, ({ prisma }) => listAccounts(prisma));
-        const text = formatTable(["id", "email", "plan", "slot"], value);
+        const text = formatTable(["id", "email", "plan"], value);
         return { value, text: value.length > 0 ? text : "There are no accounts. 'waymark account create' makes one." };
       }),
     );

@@ -4,6 +4,7 @@ import {
   type DomainConflict,
   findDomainConflicts,
   listSites,
+  readSlot,
   renameSite,
   shareSite,
 } from "@waymark/accounts";
@@ -77,9 +78,9 @@ export function addSiteCommands(program: Command, act: Act): void {
           sameDomain,
           slot,
         } = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId, slot } = await resolveAccount(prisma, options.account);
+          const { id: accountId } = await resolveAccount(prisma, options.account);
           const made = await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
-          return { ...made, slot };
+          return { ...made, slot: await readSlot(pool, accountId) };
         });
         if (sameDomain > 0) {
           context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
