@@ -58,6 +58,14 @@ describe("GET /failures", () => {
 });
 
 describe("PUT and DELETE /failures/:failure_id/mute", () => {
+  it("404: for what is no failure, such as a NUL", async () => {
+    const { member } = await open();
+    for (const id of [nobody, "x", "%00"]) {
+      await member.put(`/failures/${id}/mute`, { until: null }).expect(404);
+      await member.delete(`/failures/${id}/mute`).expect(404);
+    }
+  });
+
   it("200: mute for a time or for good, and end it", async () => {
     const { member, list, mutes } = await open();
     const [{ id } = { id: "" }] = (await list()).failures;

@@ -52,25 +52,26 @@ const muteSql = `
  * Silences a failure's alerts until a time, or for good.
  * @throws AppError 400 for a time that is past, 404 for an unknown failure, 409 for an account with 1,000 mutes
  */
-export function createMute(
+export async function createMute(
   pool: pg.Pool,
   accountId: string,
   { failureId, until, now }: { failureId: string; until?: string | undefined; now: Date },
 ): Promise<ListedMute> {
   if (until !== undefined && Date.parse(until) <= now.getTime())
     throw validationError({ until: "Must be a time to come" });
+  if (!isUuid(failureId)) throw new AppError("failure_not_found");
   return withTransaction(pool, async (client) => {
     await openRouting(client, accountId);
-    const { rowCount: count } = await client.query(
-      "SELECT FROM mute WHERE account_id = $1 AND failure_id::text <> lower($2)",
-      [accountId, failureId],
-    );
+    const { rowCount: count } = await client.query("SELECT FROM mute WHERE account_id = $1 AND failure_id <> $2", [
+      accountId,
+      failureId,
+    ]);
     if ((count ?? 0) >= maxMutesPerAccount) {
       const reason = `An account has at most ${maxMutesPerAccount} mutes.`;
       throw new AppError("account_full", { details: { limit: maxMutesPerAccount, reason } });
     }
-    if (isUuid(failureId)) await client.query(muteSql, [accountId, failureId, until ?? null]);
-    const [mute] = isUuid(failureId) ? await readMutes(client, accountId, failureId) : [];
+    await client.query(muteSql, [accountId, failureId, until ?? null]);
+    const [mute] = await readMutes(client, accountId, failureId);
     if (!mute) throw new AppError("failure_not_found");
     return mute;
   });

@@ -46,6 +46,11 @@ describe("a mute", () => {
     expect(await listMutes(pool, accountId)).toMatchObject([{ id: failure?.id, agent_id: "loud", muted: 2 }]);
   });
 
+  it.each(["x", "\0", ""])("is refused of a failure %j, which no account has", async (failureId) => {
+    const refused = createMute(pool, uuid(), { failureId, now: new Date() });
+    await expect(refused).rejects.toMatchObject({ code: "failure_not_found" });
+  });
+
   it("is refused above 1,000 of an account, and may be set anew", async () => {
     const accountId = uuid();
     await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, $2, 'pro')", [
