@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
+import type pg from "pg";
 import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
 import { find } from "./find.js";
 import { insight } from "./insight.js";
@@ -14,17 +15,17 @@ import { type Measurement, measure, median, type Stage, type Subject } from "./m
 import { measureNeighbours } from "./neighbours.js";
 import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
-import { drawChart, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
+import { drawChart, formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
 import { streams } from "./streams.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against DIST/MAIN.JS] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
   --only     measures one of ${[...operations, ...bulkOperations].join(", ")}, or bulk for the last three, and no sweeps
-  --against  measures another build of the service too, over 1 and 64 connections, instead of everything else
+  --against  measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
   --neighbours   measures an account's small requests beside another account that does its worst, instead of everything else;
@@ -42,6 +43,7 @@ const entries = {
   null: join(folder, "null-app.js"),
   orm: join(folder, "orm-app.js"),
 };
+const benchPool = { maxConnections: 2, applicationName: "bench", statementTimeoutMs: 0 };
 const mostAccounts = 100;
 const defaultAccounts = 10;
 const defaultConnections = 64;
@@ -74,12 +76,7 @@ async function main(): Promise<void> {
     return;
   }
   await withDatabase(async (databaseUrl, postmasterPid) => {
-    const pool = createPool({
-      connectionString: databaseUrl,
-      maxConnections: 2,
-      applicationName: "bench",
-      statementTimeoutMs: 0,
-    });
+    const pool = createPool({ connectionString: databaseUrl, ...benchPool });
     try {
       await runChosen({ pool, postmasterPid, seconds }, databaseUrl, rounds, values);
     } finally {
@@ -278,6 +275,7 @@ async function compareNodes(
   return formatNodes(await measureAll(stage, plans, rounds));
 }
 
+/** Each build has a database with its own schema, on one Postgres. */
 async function compareBuilds(
   stage: Stage,
   databaseUrl: string,
@@ -285,27 +283,57 @@ async function compareBuilds(
   rounds: number,
   chosenOperations: readonly Operation[],
 ): Promise<void> {
-  const subjects = [
-    await start("other", { databaseUrl, entry: other }),
-    await start("ours", { databaseUrl, entry: entries.ours }),
-  ];
-  const plans = [1, defaultConnections].flatMap((connections) =>
-    chosenOperations.flatMap((operation) =>
-      subjects.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts } })),
-    ),
-  );
-  print(formatTable((await measureAll(stage, plans, rounds)).map(median)));
+  const otherUrl = await createDatabase(stage.pool, databaseUrl, "other");
+  const build = await importBuild(other);
+  const pool = build.createPool({ connectionString: otherUrl, ...benchPool });
+  try {
+    await build.migrate(otherUrl);
+    const otherStage = { ...stage, pool, accounts: await makeAccounts(pool, defaultAccounts, build) };
+    const sides = [
+      { subject: await start("other", { databaseUrl: otherUrl, entry: other }), stage: otherStage },
+      { subject: await start("ours", { databaseUrl, entry: entries.ours }), stage },
+    ];
+    const plans = [1, defaultConnections].flatMap((connections) =>
+      chosenOperations.flatMap((operation) =>
+        sides.map((side) => ({ ...side, load: { operation, connections, accounts: defaultAccounts } })),
+      ),
+    );
+    const runs = await measureAll(stage, plans, rounds);
+    print(formatTable(runs.map(median)));
+    print(formatBuildRatios(runs));
+  } finally {
+    await pool.end();
+  }
 }
 
-type Plan = { subject: Subject; load: Parameters<typeof measure>[2] };
+async function createDatabase(pool: pg.Pool, databaseUrl: string, name: string): Promise<string> {
+  await pool.query(`CREATE DATABASE ${name}`);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** @param entry the `apps/trace-api/dist/main.js` of a built clone */
+async function importBuild(entry: string) {
+  const packages = resolve(entry, "../../../../packages");
+  const accounts: typeof import("@waymark/accounts") = await import(join(packages, "accounts/dist/index.js"));
+  const database: typeof import("@waymark/database") = await import(join(packages, "database/dist/index.js"));
+  const prisma: typeof import("@waymark/database/prisma") = await import(join(packages, "database/dist/prisma.js"));
+  return { ...database, ...accounts, ...prisma };
+}
+
+type Plan = { subject: Subject; load: Parameters<typeof measure>[2]; stage?: Stage };
+
+/** Rounds before those that count: V8 compiles much of a service after thousands of requests only. */
+const warmUpRounds = 2;
 
 /** Measures in rounds, so a disturbance hits all servers. */
 async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[][]> {
   const runs: Measurement[][] = plans.map(() => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, { subject, load }] of plans.entries()) {
-      const measurement = await measure(stage, subject, load);
-      runs[index]?.push(measurement);
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    for (const [index, { subject, load, stage: own = stage }] of plans.entries()) {
+      const measurement = await measure(own, subject, load);
+      if (round >= 0) runs[index]?.push(measurement);
       process.stderr.write(
         `${load.operation} ${subject.name} ${load.connections}/${load.accounts}: ${measurement.requestsPerSecond.toFixed(0)}/s${measurement.errors > 0 ? `, ${measurement.errors} errors` : ""}\n`,
       );

@@ -130,12 +130,18 @@ app.patch("/api/v1/traces/:trace_id", async (request, response) => {
 
 app.get("/api/v1/traces/:trace_id", async (request, response) => {
   const { id: accountId } = await accountOf(request);
-  const trace = await prisma.trace.findFirst({ where: { accountId, id: request.params.trace_id } });
+  const where = { accountId, id: request.params.trace_id };
+  // JSON has no BigInt.
+  const trace = await prisma.trace.findFirst({ where, omit: { statusTxid: true } });
   if (!trace) {
     response.sendStatus(404);
     return;
   }
-  const spans = await prisma.span.findMany({ where: { accountId, traceId: trace.id }, orderBy: { id: "asc" } });
+  const spans = await prisma.span.findMany({
+    where: { accountId, traceId: trace.id },
+    omit: { resourceId: true, scopeId: true },
+    orderBy: { id: "asc" },
+  });
   response.json({ ...trace, spans });
 });
 

@@ -115,6 +115,27 @@ function formatBulkRatios(measured: readonly (readonly Measurement[])[]): string
   return lines.join("\n");
 }
 
+/** Our rate by the other build's within a round, with the lowest and the highest: runs come in pairs, the other's first. */
+export function formatBuildRatios(runs: readonly (readonly Measurement[])[]): string {
+  const lines: string[] = [];
+  for (let n = 0; n + 1 < runs.length; n += 2) {
+    const [other = [], ours = []] = runs.slice(n, n + 2);
+    const ratiosOf = (of: (each: Measurement) => number) =>
+      ours.map((each, round) => of(each) / of(other[round] ?? each)).toSorted((a, b) => a - b);
+    const rates = ratiosOf((each) => each.requestsPerSecond);
+    const [first] = ours;
+    lines.push(
+      [
+        `${first?.operation.padEnd(8)} ${String(first?.connections).padStart(3)} conns`,
+        `ours/other ${middle(rates).toFixed(2)} (${rates.at(0)?.toFixed(2)} to ${rates.at(-1)?.toFixed(2)})`,
+        `Node CPU ${middle(ratiosOf((each) => each.nodeMicrosPerRequest)).toFixed(2)}`,
+        `Postgres CPU ${middle(ratiosOf((each) => each.postgresMicrosPerRequest)).toFixed(2)}`,
+      ].join("   "),
+    );
+  }
+  return lines.join("\n");
+}
+
 export function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }

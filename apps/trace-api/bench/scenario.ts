@@ -55,9 +55,12 @@ const batchBody = JSON.stringify({
 });
 const finalBody = { status: "success", ended_at: "2026-11-21T09:00:04.250Z" };
 
+const ours = { createAccount, issueKey, createPrisma };
+
 /** Makes Pro accounts, each with a key and traces; the first trace has the spans to read. */
-export async function makeAccounts(pool: pg.Pool, count: number): Promise<BenchAccount[]> {
-  const prisma = createPrisma(pool);
+export async function makeAccounts(pool: pg.Pool, count: number, makers = ours): Promise<BenchAccount[]> {
+  const { createAccount, issueKey } = makers;
+  const prisma = makers.createPrisma(pool);
   const uuid = createUuidV7();
   const accounts: BenchAccount[] = [];
   for (let n = 0; n < count; n++) {
