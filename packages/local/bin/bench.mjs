@@ -5,12 +5,13 @@ import { fileURLToPath } from "node:url";
 import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 
 const benches = {
-  traces: ["@waymark/trace-api"],
-  neighbours: ["@waymark/trace-api", "--neighbours"],
-  disk: ["@waymark/proof"],
-  analytics: ["@waymark/collector"],
-  dashboard: ["@waymark/dashboard"],
-  retention: ["@waymark/worker"],
+  traces: ["@waymark/trace-api", "bench"],
+  neighbours: ["@waymark/trace-api", "bench", "--neighbours"],
+  disk: ["@waymark/proof", "bench:disk"],
+  cells: ["@waymark/proof", "bench:cells"],
+  analytics: ["@waymark/collector", "bench"],
+  dashboard: ["@waymark/dashboard", "bench"],
+  retention: ["@waymark/worker", "bench"],
 };
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -25,8 +26,8 @@ const run = (command, commandArgs) => {
   if (status !== 0) process.exit(status ?? 1);
 };
 run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"]);
-const [packageName, ...ownArgs] = benches[name];
-run("pnpm", ["--silent", "--filter", packageName, "run", "bench", ...ownArgs, ...args.map(withBinaries)]);
+const [packageName, ...script] = benches[name];
+run("pnpm", ["--silent", "--filter", packageName, "run", ...script, ...args.map(withBinaries)]);
 
 /** Versions of Node as their binaries. */
 function withBinaries(arg, index) {

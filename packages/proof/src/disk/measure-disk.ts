@@ -1,7 +1,4 @@
 import { join } from "node:path";
-import { createAccount, createSite, issueKey } from "@waymark/accounts";
-import { createPool } from "@waymark/database";
-import { createPrisma } from "@waymark/database/prisma";
 import { type AppProcess, startApp } from "@waymark/local";
 import type pg from "pg";
 import { sendEvents } from "./send-events.js";
@@ -38,8 +35,12 @@ const domain = "disk.example.com";
 /** Stores all parts of the load one after the other; each begins with empty tables. */
 export async function measureDisk(options: DiskOptions): Promise<DiskReport> {
   const { databaseUrl, build } = options;
-  const cli: typeof import("@waymark/cli") = await import(join(build, "packages/cli/dist/index.js"));
-  await cli.prepareDatabase(databaseUrl, undefined);
+  const fromBuild = (file: string) => import(join(build, "packages", file));
+  const { prepareDatabase }: typeof import("@waymark/cli") = await fromBuild("cli/dist/index.js");
+  const accounts: typeof import("@waymark/accounts") = await fromBuild("accounts/dist/index.js");
+  const { createPool }: typeof import("@waymark/database") = await fromBuild("database/dist/index.js");
+  const { createPrisma }: typeof import("@waymark/database/prisma") = await fromBuild("database/dist/prisma.js");
+  await prepareDatabase(databaseUrl, undefined);
   const pool = createPool({
     connectionString: databaseUrl,
     maxConnections: 2,
@@ -53,9 +54,9 @@ export async function measureDisk(options: DiskOptions): Promise<DiskReport> {
     return `http://127.0.0.1:${await app.ready}`;
   };
   try {
-    const { id: accountId } = await createAccount(createPrisma(pool), { email: `a@${domain}`, plan: "pro" });
-    const { key } = await issueKey(pool, { accountId, service: "trace", name: "disk" });
-    await createSite(pool, { accountId, domain, name: "disk" });
+    const { id: accountId } = await accounts.createAccount(createPrisma(pool), { email: `a@${domain}`, plan: "pro" });
+    const { key } = await accounts.issueKey(pool, { accountId, service: "trace", name: "disk" });
+    await accounts.createSite(pool, { accountId, domain, name: "disk" });
     const traceApi = await start("trace-api");
     return {
       postgres: await readVersion(pool),

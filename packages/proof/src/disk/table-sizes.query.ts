@@ -30,10 +30,14 @@ interface PartSize {
   indexes: string;
 }
 
-/** Measures tables after a vacuum. Reads each one whole. */
+/** Measures those tables that this version has, after a vacuum. Reads each one whole. */
 export async function measureTables(pool: pg.Pool, tables: readonly string[]): Promise<TableSize[]> {
   const sizes: TableSize[] = [];
-  for (const table of tables) {
+  const { rows: present } = await pool.query<{ name: string }>(
+    "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL",
+    [tables],
+  );
+  for (const { name: table } of present) {
     await pool.query(`VACUUM ANALYZE ${table}`);
     const { rows: counted } = await pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`);
     const rows = counted[0]?.n ?? 0;
