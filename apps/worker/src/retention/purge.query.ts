@@ -75,15 +75,15 @@ const purgeSql = {
     "score",
     "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
   ),
-  // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for.
+  // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for. Without the lower bound the
+  // planner expects a part of the table and reads all of it.
   span: `
-    WITH last AS MATERIALIZED (
-      SELECT trace_id, id FROM (
-        SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
-      ) AS batch ORDER BY trace_id DESC, id DESC LIMIT 1
-    )
+    WITH batch AS MATERIALIZED (
+      SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
+    ), last AS MATERIALIZED (SELECT trace_id, id FROM batch ORDER BY trace_id DESC, id DESC LIMIT 1)
     DELETE FROM span
-    WHERE account_id = $1 AND trace_id <= (SELECT trace_id FROM last) AND (trace_id, id) <= (SELECT trace_id, id FROM last)`,
+    WHERE account_id = $1 AND trace_id >= (SELECT trace_id FROM batch ORDER BY trace_id LIMIT 1)
+      AND trace_id <= (SELECT trace_id FROM last) AND (trace_id, id) <= (SELECT trace_id, id FROM last)`,
   ...purgeAlertsSql,
   audit: removeBatchSql(
     "audit",
