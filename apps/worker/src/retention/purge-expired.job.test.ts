@@ -41,10 +41,10 @@ describe("retention", () => {
     const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
-       SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 2500)`,
+       SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 12500)`,
       [accountId],
     );
-    expect((await purge()).span).toBeGreaterThanOrEqual(2_500);
+    expect((await purge()).span).toBeGreaterThanOrEqual(12_500);
     expect(await countOf(accountId)).toMatchObject({ span: 3 });
   });
 
@@ -271,15 +271,14 @@ describe("retention", () => {
     const [busy, quiet] = traces.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
     if (!busy || !quiet) throw new Error("two traces");
     await database.pool.query(
-      `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
-       SELECT $1, '01000000-0000-7000-8000-000000000000', gen_random_uuid(), 's', 'ok', now() FROM generate_series(1, 21500)`,
+      "INSERT INTO trace_change (account_id, trace_id) SELECT $1, uuid_floor(to_timestamp(n)) FROM generate_series(1, 21500) AS n",
       [busy.accountId],
     );
     await makeOldTrace(database.pool, { accountId: quiet.accountId, ageMs: 40 * dayMs });
     const visited: string[] = [];
     const watched = Object.assign(Object.create(database.pool), {
       query: (statement: { name?: string; values?: unknown[] }, values?: unknown[]) => {
-        const account = statement.name === "purge-span" ? statement.values?.[0] : undefined;
+        const account = statement.name === "purge-trace_change" ? statement.values?.[0] : undefined;
         if (typeof account === "string" && account !== visited.at(-1)) visited.push(account);
         return database.pool.query(statement as never, values as never);
       },
@@ -292,7 +291,8 @@ describe("retention", () => {
     })();
     const own = visited.filter((id) => id === busy.accountId || id === quiet.accountId);
     expect(own).toEqual([busy.accountId, quiet.accountId, busy.accountId]);
-    expect(await countOf(busy.accountId)).toMatchObject({ span: 3 });
+    const { rows } = await database.pool.query("SELECT FROM trace_change WHERE account_id = $1", [busy.accountId]);
+    expect(rows).toEqual([]);
     expect(await countOf(quiet.accountId)).toMatchObject({ trace: 1 });
   });
 

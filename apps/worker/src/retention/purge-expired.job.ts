@@ -41,7 +41,7 @@ const endedKeysMs = 90 * dayMs;
 
 const longestRetentionDays = Math.max(...planIds.map((id) => planOf(id).retentionDays));
 
-/** Visits of an account in one round at most, so 1,000,000 rows of a table; the next round continues. */
+/** Visits of an account in one round at most, so 1,000,000 rows of a table and 5,000,000 spans; the next round continues. */
 const maxVisits = 50;
 
 /**

@@ -4,6 +4,8 @@ import type pg from "pg";
 
 /** Rows of one statement at most: it holds no lock for long, and replicas can follow. */
 const batchRows = 1_000;
+/** Each statement passes over the entries of those before, until a vacuum; 5,000 spans take 20 ms beside that. */
+const spansPerBatch = 5_000;
 
 /** Batches of one table before the next account has its turn. */
 const batchesPerVisit = 20;
@@ -158,14 +160,15 @@ export async function purgeAccount(
 ): Promise<boolean> {
   let isComplete = true;
   for (const table of Object.keys(bounds) as Table[]) {
-    let removed = batchRows;
-    for (let batch = 0; removed === batchRows && batch < batchesPerVisit && !isStopping(); batch++) {
-      const values = [accountId, below[bounds[table]], batchRows];
+    const most = table === "span" ? spansPerBatch : batchRows;
+    let removed = most;
+    for (let batch = 0; removed === most && batch < batchesPerVisit && !isStopping(); batch++) {
+      const values = [accountId, below[bounds[table]], most];
       const { rowCount } = await pool.query({ name: `purge-${table}`, text: purgeSql[table], values });
       removed = rowCount ?? 0;
       total[table] += removed;
     }
-    if (removed === batchRows) isComplete = false;
+    if (removed === most) isComplete = false;
   }
   return isComplete;
 }
