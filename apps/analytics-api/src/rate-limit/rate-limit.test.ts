@@ -14,10 +14,12 @@ describeWithRedis("the rate limit, counted in Redis", (redisUrl) => {
 function expectLimit(test: TestApp): void {
   it("allows exactly 60 of 200 parallel requests of a key over two instances, and refuses the rest with 429", async () => {
     const account = await test.makeAccount();
+    // It reads nothing: of many reads at once a slow database has some refused.
+    const path = "/api/v1/sites/x/stats?range=bad";
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => account.get("/api/v1/sites", n % 2 ? test.app : test.secondApp)),
+      Array.from({ length: 200 }, (_, n) => account.get(path, n % 2 ? test.app : test.secondApp)),
     );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(60);
+    expect(answers.filter((answer) => answer.status === 400)).toHaveLength(60);
     const refused = answers.filter((answer) => answer.status === 429);
     expect(refused).toHaveLength(140);
     for (const { body, headers } of refused) {
