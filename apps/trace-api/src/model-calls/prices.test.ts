@@ -30,8 +30,30 @@ describe("prices", () => {
     const price = await loadPrices();
     const tokens = { ...noTokens, input: 1_000_000 };
     const at = (time: string) => price({ provider: "openai", model: "o3", startedAt: time, tokens });
-    expect(at("2025-05-01T00:00:00.000000Z")).toBe("10");
-    expect(at("2025-07-01T00:00:00.000000Z")).toBe("2");
+    for (let repeated = 0; repeated < 2; repeated++) {
+      expect(at("2025-05-01T00:00:00.000000Z")).toBe("10");
+      expect(at("2025-07-01T00:00:00.000000Z")).toBe("2");
+    }
+  });
+
+  it("are those of the time of day, for a model with cheap hours", async () => {
+    const price = await loadPrices();
+    const tokens = { ...noTokens, input: 1_000_000 };
+    const at = (time: string) => price({ provider: "deepseek", model: "deepseek-chat", startedAt: time, tokens });
+    expect(at("2025-03-01T12:00:00.000000Z")).toBe("0.27");
+    expect(at("2025-03-01T20:00:00.000000Z")).toBe("0.135");
+  });
+
+  it("go to a repeated model at another count, and stay absent for an unknown one", async () => {
+    const price = await loadPrices();
+    const of = (model: string, input: number) =>
+      price({ provider: "openai", model, startedAt, tokens: { ...noTokens, input } });
+    expect([of("gpt-4o", 1), of("gpt-4o", 2), of("none", 1), of("none", 2)]).toEqual([
+      "0.0000025",
+      "0.000005",
+      null,
+      null,
+    ]);
   });
 
   it("agree with the list's own sums, but for their binary fractions", async () => {

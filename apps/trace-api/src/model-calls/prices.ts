@@ -1,5 +1,6 @@
 import type { calcPrice as CalcPrice } from "@pydantic/genai-prices";
 import type { Tokens } from "@waymark/otlp";
+import { LRUCache } from "lru-cache";
 
 /** Money is a whole number of these: 10^-30 dollars hold the list's rates, of up to 17 places, for one token. */
 const places = 30;
@@ -10,9 +11,11 @@ const costPlaces = 12;
 const perMillion = 6;
 const perThousand = 3;
 
-type Prices = Readonly<
-  Record<string, number | { base: number; tiers: { start: number; price: number }[] } | undefined>
->;
+type Price = number | { base: number; tiers: { start: number; price: number }[] };
+/** By the list's keys. */
+type Prices = Readonly<Record<string, Price | undefined>>;
+/** Finding a model takes 20 µs, and a model without a price twice that. Senders choose the names. */
+const maxKnownModels = 1_000;
 
 /** Providers by OpenTelemetry's names that the list does not find by itself. */
 const providerNames: Readonly<Record<string, string>> = {
@@ -40,20 +43,28 @@ export type PriceCall = (call: CallToPrice) => string | null;
 /** Loads the price list, 18 MB of memory, when the first call needs a price. It never asks the network. */
 export async function loadPrices(): Promise<PriceCall> {
   const { calcPrice } = await import("@pydantic/genai-prices");
+  const known = new LRUCache<string, { prices: Prices | undefined }>({ max: maxKnownModels });
   return (call) => {
-    const prices = findPrices(calcPrice, call);
-    return prices ? roundDollars(dollarsOf(prices, call.tokens)) : null;
+    const key = JSON.stringify([call.provider, call.model]);
+    let found = known.get(key);
+    if (!found) {
+      const { prices, isOfTime } = findPrices(calcPrice, call);
+      found = { prices };
+      if (!isOfTime) known.set(key, found);
+    }
+    return found.prices ? roundDollars(dollarsOf(found.prices, call.tokens)) : null;
   };
 }
 
-/** An unknown provider leaves the choice to the model's name. */
-function findPrices(calcPrice: typeof CalcPrice, { provider, model, startedAt }: CallToPrice): Prices | undefined {
-  if (model === "") return undefined;
+/** An unknown provider leaves the choice to the model's name. `isOfTime` is true if another time may have other prices. */
+function findPrices(calcPrice: typeof CalcPrice, { provider, model, startedAt }: CallToPrice) {
+  if (model === "") return { prices: undefined, isOfTime: false };
   const timestamp = new Date(startedAt);
-  const find = (providerId?: string) =>
-    calcPrice({}, model, { timestamp, ...(providerId && { providerId }) })?.model_price as Prices | undefined;
-  const prices = find(providerNames[provider] ?? provider) ?? (provider === "" ? undefined : find());
-  return prices && ("input_mtok" in prices || "output_mtok" in prices) ? prices : undefined;
+  const find = (providerId?: string) => calcPrice({}, model, { timestamp, ...(providerId && { providerId }) });
+  const found = find(providerNames[provider] ?? provider) ?? (provider === "" ? undefined : find());
+  const prices = found?.model_price as Prices | undefined;
+  const hasPrice = prices && ("input_mtok" in prices || "output_mtok" in prices);
+  return { prices: hasPrice ? prices : undefined, isOfTime: Array.isArray(found?.model.prices) };
 }
 
 /** Parts without a rate of their own have that of the whole. */
@@ -70,11 +81,14 @@ function dollarsOf(prices: Prices, { input, output, cachedInput, cacheWrite, rea
     ["output_reasoning_mtok", reasoned, perMillion],
     ["requests_kcount", 1, perThousand],
   ] as const;
-  return counts.reduce((sum, [key, count, unit]) => sum + BigInt(count) * rateOf(prices[key], input, unit), 0n);
+  return counts.reduce(
+    (sum, [key, count, unit]) => (count === 0 ? sum : sum + BigInt(count) * rateOf(prices[key], input, unit)),
+    0n,
+  );
 }
 
 /** The price of one unit. A tier holds for all tokens of a call with more input than its start. */
-function rateOf(price: Prices[string], input: number, unit: number): bigint {
+function rateOf(price: Price | undefined, input: number, unit: number): bigint {
   if (price === undefined) return 0n;
   if (typeof price === "number") return shifted(price, places - unit);
   const tiers = price.tiers.toSorted((a, b) => a.start - b.start);
