@@ -15,6 +15,8 @@ export function formatUuid(bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 /** Below this a backward step of the clock is an adjustment: ids keep their time until it has caught up. */
 const maxAheadMs = 2_000;
 
@@ -29,7 +31,8 @@ export function createUuidV7(now: () => number = Date.now): () => string {
   let offset = random.length;
   let millis = 0;
   let counter = 0;
-  const bytes = Buffer.alloc(16);
+  let [head, headMillis] = ["", -1];
+  const hex = (at: number) => hexOfByte[random[at] ?? 0];
   return () => {
     if (offset + 9 > random.length) {
       randomFillSync(random);
@@ -43,12 +46,17 @@ export function createUuidV7(now: () => number = Date.now): () => string {
       millis++;
       counter = 0;
     }
-    bytes.writeUIntBE(millis, 0, 6);
-    bytes.writeUInt16BE(0x7000 | (counter >>> 6), 6);
-    bytes.writeUInt8(0x80 | (counter & 0x3f), 8);
-    random.copy(bytes, 9, offset + 2, offset + 9);
+    // Many ids share a millisecond, and their text.
+    if (headMillis !== millis) {
+      const time = millis.toString(16).padStart(12, "0");
+      head = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+      headMillis = millis;
+    }
+    const at = offset + 2;
     offset += 9;
-    return formatUuid(bytes);
+    const high = (counter >>> 6).toString(16).padStart(3, "0");
+    const low = hexOfByte[0x80 | (counter & 0x3f)];
+    return `${head}${high}-${low}${hex(at)}-${hex(at + 1)}${hex(at + 2)}${hex(at + 3)}${hex(at + 4)}${hex(at + 5)}${hex(at + 6)}`;
   };
 }
 

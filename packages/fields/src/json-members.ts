@@ -24,6 +24,8 @@ export function jsonDepth(text: string): number {
 
 export type JsonMembers = ReadonlyMap<string, string>;
 
+export type JsonMember = readonly [key: string, text: string];
+
 /** A list, or a set behind this function. */
 interface Keys {
   includes(key: string): boolean;
@@ -37,13 +39,13 @@ interface Keys {
  */
 export function jsonMembers(text: string, keys: Keys): JsonMembers {
   const found = new Map<string, string>();
-  collectMembers(text, text.indexOf("{"), keys, found);
+  collectMembers(text, text.indexOf("{"), keys, (key, value) => found.set(key, value));
   return found;
 }
 
 /**
- * Finds members of each element of a list in a JSON object. The last of doubled lists counts; any number of them costs the
- * time of two.
+ * Finds members of each element of a list in a JSON object, doubled ones too. The last of doubled lists counts; any number of
+ * them costs the time of two.
  * @param most a longer list gives an empty result
  * @returns an entry per element, undefined for elements that are no objects; empty where the list is absent
  */
@@ -52,8 +54,8 @@ export function jsonElementMembers(
   list: string,
   keys: readonly string[],
   most = Number.POSITIVE_INFINITY,
-): (JsonMembers | undefined)[] {
-  let elements: (JsonMembers | undefined)[] = [];
+): (readonly JsonMember[] | undefined)[] {
+  let elements: (readonly JsonMember[] | undefined)[] = [];
   let lastOpen = -1;
   let lists = 0;
   walkObject(text, text.indexOf("{"), (key, start) => {
@@ -80,7 +82,7 @@ export function objectMembers(text: string): { key: string; value: string; text:
 }
 
 function collectElements(text: string, open: number, keys: readonly string[], most: number) {
-  const elements: (JsonMembers | undefined)[] = [];
+  const elements: (readonly JsonMember[] | undefined)[] = [];
   let isTooLong = false;
   const end = walkList(text, open, (start) => {
     if (elements.length === most) {
@@ -91,17 +93,17 @@ function collectElements(text: string, open: number, keys: readonly string[], mo
       elements.push(undefined);
       return endOfMember(text, start);
     }
-    const found = new Map<string, string>();
+    const found: JsonMember[] = [];
     elements.push(found);
-    return collectMembers(text, start, keys, found);
+    return collectMembers(text, start, keys, (key, value) => found.push([key, value]));
   });
   return isTooLong ? { elements: [], end: endOfMember(text, open) } : { elements, end };
 }
 
-function collectMembers(text: string, open: number, keys: Keys, found: Map<string, string>): number {
+function collectMembers(text: string, open: number, keys: Keys, keep: (key: string, value: string) => void): number {
   return walkObject(text, open, (key, start) => {
     const end = endOfMember(text, start);
-    if (keys.includes(key)) found.set(key, text.slice(start, end).trim());
+    if (keys.includes(key)) keep(key, text.slice(start, end).trim());
     return end;
   });
 }

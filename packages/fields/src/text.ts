@@ -15,8 +15,8 @@ export function textField(bounds: { min?: number; max?: number } = {}) {
   let field = z.string();
   if (bounds.min !== undefined) field = field.min(bounds.min);
   if (bounds.max !== undefined) field = field.max(bounds.max);
-  return field.superRefine((text, context) => {
-    const problem = textProblem(text);
-    if (problem) context.addIssue({ code: "custom", message: problem });
+  return field.check(({ value, issues }) => {
+    const message = textProblem(value);
+    if (message) issues.push({ code: "custom", message, input: value });
   });
 }

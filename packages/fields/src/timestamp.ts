@@ -50,11 +50,10 @@ function utcMillis(year: number, month: number, day: number, hour: number, minut
 export function timestampField() {
   return z
     .string()
-    .transform((text, context) => {
-      const result = parseTimestamp(text);
-      if (result.ok) return result.value;
-      context.addIssue({ code: "custom", message: result.problem });
-      return z.NEVER;
+    .check((payload) => {
+      const result = parseTimestamp(payload.value);
+      if (result.ok) payload.value = result.value;
+      else payload.issues.push({ code: "custom", message: result.problem, input: payload.value });
     })
     .meta({ format: "date-time", description: "ISO 8601 with `Z` or an offset; microseconds are kept" });
 }

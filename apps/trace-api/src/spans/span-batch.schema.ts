@@ -74,7 +74,7 @@ function findCycles(parents: readonly (number | undefined)[]): number[] {
 }
 
 /**
- * Assigns ids to the spans of a batch and resolves references to parents.
+ * Assigns ids to the spans of a batch and resolves references to parents, in the parsed spans themselves.
  * @param uuid makes rising ids, so reads return the spans in the batch's order
  */
 export function resolveReferences(batch: readonly BatchSpan[], uuid: () => string): { id: string; span: NewSpan }[] {
@@ -84,9 +84,8 @@ export function resolveReferences(batch: readonly BatchSpan[], uuid: () => strin
     if (typeof span.ref === "string") idOf.set(span.ref, id);
     return { id, span };
   });
-  if (idOf.size === 0) return spans;
-  return spans.map(({ id, span }) => {
-    const parentId = typeof span.parent_ref === "string" ? idOf.get(span.parent_ref) : undefined;
-    return parentId === undefined ? { id, span } : { id, span: { ...span, parent_span_id: parentId } };
-  });
+  for (const { span } of spans) {
+    if (typeof span.parent_ref === "string") span.parent_span_id = idOf.get(span.parent_ref);
+  }
+  return spans;
 }

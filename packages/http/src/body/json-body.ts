@@ -1,5 +1,5 @@
 import { validationError } from "@waymark/errors";
-import { type JsonMembers, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
+import { type JsonMember, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
 import type { Request, Response } from "express";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 import { unsupportedMediaType } from "./media-type.js";
@@ -97,8 +97,8 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: Opaque
   return body;
 }
 
-/** Replaces the values of members by their texts, except null. */
-function keepTexts(object: JsonBody, members: JsonMembers): void {
+/** Replaces the values of members by their texts, except null. The last of doubled members counts. */
+function keepTexts(object: JsonBody, members: Iterable<JsonMember>): void {
   for (const [key, text] of members) if (isPresent(object, key)) object[key] = new JsonText(text);
 }
 
