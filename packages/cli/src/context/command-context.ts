@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { createPool } from "@waymark/database";
+import { checkPooling, createPool } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { dataFolderOf } from "../local-system.js";
@@ -53,12 +53,13 @@ export async function onDatabase<T>(
   work: (database: CommandDatabase) => Promise<T>,
 ): Promise<T> {
   const found = await findDatabase(context.env);
-  const pool = createPool({
+  const options = {
     connectionString: found.url,
     maxConnections: 4,
     applicationName: "waymark command line",
     statementTimeoutMs,
-  });
+  };
+  const pool = createPool(options);
   let prisma: PrismaClient | undefined;
   const database = {
     pool,
@@ -71,6 +72,7 @@ export async function onDatabase<T>(
   try {
     // The driver explains a failed connection better than Prisma does.
     await pool.query("SELECT 1");
+    if (found.from === "environment") await checkPooling(options);
     return await work(database);
   } catch (error) {
     if (context.env["LOG_LEVEL"] === "debug") context.stderr.write(`${error instanceof Error ? error.stack : error}\n`);

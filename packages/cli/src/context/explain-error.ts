@@ -1,5 +1,5 @@
 import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
-import { BackupError, isDatabaseUnavailable, isMoving, MigrationError } from "@waymark/database";
+import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
@@ -21,6 +21,9 @@ const appHints: Partial<Record<ErrorCode, string>> = {
   funnel_not_found: "'waymark funnel list --site ID' shows them.",
 };
 
+const poolerRefused =
+  "Commands lock and copy within one session, and DATABASE_URL leads through a pooler in transaction mode. Set DIRECT_DATABASE_URL to Postgres itself.";
+
 /** Undefined tables and columns, by SQLSTATE and by Prisma's codes. */
 const missingSchemaCodes = new Set(["42P01", "42703", "P2021", "P2022"]);
 
@@ -36,6 +39,7 @@ export function explainError(error: unknown, database: FoundDatabase | undefined
   if (error instanceof AppError) return explainAppError(error);
   if (error instanceof CommandError || error instanceof MigrationError) return error.message;
   if (error instanceof BackupError || error instanceof MoveError) return error.message;
+  if (error instanceof PoolingError) return poolerRefused;
   if (isMoving(error)) return "The account is moving to another cell. 'waymark cell moves' shows how far it is.";
   const code = codeOf(error);
   const isRefused = refusedCodes.test(code);
