@@ -14,7 +14,7 @@ describeWithRedis("the rate limit, counted in Redis", (redisUrl) => {
 function expectLimit(test: TestApp): void {
   it("allows exactly 60 of 200 parallel requests of a key over two instances, and refuses the rest with 429", async () => {
     const account = await test.makeAccount();
-    // It reads nothing: of many reads at once a slow database has some refused.
+    // It reads nothing: a slow database has some of many reads refused by their share.
     const path = "/api/v1/sites/x/stats?range=bad";
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => account.get(path, n % 2 ? test.app : test.secondApp)),

@@ -14,7 +14,7 @@ const perThousand = 3;
 type Price = number | { base: number; tiers: { start: number; price: number }[] };
 /** By the list's keys. */
 type Prices = Readonly<Record<string, Price | undefined>>;
-/** Finding a model takes 20 µs, and a model without a price twice that. Senders choose the names. */
+/** Finding a model in the list takes 20 µs. Senders choose the names, so their number is bounded. */
 const maxKnownModels = 1_000;
 
 /** Providers by OpenTelemetry's names that the list does not find by itself. */
