@@ -25,6 +25,8 @@ export interface TestApp {
   readonly app: Express;
   readonly secondApp: Express;
   readonly pool: ReturnType<typeof createPool>;
+  /** Past a pooler, for imports. */
+  readonly directPool: TestApp["pool"];
   /** Sets the moment, and so the UTC day that is "today" and which keys have ended. */
   setNow(moment: Date): void;
   makeAccount(plan?: PlanId): Promise<TestAccount>;
@@ -86,6 +88,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
       return instance(1);
     },
     pool,
+    directPool: database.directPool,
     setNow: (moment) => {
       current = () => moment;
     },
@@ -101,7 +104,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
           const siteId = uuid();
           await prisma.site.create({ data: { id: siteId, accountId: id, domain, name: `The ${domain}` } });
           const input = Readable.from(lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)));
-          const result = await importEvents({ pool, site: { id: siteId, domain }, input });
+          const result = await importEvents({ pool: database.directPool, site: { id: siteId, domain }, input });
           if (result.imported !== lines.length) throw new Error(`imported ${JSON.stringify(result)}`);
           return siteId;
         },

@@ -43,6 +43,8 @@ export interface TestDashboard {
   /** An instance on the same database, as beside a load balancer. */
   readonly secondApp: Express;
   readonly pool: ReturnType<typeof createPool>;
+  /** Past a pooler, for imports. */
+  readonly directPool: TestDashboard["pool"];
   readonly databaseUrl: string;
   /** Sets the moment, and so the UTC day that is "today". */
   setNow(moment: Date): void;
@@ -181,6 +183,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
       return instance(1);
     },
     pool,
+    directPool: database.directPool,
     databaseUrl: database.url,
     setNow: (moment) => {
       current = () => moment;

@@ -13,6 +13,8 @@ export interface TestDatabase {
   readonly directUrl: string;
   /** A pool on it, closed after the file's tests. */
   readonly pool: pg.Pool;
+  /** The same by `directUrl`, for work that leaves something in its session, as a temporary table. */
+  readonly directPool: pg.Pool;
 }
 
 /**
@@ -24,24 +26,31 @@ export function useDatabase(): TestDatabase {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(testServerUrl());
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({
-    connectionString: url.href,
-    max: 10,
-    pipeline: true,
-    onConnect: async (client) => void (await client.query("SET TimeZone = 'UTC'")),
-  });
-  pool.on("error", () => undefined);
+  const directUrl = directUrlOf(url.href);
+  const pool = openPool(url.href);
+  const directPool = directUrl === url.href ? pool : openPool(directUrl);
 
   beforeAll(() => runOn(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`));
   afterAll(async () => {
-    await pool.end();
+    await Promise.all([...new Set([pool, directPool])].map((each) => each.end()));
     if (process.env["KEEP_DB"]) {
       process.stderr.write(`Kept the database of ${expect.getState().testPath}:\n  psql '${url.href}'\n`);
       return;
     }
     await runOn(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });
-  return { url: url.href, directUrl: directUrlOf(url.href), pool };
+  return { url: url.href, directUrl, pool, directPool };
+}
+
+function openPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max: 10,
+    pipeline: true,
+    onConnect: async (client) => void (await client.query("SET TimeZone = 'UTC'")),
+  });
+  pool.on("error", () => undefined);
+  return pool;
 }
 
 /** An empty database, without tables, for tests of the migrations themselves. */

@@ -23,7 +23,7 @@ async function open(lines: readonly Line[] = []) {
     /** Adds events that come late. */
     async add(later: readonly Line[]) {
       const input = Readable.from(later.map((one) => Buffer.from(`${JSON.stringify(one)}\n`)));
-      await importEvents({ pool: test.pool, site: { id: siteId, domain: "example.com" }, input });
+      await importEvents({ pool: test.directPool, site: { id: siteId, domain: "example.com" }, input });
     },
     goal: async (input: Parameters<typeof createGoal>[2]) => (await createGoal(test.pool, siteId, input)).id,
     funnel: async (name: string, steps: string[]) => (await createFunnel(test.pool, siteId, { name, steps })).id,

@@ -18,14 +18,14 @@ const uuid = createUuidV7();
 
 /** Creates a site with imported events, and returns its id. */
 export async function makeSite(
-  { pool }: TestDashboard,
+  { pool, directPool }: TestDashboard,
   { accountId, domain = "example.com", lines = [] }: { accountId: string; domain?: string; lines?: readonly Line[] },
 ): Promise<string> {
   const siteId = uuid();
   const sql = "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $4)";
   await pool.query(sql, [siteId, accountId, domain, `The ${domain}`]);
   const input = Readable.from(lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)));
-  const { imported } = await importEvents({ pool, site: { id: siteId, domain }, input });
+  const { imported } = await importEvents({ pool: directPool, site: { id: siteId, domain }, input });
   if (imported !== lines.length) throw new Error(`imported ${imported} of ${lines.length}`);
   return siteId;
 }

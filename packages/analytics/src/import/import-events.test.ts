@@ -17,7 +17,7 @@ type Line = Record<string, unknown>;
 function importOf(siteId: string, input: string | readonly Line[], options: Partial<ImportOptions> = {}) {
   const text = typeof input === "string" ? input : input.map((line) => JSON.stringify(line)).join("\n");
   const site = { id: siteId, domain: "example.com" };
-  return importEvents({ pool: database.pool, site, input: Readable.from([Buffer.from(text)]), ...options });
+  return importEvents({ pool: database.directPool, site, input: Readable.from([Buffer.from(text)]), ...options });
 }
 
 async function totalsOf(siteId: string, day = "2026-05-01") {

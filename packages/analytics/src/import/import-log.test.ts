@@ -26,7 +26,7 @@ describe("importEvents of a log", () => {
     });
     const request = { ts: "2026-05-01T12:10:00Z", path: "/b", referrer: null, userAgent };
     const lines = [`::ffff:${ip}`, "192.0.2.2"].map((each) => writeCombinedLine({ ...request, ip: each }));
-    await importEvents({ pool: analytics.pool, site, input: bytesOf(lines.join("\n")), now });
+    await importEvents({ pool: analytics.directPool, site, input: bytesOf(lines.join("\n")), now });
     const { stats } = await readRollups(analytics.pool, site.id);
     expect(stats["2026-05-01 total "]).toEqual([2, 3]);
   });
@@ -35,7 +35,7 @@ describe("importEvents of a log", () => {
     const site = await makeSite(analytics.pool);
     const request = { client_ip: "192.0.2.1", method: "GET", host: "Docs.Example.COM:8443", uri: "/a", tls: {} };
     const line = JSON.stringify({ ts: 1_777_636_800.5, msg: "handled request", request, status: 200 });
-    await importEvents({ pool: analytics.pool, site, input: bytesOf(line), format: "caddy-json" });
+    await importEvents({ pool: analytics.directPool, site, input: bytesOf(line), format: "caddy-json" });
     const { stats } = await readRollups(analytics.pool, site.id);
     expect(stats["2026-05-01 host docs.example.com"]).toEqual([1, 1]);
   });
@@ -49,7 +49,7 @@ describe("importEvents of a log", () => {
     async function* byByte(): AsyncGenerator<Buffer> {
       for (const byte of Buffer.from(text)) yield Buffer.from([byte]);
     }
-    const pool = analytics.pool;
+    const pool = analytics.directPool;
     await importEvents({ pool, site: one, input: bytesOf(text) });
     expect(await importEvents({ pool, site: two, input: byByte() })).toMatchObject({ imported: 120 });
     const figures = (await readRollups(pool, one.id)).stats;

@@ -30,7 +30,7 @@ describe("the counter of occurrences", () => {
             }
           }
         };
-        await withConnection(database.pool, (client) => withEarlierLines(client, count));
+        await withConnection(database.directPool, (client) => withEarlierLines(client, count));
         expect(counted).toEqual(expected);
       }),
       { numRuns: 60 },

@@ -14,7 +14,7 @@ function load(site: { id: string; domain: string }, lines: readonly object[], op
   const input = async function* () {
     yield Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   };
-  return importEvents({ pool: database.pool, site, input: input(), ...options });
+  return importEvents({ pool: database.directPool, site, input: input(), ...options });
 }
 
 describe("the retention of raw events", () => {

@@ -191,7 +191,7 @@ describe("a rebuild", () => {
   it("runs once for a site at a time", async () => {
     const site = await makeSite(analytics.pool);
     await analytics.load(site, lines);
-    const other = await analytics.pool.connect();
+    const other = await analytics.directPool.connect();
     expect(await lockRebuild(other, site.id)).toBe(true);
     await expect(analytics.rebuild(site.id, true)).rejects.toThrow(RebuildRunningError);
     expect((await analytics.rebuild(site.id)).days).toBe(1);

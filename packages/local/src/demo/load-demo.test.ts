@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(dataFolder, { recursive: true, force: true }));
 const { signal } = new AbortController();
 const load = (now = new Date()) =>
-  loadDemo({ databaseUrl: database.url, dataFolder, now, say: () => undefined, signal });
+  loadDemo({ databaseUrl: database.directUrl, dataFolder, now, say: () => undefined, signal });
 
 /** The number of events after the first load. */
 let visits = 0;
