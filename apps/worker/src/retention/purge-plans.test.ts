@@ -4,9 +4,10 @@ import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { nothingPurged, purgeAccount } from "./purge.query.js";
 
-const { url } = useDatabase();
+// A session's prepared statements are read.
+const { directUrl } = useDatabase();
 const createOnePool = () =>
-  createPool({ connectionString: url, maxConnections: 1, applicationName: "test", statementTimeoutMs: 0 });
+  createPool({ connectionString: directUrl, maxConnections: 1, applicationName: "test", statementTimeoutMs: 0 });
 const joins = /Nested Loop(?! Anti)|(Hash|Merge)( Right)?( Semi)? Join/;
 
 it("purges without joining a table to its batch, which Postgres might search anew for each row", async () => {
