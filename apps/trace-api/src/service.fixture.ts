@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 // Not the index: benches start the service without Jest.
-import { directUrlOf } from "@waymark/testing/test-server";
+import { databaseVariables } from "@waymark/testing/test-server";
 
 /** The deployed service, as its own process. */
 export interface ServiceProcess {
@@ -40,8 +40,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     [...deployedFlags, ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
     {
       env: {
-        DATABASE_URL: options.databaseUrl,
-        DIRECT_DATABASE_URL: directUrlOf(options.databaseUrl),
+        ...databaseVariables("trace-api", options.databaseUrl),
         ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
         TRACE_API_PORT: "0",
         TRACE_API_METRICS_PORT: "0",

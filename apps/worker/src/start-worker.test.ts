@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type AlertKey, queueAlerts } from "@waymark/alerts";
 import { createQueue, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
-import { describeWithRedis, startResendStub, useDatabase } from "@waymark/testing";
+import { databaseVariables, describeWithRedis, startResendStub, useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { loadConfig } from "./config.js";
 import { createWorkerMetrics } from "./metrics.js";
@@ -34,8 +34,7 @@ afterEach(async () => {
 async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const { log, lines } = createTestLog();
   const config = loadConfig({
-    DATABASE_URL: database.url,
-    DIRECT_DATABASE_URL: database.directUrl,
+    ...databaseVariables("worker", database.url),
     REDIS_URL: redisUrl,
     WORKER_METRICS_PORT: "0",
     RESEND_API_KEY: "re_test",
@@ -177,8 +176,7 @@ describe("a trace that nobody finishes", () => {
     const trace = await makeRunningTrace(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
     const folder = await mkdtemp(join(tmpdir(), "waymark-worker-"));
     closers.push(() => rm(folder, { recursive: true }));
-    const urls = { DATABASE_URL: database.url, DIRECT_DATABASE_URL: database.directUrl };
-    const env = { ...urls, WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
+    const env = { ...databaseVariables("worker", database.url), WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
     const startWith = async (more: NodeJS.ProcessEnv) => {
       const { log, lines } = createTestLog();
       const worker = await startWorker(loadConfig({ ...env, ...more }), log);

@@ -27,6 +27,7 @@ export {
   roleUrl,
 } from "./roles.js";
 export { sendTogether } from "./send-together.js";
+export { limitsOf } from "./session.js";
 export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";
 export { tryTransaction } from "./try-transaction.js";
 export { breakConnection } from "./unanswered.js";

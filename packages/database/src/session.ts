@@ -30,7 +30,7 @@ export async function openSession(client: pg.ClientBase, options: SessionOptions
   await client.query({ text: `SELECT ${calls.join(", ")}`, query_timeout: withinMs } as pg.QueryConfig);
 }
 
-function limitsOf(options: SessionOptions): Record<string, string> {
+export function limitsOf(options: SessionOptions): Record<string, string> {
   const { statementTimeoutMs, lockTimeoutMs, idleTransactionTimeoutMs, plansOnce } = options;
   return {
     statement_timeout: `${statementTimeoutMs}`,

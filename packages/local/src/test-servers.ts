@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { type Pooler, startPooler } from "@waymark/testing/pooler";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { anyFreePort } from "./ports.js";
+import { makeServiceRoles } from "./service-roles.js";
 import { copyTestServer, testSettings } from "./test-template.js";
 
 /**
  * Runs a command beside a new Postgres (`TEST_DATABASE_URL`) and, if `redis-server` is on the PATH, a new Redis
  * (`TEST_REDIS_URL`), and removes both afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error. With
- * `WAYMARK_TEST_POOLER=session` pgbouncer stands before Postgres, which is then in `TEST_DIRECT_DATABASE_URL`.
+ * `WAYMARK_TEST_POOLER=session` or `transaction` pgbouncer stands before Postgres, then in `TEST_DIRECT_DATABASE_URL`.
  * @returns the command's exit code
  */
 export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -26,6 +27,7 @@ export async function runWithTestServers(command: string[], env: NodeJS.ProcessE
     if (!redis && env["REQUIRE_REDIS"])
       throw new Error("REQUIRE_REDIS is set, and there is no redis-server on the PATH.");
     server.pathname = "/postgres";
+    await makeServiceRoles(server);
     const mode = env["WAYMARK_TEST_POOLER"];
     if (mode === "session" || mode === "transaction") {
       await chmod(folder, 0o711);

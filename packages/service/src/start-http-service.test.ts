@@ -1,8 +1,8 @@
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
-import { ConfigError } from "./env.js";
+import { databaseVariables, useDatabase } from "@waymark/testing";
+import { ConfigError, databaseConfig } from "./env.js";
 import { type HttpServiceOptions, type ServiceParts, startHttpService } from "./start-http-service.js";
 
 const database = useDatabase();
@@ -10,7 +10,7 @@ const local = { host: "127.0.0.1", port: 0 };
 const config = {
   http: local,
   metrics: { ...local, isPortChosen: true },
-  database: { url: database.url, directUrl: database.url, maxConnections: 1 },
+  database: databaseConfig({ ...databaseVariables("analytics-api", database.url), DATABASE_POOL_SIZE: 1 }),
 };
 
 type Options = HttpServiceOptions<typeof config>;

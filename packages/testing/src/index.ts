@@ -4,4 +4,4 @@ export { type RunningApp, useProcesses } from "./processes.js";
 export { describeWithChromium, describeWithProgram } from "./programs.js";
 export { describeWithRedis } from "./redis.js";
 export { startResendStub } from "./resend-stub.js";
-export { directUrlOf } from "./test-server.js";
+export { databaseVariables, directUrlOf } from "./test-server.js";

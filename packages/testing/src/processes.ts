@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
-import { directUrlOf } from "./test-server.js";
+import { databaseVariables } from "./test-server.js";
 
 /** An app of this repository in a process of its own, as deployed. */
 export interface RunningApp {
@@ -33,8 +33,8 @@ export function useProcesses(): StartApp {
   return async (name, databaseUrl, env = {}) => {
     const prefix = name.toUpperCase().replace("-", "_");
     const entry = fileURLToPath(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url));
-    const urls = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: directUrlOf(databaseUrl) };
-    const settings = { ...urls, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
+    const database = databaseVariables(name, databaseUrl);
+    const settings = { ...database, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
     const child = spawn(process.execPath, [entry], { env: settings, stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
     const { port, metricsPort } = await listening(child);

@@ -11,7 +11,7 @@ import {
   testChannel,
 } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { startResendStub, useDatabase } from "@waymark/testing";
+import { databaseVariables, startResendStub, useDatabase } from "@waymark/testing";
 import { Webhook } from "standardwebhooks";
 import { loadConfig } from "../config.js";
 import { startWorker } from "../start-worker.js";
@@ -35,8 +35,7 @@ afterEach(async () => {
 });
 
 const settings = (env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
-  DATABASE_URL: database.url,
-  DIRECT_DATABASE_URL: database.directUrl,
+  ...databaseVariables("worker", database.url),
   WORKER_METRICS_PORT: "0",
   RESEND_API_KEY: "re_test",
   RESEND_BASE_URL: stub.baseUrl,

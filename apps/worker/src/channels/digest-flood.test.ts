@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "@jest/globals";
 import { changeAlertSettings } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { startResendStub, useDatabase } from "@waymark/testing";
+import { databaseVariables, startResendStub, useDatabase } from "@waymark/testing";
 import { loadConfig } from "../config.js";
 import { startWorker } from "../start-worker.js";
 import { createTestLog, makeFailedTrace, makeMoreAlerts, until } from "../worker.fixture.js";
@@ -22,7 +22,8 @@ it("10,000 failures make one mail per agent and window at most, and the mails re
   const stub = await startResendStub();
   closers.push(() => stub.close());
   const config = loadConfig({
-    ...{ DATABASE_URL: url, WORKER_METRICS_PORT: "0", SWEEP_INTERVAL_SECONDS: "1" },
+    ...databaseVariables("worker", url),
+    ...{ WORKER_METRICS_PORT: "0", SWEEP_INTERVAL_SECONDS: "1" },
     ...{ RESEND_API_KEY: "re_test", RESEND_BASE_URL: stub.baseUrl, ALERT_FROM: "alerts@example.com" },
     ...{ DASHBOARD_URL: "https://waymark.example", ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "100" },
   });
