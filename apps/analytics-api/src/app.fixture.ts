@@ -8,7 +8,7 @@ import { createPrisma } from "@waymark/database/prisma";
 import { createLimiter } from "@waymark/limits";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
-import { useDatabase, useInstances } from "@waymark/testing";
+import { useDatabase, useInstances, useServiceRole } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "./app.js";
@@ -54,7 +54,7 @@ export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp 
   const database = useDatabase();
   const log = createLogger({ service: "analytics-api", level: "silent" });
   const pool = createPool({
-    connectionString: database.url,
+    ...useServiceRole("analytics-api", database.url, { statement_timeout: statementTimeoutMs }),
     maxConnections: 10,
     applicationName: "test",
     statementTimeoutMs,

@@ -7,7 +7,7 @@ import { createPrisma } from "@waymark/database/prisma";
 import { createRefusals } from "@waymark/http";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
-import { useDatabase } from "@waymark/testing";
+import { useDatabase, useServiceRole } from "@waymark/testing";
 import type { Express } from "express";
 import pg from "pg";
 import type { Registry } from "prom-client";
@@ -69,10 +69,14 @@ export function spanBody(changes: Record<string, unknown> = {}): Record<string, 
   return { name: "a step", status: "ok", started_at: "2026-06-01T12:00:01.000Z", ...changes };
 }
 
+interface AppOptions {
+  bodyLimitBytes?: number;
+  rateLimitPerSecond?: number;
+  lockTimeoutMs?: number;
+}
+
 /** The app under test, as production builds it. */
-export function useApp(
-  options: { bodyLimitBytes?: number; rateLimitPerSecond?: number; lockTimeoutMs?: number } = {},
-): TestApp {
+export function useApp(options: AppOptions = {}): TestApp {
   const database = useDatabase();
   const queued: TestApp["queued"] = [];
   const log = createLogger({ service: "trace-api", level: "silent" });
@@ -80,7 +84,8 @@ export function useApp(
   let current = () => new Date();
   const stops: (() => Promise<void>)[] = [];
   let app: Express | undefined;
-  const pool = openPool(database.url, options.lockTimeoutMs);
+  const openPool = usePools(database.url, options.lockTimeoutMs);
+  const pool = openPool();
   const prisma = createPrisma(pool);
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
@@ -130,7 +135,7 @@ export function useApp(
     untilLockWaits: () => untilLockWaits(pool),
     untilWaiting: (statement, rows) => untilRowsWait(registry, statement, rows),
     async startInstance() {
-      const instance = build(openPool(database.url), createRegistry("trace-api"));
+      const instance = build(openPool(), createRegistry("trace-api"));
       return ({ id, key }) => actAs(instance, id, key);
     },
     async makeAccount(plan) {
@@ -156,15 +161,10 @@ async function untilRowsWait(registry: Registry, statement: string, rows: number
   throw new Error(`${rows} rows of ${statement} did not come to wait`);
 }
 
-function openPool(connectionString: string, lockTimeoutMs = 1_000) {
-  return createPool({
-    connectionString,
-    maxConnections: 10,
-    applicationName: "test",
-    statementTimeoutMs: 10_000,
-    lockTimeoutMs,
-    plansOnce: true,
-  });
+function usePools(databaseUrl: string, lockTimeoutMs = 1_000) {
+  const role = useServiceRole("trace-api", databaseUrl, { lock_timeout: lockTimeoutMs });
+  const limits = { statementTimeoutMs: 10_000, lockTimeoutMs, plansOnce: true };
+  return () => createPool({ ...role, ...limits, maxConnections: 10, applicationName: "test" });
 }
 
 async function hold(connectionString: string, stops: (() => Promise<void>)[], sql: string, values: unknown[]) {

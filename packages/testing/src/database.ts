@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import pg from "pg";
-import { directServerUrl, directUrlOf, testServerUrl } from "./test-server.js";
+import { databaseVariables, directServerUrl, directUrlOf, type Service, testServerUrl } from "./test-server.js";
 
 /** `pnpm test` migrates this database once; every test file clones it. */
 const templateDatabase = "waymark_template";
@@ -51,6 +51,19 @@ function openPool(connectionString: string): pg.Pool {
   });
   pool.on("error", () => undefined);
   return pool;
+}
+
+/**
+ * How a service's pool within a test connects: behind a pooler in transaction mode by the service's role. Call it after `useDatabase`.
+ * @param limits parameters of the role in this database, instead of the service's own
+ */
+export function useServiceRole(service: Service, url: string, limits: Readonly<Record<string, number>> = {}) {
+  const { DATABASE_URL: connectionString, DIRECT_DATABASE_URL, DATABASE_POOLER } = databaseVariables(service, url);
+  const isPooledByTransaction = DATABASE_POOLER === "transaction";
+  const role = `ALTER ROLE "${service}" IN DATABASE "${new URL(url).pathname.slice(1)}"`;
+  const sql = Object.entries(limits).map(([name, value]) => `${role} SET ${name} = ${value}`);
+  if (isPooledByTransaction) beforeAll(() => runOn(DIRECT_DATABASE_URL, sql.join(";")));
+  return { connectionString, isPooledByTransaction };
 }
 
 /** An empty database, without tables, for tests of the migrations themselves. */

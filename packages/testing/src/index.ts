@@ -1,4 +1,4 @@
-export { useDatabase, useEmptyDatabase, useRolePrefix } from "./database.js";
+export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
 export { useInstances } from "./instances.js";
 export { type RunningApp, useProcesses } from "./processes.js";
 export { describeWithChromium, describeWithProgram } from "./programs.js";
