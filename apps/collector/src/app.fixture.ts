@@ -100,10 +100,11 @@ interface Parts {
 /** The real app on a pool, also on one without a database. */
 export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Express {
   const { maxWaiting, isSpam } = parts;
+  const addressOf = createAddressReader(parts.trustedProxies);
   return createApp({
     collector: createCollector({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
-    readClient: createClientReader(parts),
-    addressOf: createAddressReader(parts.trustedProxies),
+    readClient: createClientReader({ ...parts, addressOf }),
+    addressOf,
     eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },
     clock: () => 0,
     isSpam,

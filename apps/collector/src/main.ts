@@ -15,12 +15,13 @@ await startHttpService(process, {
   async openApp({ config, pool, registry, log, siblings, stores }) {
     const { trustedProxies, countryHeader, eventsPerSecond } = config;
     const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
+    const addressOf = createAddressReader(trustedProxies);
     const collector = createCollector({ pool });
     const checks = { required: stores };
     const handler = createApp({
       collector,
-      readClient: createClientReader({ trustedProxies, countryHeader, countries }),
-      addressOf: createAddressReader(trustedProxies),
+      readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),
+      addressOf,
       eventsPerSecond,
       isSpam: await readable("REFERRER_SPAM_LIST", loadSpamReferrers(config.referrerSpamList)),
       tracker: { script: await readAsset("script.js"), extensions: await readAsset("extensions.js") },

@@ -35,10 +35,16 @@ function canBeTrusted(parts: string[]): boolean {
  */
 export function createAddressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = rememberPeer(proxyAddr.compile([...trustedProxies]));
-  return (request) => {
+  const find = (request: IncomingMessage) => {
     if (trustedProxies.length === 0) return withoutMapping(request.socket.remoteAddress ?? "");
     const forwarded = proxyAddr(request, isTrusted);
     return withoutMapping(isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded);
+  };
+  // Each limit of a request asks.
+  const found = Symbol("address");
+  return (request: IncomingMessage & { [found]?: string }) => {
+    request[found] ??= find(request);
+    return request[found];
   };
 }
 

@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import type { CountryDirectory } from "@waymark/analytics";
-import { createAddressReader } from "@waymark/limits";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 
@@ -16,6 +15,7 @@ interface Client {
 export type ClientReader = (request: Request) => Client;
 
 export interface ClientReaderOptions {
+  addressOf(request: Request): string;
   /** Addresses and ranges with a trusted `X-Forwarded-For` and country header. */
   trustedProxies: readonly string[];
   /** The country header of a trusted proxy, such as `CF-IPCountry`. */
@@ -27,8 +27,8 @@ export interface ClientReaderOptions {
 const userAgentMaxLength = 1_024;
 
 /** Makes the function that finds a request's sender. */
-export function createClientReader({ trustedProxies, countryHeader, countries }: ClientReaderOptions): ClientReader {
-  const addressOf = createAddressReader(trustedProxies);
+export function createClientReader(options: ClientReaderOptions): ClientReader {
+  const { addressOf, trustedProxies, countryHeader, countries } = options;
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   const readCountry = (request: Request, peer: string) =>
     countryHeader !== undefined && isIP(peer) !== 0 && isTrusted(peer, 0)

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { LRUCache } from "lru-cache";
 import { open, type Response } from "maxmind";
 import { globalAddress } from "./global-address.js";
 
@@ -10,6 +11,7 @@ export interface CountryDirectory {
 /** The first form is ip-location-db's, the second MaxMind's and DB-IP's. */
 type CountryRecord = Response & { country_code?: unknown; country?: { iso_code?: unknown } };
 
+/** Finding an address's range takes longer than the rest of reading a client. */
 const maxCachedAddresses = 10_000;
 
 /**
@@ -20,14 +22,17 @@ const maxCachedAddresses = 10_000;
 export async function openCountryDirectory(file: string | undefined): Promise<CountryDirectory> {
   const own = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb";
   const path = file ?? createRequire(import.meta.url).resolve(own);
-  const reader = await open<CountryRecord>(path, { cache: { max: maxCachedAddresses } });
-  return {
-    countryOf(ip) {
-      const address = globalAddress(ip);
-      if (address === null) return null;
-      const record = reader.get(address);
-      const code = record?.country_code ?? record?.country?.iso_code;
-      return typeof code === "string" && /^[A-Z]{2}$/.test(code) && code !== "ZZ" ? code : null;
-    },
+  const reader = await open<CountryRecord>(path);
+  const countries = new LRUCache<string, { code: string | null }>({
+    max: maxCachedAddresses,
+    memoMethod: (ip) => ({ code: find(ip) }),
+  });
+  const find = (ip: string): string | null => {
+    const address = globalAddress(ip);
+    if (address === null) return null;
+    const record = reader.get(address);
+    const code = record?.country_code ?? record?.country?.iso_code;
+    return typeof code === "string" && /^[A-Z]{2}$/.test(code) && code !== "ZZ" ? code : null;
   };
+  return { countryOf: (ip) => countries.memo(ip).code };
 }
