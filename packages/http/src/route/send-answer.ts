@@ -49,7 +49,14 @@ function writeHead(response: Response, status: number, contentType: string, head
 function endWith(response: Response, status: number, body: string | Buffer, bytes: number): void {
   // A 304 has no body, and its length would be that of the text it spares.
   if (status !== 304) response.setHeader("Content-Length", bytes);
-  response.end(body);
+  response.end(typeof body === "string" && bytes > maxTextBytes ? outsideOfHeap(body, bytes) : body);
+}
+
+/** A longer text waits for the network as bytes: garbage collection would copy it meanwhile. */
+const maxTextBytes = 2_048;
+
+function outsideOfHeap(text: string, bytes: number): Buffer {
+  return Buffer.from(text, bytes === text.length ? "latin1" : "utf8");
 }
 
 function hold(response: Response, bytes: number, { shares, ownerOf }: AnswerBudget): void {
