@@ -59,6 +59,8 @@ function settingsOf(root, databaseUrl) {
     {
       what: "collector",
       entry: join(root, "apps/collector/dist/main.js"),
+      // As in the image.
+      flags: ["--max-semi-space-size=16", "--heap-growing-percent=50"],
       env: {
         DATABASE_URL: databaseUrl,
         COLLECTOR_PORT: "0",

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 /** Resolves once the app listens, with its port and process id. */
-export async function startApp({ entry, env }) {
-  const child = spawn(process.execPath, [entry], {
+export async function startApp({ entry, env, flags = [] }) {
+  const child = spawn(process.execPath, [...flags, entry], {
     env: { ...process.env, LOG_LEVEL: "info", ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });

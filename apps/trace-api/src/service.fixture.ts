@@ -29,8 +29,8 @@ export interface ServiceOptions {
   node?: string;
 }
 
-/** As in the image: 8 MB for young objects instead of 16 keep the process below 200 MB under full load. */
-const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=8"];
+/** As in the image. */
+const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=50"];
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
