@@ -7,13 +7,22 @@ const places = 30;
 /** Of a stored cost. */
 const costPlaces = 12;
 
-/** A price by its unit's size. */
-const perMillion = 6;
-const perThousand = 3;
+/** The decimal places of each price's unit, by the list's keys. */
+const units = {
+  input_mtok: 6,
+  cache_read_mtok: 6,
+  cache_write_mtok: 6,
+  output_mtok: 6,
+  output_reasoning_mtok: 6,
+  requests_kcount: 3,
+} as const;
+
+type PriceName = keyof typeof units;
 
 type Price = number | { base: number; tiers: { start: number; price: number }[] };
-/** By the list's keys. */
-type Prices = Readonly<Record<string, Price | undefined>>;
+type Prices = Readonly<Partial<Record<PriceName, Price>>>;
+/** The prices of one unit, for a call with so much input. */
+type Rates = ReadonlyMap<PriceName, (input: number) => bigint>;
 /** Finding a model in the list takes 20 µs. Senders choose the names, so their number is bounded. */
 const maxKnownModels = 1_000;
 
@@ -43,16 +52,16 @@ export type PriceCall = (call: CallToPrice) => string | null;
 /** Loads the price list, 18 MB of memory, when the first call needs a price. It never asks the network. */
 export async function loadPrices(): Promise<PriceCall> {
   const { calcPrice } = await import("@pydantic/genai-prices");
-  const known = new LRUCache<string, { prices: Prices | undefined }>({ max: maxKnownModels });
+  const known = new LRUCache<string, { rates: Rates | undefined }>({ max: maxKnownModels });
   return (call) => {
     const key = JSON.stringify([call.provider, call.model]);
     let found = known.get(key);
     if (!found) {
       const { prices, isOfTime } = findPrices(calcPrice, call);
-      found = { prices };
+      found = { rates: prices && ratesOf(prices) };
       if (!isOfTime) known.set(key, found);
     }
-    return found.prices ? roundDollars(dollarsOf(found.prices, call.tokens)) : null;
+    return found.rates ? roundDollars(dollarsOf(found.rates, call.tokens)) : null;
   };
 }
 
@@ -68,31 +77,40 @@ function findPrices(calcPrice: typeof CalcPrice, { provider, model, startedAt }:
 }
 
 /** Parts without a rate of their own have that of the whole. */
-function dollarsOf(prices: Prices, { input, output, cachedInput, cacheWrite, reasoning }: Tokens): bigint {
-  const has = (key: string) => prices[key] !== undefined;
-  const cached = has("cache_read_mtok") ? cachedInput : 0;
-  const written = has("cache_write_mtok") ? cacheWrite : 0;
-  const reasoned = has("output_reasoning_mtok") ? reasoning : 0;
-  const counts = [
-    ["input_mtok", input - cached - written, perMillion],
-    ["cache_read_mtok", cached, perMillion],
-    ["cache_write_mtok", written, perMillion],
-    ["output_mtok", output - reasoned, perMillion],
-    ["output_reasoning_mtok", reasoned, perMillion],
-    ["requests_kcount", 1, perThousand],
-  ] as const;
-  return counts.reduce(
-    (sum, [key, count, unit]) => (count === 0 ? sum : sum + BigInt(count) * rateOf(prices[key], input, unit)),
-    0n,
-  );
+function dollarsOf(rates: Rates, { input, output, cachedInput, cacheWrite, reasoning }: Tokens): bigint {
+  const cached = rates.has("cache_read_mtok") ? cachedInput : 0;
+  const written = rates.has("cache_write_mtok") ? cacheWrite : 0;
+  const reasoned = rates.has("output_reasoning_mtok") ? reasoning : 0;
+  const counts: Record<PriceName, number> = {
+    input_mtok: input - cached - written,
+    cache_read_mtok: cached,
+    cache_write_mtok: written,
+    output_mtok: output - reasoned,
+    output_reasoning_mtok: reasoned,
+    requests_kcount: 1,
+  };
+  let sum = 0n;
+  for (const [name, rateFor] of rates) if (counts[name] !== 0) sum += BigInt(counts[name]) * rateFor(input);
+  return sum;
 }
 
-/** The price of one unit. A tier holds for all tokens of a call with more input than its start. */
-function rateOf(price: Price | undefined, input: number, unit: number): bigint {
-  if (price === undefined) return 0n;
-  if (typeof price === "number") return shifted(price, places - unit);
-  const tiers = price.tiers.toSorted((a, b) => a.start - b.start);
-  return shifted(tiers.findLast(({ start }) => input > start)?.price ?? price.base, places - unit);
+function ratesOf(prices: Prices): Rates {
+  const rates = new Map<PriceName, (input: number) => bigint>();
+  for (const [name, unit] of Object.entries(units) as [PriceName, number][]) {
+    const price = prices[name];
+    if (price !== undefined) rates.set(name, rateOf(price, places - unit));
+  }
+  return rates;
+}
+
+/** A tier holds for all tokens of a call with more input than its start. */
+function rateOf(price: Price, digits: number): (input: number) => bigint {
+  const base = shifted(typeof price === "number" ? price : price.base, digits);
+  if (typeof price === "number") return () => base;
+  const tiers = price.tiers
+    .toSorted((a, b) => a.start - b.start)
+    .map((tier) => ({ start: tier.start, rate: shifted(tier.price, digits) }));
+  return (input) => tiers.findLast(({ start }) => input > start)?.rate ?? base;
 }
 
 /** The number's shortest decimal text, the list's own, times a power of ten. */
@@ -104,10 +122,12 @@ function shifted(number: number, digits: number): bigint {
   return shift >= 0 ? all * 10n ** BigInt(shift) : all / 10n ** BigInt(-shift);
 }
 
+const costUnit = 10n ** BigInt(places - costPlaces);
+const halfCostUnit = costUnit / 2n;
+
 /** Half up, without zeros at the end. */
 function roundDollars(amount: bigint): string {
-  const unit = 10n ** BigInt(places - costPlaces);
-  const rounded = (amount + unit / 2n) / unit;
+  const rounded = (amount + halfCostUnit) / costUnit;
   const digits = rounded.toString().padStart(costPlaces + 1, "0");
   return `${digits.slice(0, -costPlaces)}.${digits.slice(-costPlaces)}`.replace(/\.?0+$/, "");
 }
