@@ -4,15 +4,22 @@ import type { Unsigned64 } from "./request.js";
 const thousands = 4_294_967;
 const remainder = 296;
 
+/** The last second written: the times of a request are near each other. */
+let lastSecond = Number.NaN;
+let lastText = "";
+
 /**
  * Formats nanoseconds since 1970 as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, truncated to microseconds. It computes in halves: a
  * number cannot hold today's nanoseconds. 64 bits end before the year 2555.
  */
 export function timeOfNanos({ low, high }: Unsigned64): string {
   const micros = high * thousands + Math.floor((high * remainder + (low >>> 0)) / 1000);
-  const millis = Math.floor(micros / 1000);
-  const rest = String(micros - millis * 1000).padStart(3, "0");
-  return `${new Date(millis).toISOString().slice(0, 23)}${rest}Z`;
+  const seconds = Math.floor(micros / 1_000_000);
+  if (seconds !== lastSecond) {
+    lastText = new Date(seconds * 1000).toISOString().slice(0, 19);
+    lastSecond = seconds;
+  }
+  return `${lastText}.${String(micros - seconds * 1_000_000).padStart(6, "0")}Z`;
 }
 
 /** Zero is OTLP's default for an absent time. */
