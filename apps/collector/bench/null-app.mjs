@@ -4,6 +4,7 @@
 
 import { createServer } from "node:http";
 import { openCountryDirectory } from "@waymark/analytics";
+import { createAddressReader } from "@waymark/limits";
 import { createLogger, createMessageClasses, createRegistry, listen } from "@waymark/service";
 import express from "express";
 import { createApp } from "../dist/app.js";
@@ -13,10 +14,12 @@ const log = createLogger({ service: "null-app", level: "info" });
 
 async function createCollectorApp() {
   const countries = await openCountryDirectory(undefined);
+  const trustedProxies = ["127.0.0.1"];
+  const addressOf = createAddressReader(trustedProxies);
   return createApp({
     collector: { collect: async () => ({ dropped: null }) },
-    readClient: createClientReader({ trustedProxies: ["127.0.0.1"], countryHeader: undefined, countries }),
-    addressOf: (request) => request.socket.remoteAddress ?? "",
+    readClient: createClientReader({ addressOf, trustedProxies, countryHeader: undefined, countries }),
+    addressOf,
     eventsPerSecond: { perAddress: 0, perSite: 0 },
     isSpam: () => false,
     tracker: { script: "", extensions: "" },
