@@ -11,7 +11,7 @@ export interface CountryDirectory {
 /** The first form is ip-location-db's, the second MaxMind's and DB-IP's. */
 type CountryRecord = Response & { country_code?: unknown; country?: { iso_code?: unknown } };
 
-/** Finding an address's range takes longer than the rest of reading a client. */
+/** Visitors send several events, and a look-up takes longer than this cache. */
 const maxCachedAddresses = 10_000;
 
 /**
@@ -23,10 +23,6 @@ export async function openCountryDirectory(file: string | undefined): Promise<Co
   const own = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb";
   const path = file ?? createRequire(import.meta.url).resolve(own);
   const reader = await open<CountryRecord>(path);
-  const countries = new LRUCache<string, { code: string | null }>({
-    max: maxCachedAddresses,
-    memoMethod: (ip) => ({ code: find(ip) }),
-  });
   const find = (ip: string): string | null => {
     const address = globalAddress(ip);
     if (address === null) return null;
@@ -34,5 +30,9 @@ export async function openCountryDirectory(file: string | undefined): Promise<Co
     const code = record?.country_code ?? record?.country?.iso_code;
     return typeof code === "string" && /^[A-Z]{2}$/.test(code) && code !== "ZZ" ? code : null;
   };
+  const countries = new LRUCache<string, { code: string | null }>({
+    max: maxCachedAddresses,
+    memoMethod: (ip) => ({ code: find(ip) }),
+  });
   return { countryOf: (ip) => countries.memo(ip).code };
 }
