@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { deployedFlags } from "@waymark/local/deployed-flags";
 import autocannon from "autocannon";
 import { startApp } from "./start-app.mjs";
 
@@ -55,12 +56,11 @@ function settingsOf(root, databaseUrl) {
   return [
     { what: "idle Express, plain createServer, reads the body", ...nullApp("express") },
     { what: "the same with our classes of messages", ...nullApp("express-classes") },
-    { what: "collector without a store", ...nullApp("collector") },
+    { what: "collector without a store", ...nullApp("collector"), flags: deployedFlags },
     {
       what: "collector",
       entry: join(root, "apps/collector/dist/main.js"),
-      // As in the image.
-      flags: ["--max-semi-space-size=16", "--heap-growing-percent=50"],
+      flags: deployedFlags,
       env: {
         DATABASE_URL: databaseUrl,
         COLLECTOR_PORT: "0",

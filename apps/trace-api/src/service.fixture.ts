@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { deployedFlags } from "@waymark/local/deployed-flags";
 // Not the index: benches start the service without Jest.
 import { databaseVariables } from "@waymark/testing/test-server";
 
@@ -28,9 +29,6 @@ export interface ServiceOptions {
   /** The binary of another Node. */
   node?: string;
 }
-
-/** As in the image. */
-const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=50"];
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { deployedFlags } from "./deployed-flags.js";
 import { type LogFile, openLogFile } from "./log-file.js";
 import { type ProcessIdentity, processStartOf } from "./processes.js";
 
@@ -41,9 +42,6 @@ interface LogLine {
   reason?: string;
   err?: { message?: string };
 }
-
-/** Stack traces name lines of the sources, and memory is bounded as in the images. */
-const deployedFlags = ["--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=50"];
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
 const stopTimeoutMs = 28_000;
