@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Pooler, startPooler } from "@waymark/testing/pooler";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { anyFreePort } from "./ports.js";
-import { makeServiceRoles } from "./service-roles.js";
+import { makeServiceRoles } from "./test-roles.js";
 import { copyTestServer, testSettings } from "./test-template.js";
 
 /**
