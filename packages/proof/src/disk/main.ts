@@ -7,9 +7,12 @@ import { startEmbeddedPostgres } from "@waymark/local";
 import { measureDisk } from "./measure-disk.js";
 import { formatReport } from "./report.js";
 
-const usage = `usage: pnpm bench disk [--traces 1000] [--events 20000] [--build FOLDER] [--database URL] [--json FILE]
+const usage = `usage: pnpm bench disk [--traces 1000] [--events 20000] [--build FOLDER] [--folder FOLDER | --database URL]
+                       [--json FILE]
 Stores recorded traces, OpenTelemetry requests and page views through the built services, and prints the bytes of each
 table's rows, TOAST and indexes, and of WAL. It takes about a minute.
+  --folder    where the Postgres from npm keeps its database for the run; on btrfs, mounted with compress-force=zstd:3, the
+              bytes after compression are printed too, by Debian's btrfs-compsize
   --build     the built clone of another version, with its migrations and services
   --database  an empty database instead of the Postgres from npm`;
 
@@ -23,6 +26,7 @@ const { values } = parseArgs({
     traces: { type: "string", default: "1000" },
     events: { type: "string", default: "20000" },
     build: { type: "string", default: fileURLToPath(new URL("../../../../", import.meta.url)) },
+    folder: { type: "string", default: tmpdir() },
     database: { type: "string" },
     json: { type: "string" },
     help: { type: "boolean" },
@@ -33,7 +37,7 @@ if (values.help || ![traces, events].every((count) => Number.isSafeInteger(count
   say(usage);
   process.exit(values.help ? 0 : 2);
 }
-const folder = await mkdtemp(join(tmpdir(), "waymark-disk-"));
+const folder = await mkdtemp(join(resolve(values.folder), "waymark-disk-"));
 const postgres = values.database
   ? undefined
   : await startEmbeddedPostgres({ folder: join(folder, "postgres"), settings });

@@ -15,12 +15,18 @@ interface DiskOptions {
   events: number;
 }
 
+interface DiskBytes {
+  readonly stored: number;
+  /** On a file system that compresses. */
+  readonly compressed?: number;
+}
+
 /** A part of the load with the rows that it stored. */
 export interface Part {
   readonly name: string;
   readonly tables: readonly TableSize[];
   /** Bytes on disk for each thing stored, with its part of all tables. */
-  readonly disk: Readonly<Record<string, number>>;
+  readonly disk: Readonly<Record<string, DiskBytes>>;
   /** Bytes of WAL for each request or row, by what was stored. */
   readonly wal: Readonly<Record<string, number>>;
 }
@@ -144,8 +150,12 @@ function rowsOf(tables: readonly TableSize[], name: string): number {
   return tables.find(({ table }) => table === name)?.rows ?? 1;
 }
 
-function bytesEach(tables: readonly TableSize[], count: number): number {
-  return Math.round(tables.reduce((sum, { total, rows }) => sum + total * rows, 0) / count);
+function bytesEach(tables: readonly TableSize[], count: number): DiskBytes {
+  const sum = (bytesOf: (table: TableSize) => number) =>
+    Math.round(tables.reduce((bytes, table) => bytes + bytesOf(table) * table.rows, 0) / count);
+  const stored = sum(({ total }) => total);
+  const isCompressed = tables.every(({ compressed }) => compressed !== undefined);
+  return { stored, ...(isCompressed && { compressed: sum(({ compressed = 0 }) => compressed) }) };
 }
 
 function createWalMeter(pool: pg.Pool) {

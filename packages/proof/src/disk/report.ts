@@ -15,7 +15,10 @@ function formatPart({ name, tables, wal, disk }: Part): string {
   ]);
   const table = formatTable([[name, "rows", "row", "TOAST", "indexes", "total", "WAL alone"], ...rows]);
   const lines = [
-    ...Object.entries(disk).map(([what, bytes]) => `Disk of ${what}: ${bytes}`),
+    ...Object.entries(disk).map(([what, { stored, compressed }]) => {
+      const bytes = `Disk of ${what}: ${stored}`;
+      return compressed === undefined ? bytes : `${bytes}, ${compressed} compressed by btrfs`;
+    }),
     ...Object.entries(wal).map(([what, bytes]) => `WAL of ${what}: ${bytes}`),
   ];
   return `${table}${lines.join("\n")}`;

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import type pg from "pg";
+import { isBtrfs, readCompressedBytes } from "./compressed-bytes.js";
 
 /** Bytes for each row of a table, its partitions together. */
 export interface TableSize {
@@ -10,6 +12,8 @@ export interface TableSize {
   readonly total: number;
   /** Of the rows written once more into an empty table with the same indexes. */
   readonly wal: number;
+  /** Of rows, TOAST and indexes on a file system that compresses. */
+  readonly compressed?: number;
 }
 
 // Sizes from the file system, and the catalogue for the leaves of a partitioned table.
@@ -30,9 +34,22 @@ interface PartSize {
   indexes: string;
 }
 
+/** Files of tables with their TOAST and indexes, below the data folder. */
+const filesSql = `
+  WITH heap AS (
+    SELECT oid, reltoastrelid FROM pg_class WHERE oid::regclass::text = ANY ($1)
+  ), tables AS (
+    SELECT oid FROM heap UNION SELECT reltoastrelid FROM heap WHERE reltoastrelid <> 0
+  )
+  SELECT pg_relation_filepath(oid) AS path FROM (
+    SELECT oid FROM tables UNION SELECT indexrelid FROM pg_index JOIN tables ON tables.oid = indrelid
+  ) AS files WHERE pg_relation_size(oid) > 0`;
+
 /** Measures those tables that this version has, after a vacuum. Reads each one whole. */
 export async function measureTables(pool: pg.Pool, tables: readonly string[]): Promise<TableSize[]> {
   const sizes: TableSize[] = [];
+  const folder = await readFolder(pool);
+  const compresses = await isBtrfs(folder);
   const { rows: present } = await pool.query<{ name: string }>(
     "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL",
     [tables],
@@ -44,6 +61,7 @@ export async function measureTables(pool: pg.Pool, tables: readonly string[]): P
     if (rows === 0) continue;
     const { rows: parts } = await pool.query<PartSize>(partsSql, [table]);
     const full = parts.filter(({ heap }) => heap > 0);
+    const names = full.map(({ name }) => name);
     const each = (bytes: number) => Math.round(bytes / rows);
     const indexes = new Map<string, number>();
     for (const part of full) {
@@ -58,15 +76,22 @@ export async function measureTables(pool: pg.Pool, tables: readonly string[]): P
       ...{ table, rows, heap: each(heap), toast: each(toast) },
       indexes: Object.fromEntries([...indexes].map(([name, bytes]) => [name, each(bytes)])),
       total: each(heap + toast + sum(indexes.values())),
-      wal: each(
-        await measureCopy(
-          pool,
-          full.map(({ name }) => name),
-        ),
-      ),
+      wal: each(await measureCopy(pool, names)),
+      ...(compresses && { compressed: each(await measureCompressed(pool, names, folder)) }),
     });
   }
   return sizes;
+}
+
+async function readFolder(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query("SHOW data_directory");
+  return rows[0].data_directory;
+}
+
+async function measureCompressed(pool: pg.Pool, parts: readonly string[], folder: string): Promise<number> {
+  await pool.query("CHECKPOINT");
+  const { rows } = await pool.query<{ path: string }>(filesSql, [parts]);
+  return readCompressedBytes(rows.map(({ path }) => join(folder, path)));
 }
 
 async function measureCopy(pool: pg.Pool, parts: readonly string[]): Promise<number> {
