@@ -5,11 +5,15 @@ import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import { databaseVariables } from "./test-server.js";
 
+const maxFailures = 20;
+
 /** An app of this repository in a process of its own, as deployed. */
 export interface RunningApp {
   readonly url: string;
   readonly metricsUrl: string;
   readonly pid: number;
+  /** Lines of its log about failures of its own, up to 20. */
+  readonly failures: readonly string[];
   /** Ends it at once. */
   kill(): Promise<void>;
 }
@@ -37,24 +41,27 @@ export function useProcesses(): StartApp {
     const settings = { ...database, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
     const child = spawn(process.execPath, [entry], { env: settings, stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
-    const { port, metricsPort } = await listening(child);
+    const failures: string[] = [];
+    const { port, metricsPort } = await listening(child, failures);
     return {
       url: `http://127.0.0.1:${port}`,
       metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
       pid: child.pid ?? 0,
+      failures,
       kill: () => end(child, "SIGKILL"),
     };
   };
 }
 
-/** The app's ports, from its log; later lines are read and ignored. */
-function listening(child: ChildProcess): Promise<{ port: number; metricsPort: number }> {
+/** The app's ports, from its log, whose later lines are read all the same. */
+function listening(child: ChildProcess, failures: string[]): Promise<{ port: number; metricsPort: number }> {
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`The app ended with ${code}`)));
     if (!child.stdout) throw new Error("The app has no standard output");
     createInterface({ input: child.stdout }).on("line", (line) => {
       const said = JSON.parse(line);
       if (said.msg === "listening") resolve(said);
+      if (said.level === "error" && failures.length < maxFailures) failures.push(line);
     });
   });
 }

@@ -102,6 +102,12 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
     );
   });
 
+  /** What the services logged of failures of their own. */
+  const failures = () =>
+    Object.values(cells)
+      .flatMap(({ traces, collector }) => [...traces.failures, ...collector.failures])
+      .join("\n");
+
   /** Sends again until it is accepted, as clients and exporters do. */
   async function post(who: keyof typeof refusals, path: string, body: object): Promise<Record<string, unknown>> {
     const headers = {
@@ -118,7 +124,7 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
         body: JSON.stringify(body),
       });
       if (status === 201) return JSON.parse(answer);
-      if (status !== 503) throw new Error(`${who}: ${status} ${answer}`);
+      if (status !== 503) throw new Error(`${who}: ${status} ${answer}\n${failures()}`);
       refusals[who]++;
       await setTimeout(20);
     }
@@ -145,7 +151,7 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
       const { status } = await ask(socket, { method: "POST", path: "/api/event", headers, body });
       if (status === 202) events[who]++;
       else if (status === 503) refusals[who]++;
-      else throw new Error(`${who}: the collector answered ${status}`);
+      else throw new Error(`${who}: the collector answered ${status}\n${failures()}`);
       await setTimeout(5);
     }
   }
