@@ -131,7 +131,8 @@ async function runJob<Payload extends object>(
   }
   if (outcome === "done") return;
   const { retryAfterMs } = outcome;
-  await job.moveToDelayed(Date.now() + retryAfterMs, token).catch((error) => {
+  // Postgres takes whole milliseconds only.
+  await job.moveToDelayed(Math.ceil(Date.now() + retryAfterMs), token).catch((error) => {
     log.warn({ err: error, ...ids }, "job not put back: it runs again once its lock has run out");
   });
   // Also when the server did not take it: after any other error BullMQ drops the job.

@@ -165,7 +165,7 @@ function repeatsJobs({ openQueue, openWorker, lines }: Server) {
     const startedAt: number[] = [];
     openWorker(async () => {
       startedAt.push(Date.now());
-      return startedAt.length < 3 ? { retryAfterMs: 700 } : "done";
+      return startedAt.length < 3 ? { retryAfterMs: 700.25 } : "done";
     });
     await openQueue().add([makePayload()]);
     await until(() => startedAt.length === 3);
@@ -173,6 +173,8 @@ function repeatsJobs({ openQueue, openWorker, lines }: Server) {
     for (const waitedMs of [second - first, third - second]) {
       expect(waitedMs).toBeGreaterThanOrEqual(690);
     }
+    // A job that is not put back runs again too, but only once its lock has run out.
+    expect(lines).toEqual([]);
   });
 
   it("leaves an alert that waits to be tried again as it is, when it is added once more", async () => {
