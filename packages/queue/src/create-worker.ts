@@ -131,7 +131,7 @@ async function runJob<Payload extends object>(
   }
   if (outcome === "done") return;
   const { retryAfterMs } = outcome;
-  // Postgres takes whole milliseconds only.
+  // The queue in Postgres takes whole milliseconds only.
   await job.moveToDelayed(Math.ceil(Date.now() + retryAfterMs), token).catch((error) => {
     log.warn({ err: error, ...ids }, "job not put back: it runs again once its lock has run out");
   });

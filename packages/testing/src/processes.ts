@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import { databaseVariables } from "./test-server.js";
 
+/** Lines of an app's log that a test keeps. */
 const maxFailures = 20;
 
 /** An app of this repository in a process of its own, as deployed. */
@@ -12,7 +13,7 @@ export interface RunningApp {
   readonly url: string;
   readonly metricsUrl: string;
   readonly pid: number;
-  /** Lines of its log about failures of its own, up to 20. */
+  /** The first errors in its log, as lines of JSON. */
   readonly failures: readonly string[];
   /** Ends it at once. */
   kill(): Promise<void>;

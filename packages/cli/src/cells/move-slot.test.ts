@@ -102,7 +102,7 @@ describeWithProgram("nginx", "a move under load", (nginx) => {
     );
   });
 
-  /** What the services logged of failures of their own. */
+  /** The errors that the services logged. */
   const failures = () =>
     Object.values(cells)
       .flatMap(({ traces, collector }) => [...traces.failures, ...collector.failures])

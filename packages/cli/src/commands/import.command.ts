@@ -38,7 +38,7 @@ interface ImportCommandOptions {
   rejects?: string;
 }
 
-/** V8 lets the old generation quadruple before it collects; doubling takes a quarter less memory at the same speed. */
+/** V8 lets the old generation quadruple between collections; doubled, it takes a quarter less memory at the same speed. */
 const gentleGrowth = "--heap-growing-percent=100";
 
 /** For a file without one good line, which is probably of another kind. */

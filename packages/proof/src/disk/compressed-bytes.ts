@@ -14,7 +14,7 @@ export async function isBtrfs(folder: string): Promise<boolean> {
 }
 
 /**
- * The bytes that files on btrfs take after compression, with parts that a later version of the data replaced.
+ * The bytes that files on btrfs take after compression, with what later writes replaced but btrfs still holds.
  * @throws where `compsize` is missing (Debian's package btrfs-compsize)
  */
 export async function readCompressedBytes(files: readonly string[]): Promise<number> {

@@ -15,6 +15,7 @@ interface DiskOptions {
   events: number;
 }
 
+/** Bytes of a thing stored. */
 interface DiskBytes {
   readonly stored: number;
   /** On a file system that compresses. */
