@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { renameMigrations } from "./renamed-migrations.js";
 import { openSession } from "./session.js";
 import { inTransaction } from "./transaction.js";
 
@@ -69,8 +70,8 @@ export interface MigrateOptions {
  * once: one applies, the others wait and find nothing to do. Services may run: a migration without its lock steps back and
  * tries again.
  * @returns the names of the migrations applied
- * @throws MigrationError when an applied migration was changed, is missing here or is unfinished, or when another session
- * holds a lock too long
+ * @throws MigrationError when an applied migration was changed, is missing here, is unfinished or is newer than one to apply, or
+ * when another session holds a lock too long
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { only, folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
@@ -80,6 +81,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   try {
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
+    await client.query(renameMigrations);
     const unknown = only?.find((name) => !migrations.some((migration) => migration.name === name));
     if (unknown) throw new MigrationError(`This version does not know migration ${unknown}. Run a newer version.`);
     const missing = await findPending(client, migrations);
@@ -159,7 +161,15 @@ async function findPending(client: pg.Client, migrations: Migration[]): Promise<
     }
   }
   const applied = new Set(rows.map((row) => row.migration_name));
-  return migrations.filter((migration) => !applied.has(migration.name));
+  const missing = migrations.filter((migration) => !applied.has(migration.name));
+  const newest = [...applied].sort().at(-1) ?? "";
+  const late = missing.find(({ name }) => name < newest);
+  if (late) {
+    throw new MigrationError(
+      `Migration ${late.name} is out of order: the database already has ${newest}, and a new database would apply them the other way round. Rename the new one to the present UTC time, as \`date -u +%Y%m%d%H%M%S\` prints it.`,
+    );
+  }
+  return missing;
 }
 
 /** Applies a migration. If it gets no lock in time, it changes nothing and returns the sessions holding the lock. */

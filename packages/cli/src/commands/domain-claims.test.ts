@@ -108,7 +108,7 @@ describe("the migration of a database in which accounts share domains", () => {
     const apply = async (name: string) =>
       client.query(await readFile(`${migrationsFolder}/${name}/migration.sql`, "utf8"));
     const names = (await readdir(migrationsFolder)).filter((name) => /^\d/.test(name)).sort();
-    const own = "20261123050000_site_claims";
+    const own = "20261121233515_site_claims";
     for (const name of names.filter((each) => each < own)) await apply(name);
     const accounts = [1, 2].map((n) => `01890000-0000-7000-8000-00000000000${n}`);
     const site = (n: number) => `01890000-0000-7000-8000-0000000001${String(n).padStart(2, "0")}`;
