@@ -98,14 +98,14 @@ describe("the migration to weeks", () => {
 
   it("keeps all spans where they are, while others write, and takes new ones into weeks from its bound on", async () => {
     const names = (await readdir(migrationsFolder)).filter((name) => /^\d/.test(name)).sort();
-    const before = names.filter((name) => name < "20261130100000");
+    const before = names.filter((name) => name < "20261123015312");
     await migrate(old.url, { only: before });
     const pool = new pg.Pool({ connectionString: old.url, max: 2, options: "-c TimeZone=UTC" });
     try {
       const accountId = uuidV7Floor(1);
       const now = Date.now();
       const first = await addTrace(pool, accountId, new Date(now - 100 * dayMs).toISOString());
-      await migrate(old.url, { only: names.filter((name) => name < "20261130102000") });
+      await migrate(old.url, { only: names.filter((name) => name < "20261123015314") });
       const second = await addTrace(pool, accountId, new Date(now).toISOString());
       const [{ file }] = (await pool.query("SELECT pg_relation_filepath('span') AS file")).rows;
       await migrate(old.url);
