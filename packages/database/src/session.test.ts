@@ -29,7 +29,7 @@ describe("a session", () => {
       await database.pool.query(`ALTER DATABASE "${name}" SET datestyle = 'SQL, DMY'`);
       const { rows } = await open(database.url, pipeline).query(
         `SELECT name, setting FROM pg_settings WHERE name IN ('TimeZone', 'DateStyle', 'statement_timeout', 'lock_timeout',
-        'idle_in_transaction_session_timeout', 'plan_cache_mode', 'enable_seqscan')`,
+        'idle_in_transaction_session_timeout', 'plan_cache_mode', 'enable_seqscan', 'jit')`,
       );
       expect(Object.fromEntries(rows.map(({ name: parameter, setting }) => [parameter, setting]))).toEqual({
         TimeZone: "UTC",
@@ -39,6 +39,7 @@ describe("a session", () => {
         idle_in_transaction_session_timeout: "8901",
         plan_cache_mode: "force_generic_plan",
         enable_seqscan: "off",
+        jit: "off",
       });
     },
   );
