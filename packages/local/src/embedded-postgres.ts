@@ -12,6 +12,8 @@ export interface EmbeddedPostgresOptions {
   folder: string;
   /** Settings as on the command line of `postgres`, such as `fsync: "off"`. */
   settings?: Readonly<Record<string, string>>;
+  /** A folder with the programs of another Postgres, such as `/usr/lib/postgresql/15/bin`. */
+  programs?: string | undefined;
 }
 
 export interface EmbeddedPostgres {
@@ -44,9 +46,13 @@ const userName = "waymark";
  * @throws Error with a sentence for the user when npm has no server for the platform or it does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const binaries = await loadBinaries();
+  const binaries = options.programs ? binariesIn(options.programs) : await loadBinaries();
   const server = new Server(options, binaries, serverUser());
   return server.start();
+}
+
+function binariesIn(folder: string): Binaries {
+  return { initdb: join(folder, "initdb"), pg_ctl: join(folder, "pg_ctl"), postgres: join(folder, "postgres") };
 }
 
 async function loadBinaries(): Promise<Binaries> {

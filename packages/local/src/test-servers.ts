@@ -11,32 +11,34 @@ import { copyTestServer, testSettings } from "./test-template.js";
 /**
  * Runs a command beside a new Postgres (`TEST_DATABASE_URL`) and, if `redis-server` is on the PATH, a new Redis
  * (`TEST_REDIS_URL`), and removes both afterwards. With `REQUIRE_REDIS=1` a missing `redis-server` is an error. With
- * `WAYMARK_TEST_POOLER=session` or `transaction` pgbouncer stands before Postgres, then in `TEST_DIRECT_DATABASE_URL`.
+ * `WAYMARK_TEST_POOLER=session` or `transaction` pgbouncer stands before Postgres, then in `TEST_DIRECT_DATABASE_URL`. With
+ * `WAYMARK_TEST_POSTGRES` the programs of Postgres are those of this folder.
  * @returns the command's exit code
  */
 export async function runWithTestServers(command: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-test-"));
-  await copyTestServer(join(folder, "postgres"));
-  const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres"), settings: testSettings });
+  const server = { folder: join(folder, "postgres"), programs: env["WAYMARK_TEST_POSTGRES"] };
+  await copyTestServer(server);
+  const postgres = await startEmbeddedPostgres({ ...server, settings: testSettings });
   let redis: ChildProcess | undefined;
   let pooler: Pooler | undefined;
   try {
-    const server = new URL(postgres.connectionString);
+    const url = new URL(postgres.connectionString);
     const redisPort = await anyFreePort();
     redis = startRedis(redisPort, folder);
     if (!redis && env["REQUIRE_REDIS"])
       throw new Error("REQUIRE_REDIS is set, and there is no redis-server on the PATH.");
-    server.pathname = "/postgres";
-    await makeServiceRoles(server);
+    url.pathname = "/postgres";
+    await makeServiceRoles(url);
     const mode = env["WAYMARK_TEST_POOLER"];
     if (mode === "session" || mode === "transaction") {
       await chmod(folder, 0o711);
-      pooler = await startPooler(server, mode, join(folder, "pooler"));
+      pooler = await startPooler(url, mode, join(folder, "pooler"));
     }
     return await run(command, {
       ...env,
-      TEST_DATABASE_URL: pooler?.url ?? server.href,
-      TEST_DIRECT_DATABASE_URL: server.href,
+      TEST_DATABASE_URL: pooler?.url ?? url.href,
+      TEST_DIRECT_DATABASE_URL: url.href,
       ...(redis && { TEST_REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
     });
   } finally {

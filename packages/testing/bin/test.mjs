@@ -18,6 +18,7 @@ const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
 if (wanted.isWatchWanted) env.WAYMARK_TEST_WATCH = "1";
 if (wanted.isInspectWanted) env.WAYMARK_TEST_INSPECT = "1";
 if (wanted.pooler) env.WAYMARK_TEST_POOLER = wanted.pooler;
+if (wanted.postgres) env.WAYMARK_TEST_POSTGRES = wanted.postgres;
 if (wanted.node) {
   const binary = fetchNode(wanted.node);
   env.PATH = `${dirname(binary)}${delimiter}${env.PATH}`;

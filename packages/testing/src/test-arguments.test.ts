@@ -12,6 +12,7 @@ interface Wanted {
   isAgainWanted: boolean;
   node: string | undefined;
   pooler: string | undefined;
+  postgres: string | undefined;
   filters: string[];
   patterns: string[];
   jest: string[];
@@ -61,14 +62,19 @@ describe("the arguments of pnpm test", () => {
     expect(readArguments(["--help"]).isHelpWanted).toBe(true);
   });
 
-  it.each([[["--nod"]], [["--node"]], [["--node=../x"]], [["--filter"]], [["--watch"]], [["--pooler=x"]]])(
-    "refuse %j",
-    (args) => {
-      expect(readArguments(args).error).toMatch(
-        /^(There is no option|--node needs|--filter needs|--watch and|--pooler takes)/,
-      );
-    },
-  );
+  it.each([
+    [["--nod"]],
+    [["--node"]],
+    [["--node=../x"]],
+    [["--filter"]],
+    [["--watch"]],
+    [["--pooler=x"]],
+    [["--postgres=/x"]],
+  ])("refuse %j", (args) => {
+    expect(readArguments(args).error).toMatch(
+      /^(There is no option|--node needs|--filter needs|--watch and|--pooler takes|--postgres needs)/,
+    );
+  });
 
   it("choose a package by its name or its folder, and no package without a matching test", () => {
     for (const filter of ["@waymark/http", "http", "packages/http", "./packages/http"]) {
