@@ -34,9 +34,9 @@ export {
   type Overview,
 } from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
-export { type Filtering, readList, readStatistics, readVisitCoverage, type Statistics } from "./read-statistics.js";
+export { type Filtering, readList, readStatistics, type Statistics } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
-export { readEventDays } from "./statistics.query.js";
+export { readCoverage, readEventDays } from "./statistics.query.js";
 export { csvType, writeCsv } from "./write-csv.js";

@@ -16,15 +16,7 @@ import {
 } from "./metrics.js";
 import { type AskedRange, type Days, previousDays, type ResolvedRange } from "./range.js";
 import { type Interval, type SeriesPoint, toSeries } from "./series.js";
-import {
-  type FigureRow,
-  noSums,
-  readEventDays,
-  readFigures,
-  readVisitsDay,
-  type Sums,
-  sumUp,
-} from "./statistics.query.js";
+import { type FigureRow, noSums, readCoverage, readFigures, type Sums, sumUp } from "./statistics.query.js";
 
 /** Filters, one at least, and the columns that they read. */
 export interface Filtering {
@@ -53,14 +45,18 @@ type Totals = { pageviews: number; uniqueVisitors: number } & Partial<
   Record<Metric, number> & Record<EngagementMetric, number | null>
 >;
 
+interface Covered {
+  /** The days with what the answer needs beside totals, where not all have it; null for none. */
+  coverage?: { from: string | null; to: string | null };
+}
+
 /** A site's statistics as the API answers them. */
 export type Statistics = AskedRange &
   Totals &
+  Covered &
   Partial<Record<ListName, ListAnswer>> & {
     series?: SeriesPoint[];
-    previous?: { from: string; to: string } & Totals;
-    /** The asked days with what the answer needs beside totals, where not all have it; null for none. */
-    coverage?: { from: string | null; to: string | null };
+    previous?: { from: string; to: string } & Totals & Covered;
   };
 
 /** Reads a site's totals and lists. Visitors of several days are the sum of the daily visitors. */
@@ -70,7 +66,7 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   const { asked, ...days } = query.range;
   const previous = query.withPrevious ? previousDays(days) : undefined;
   const names = listNames.filter((name) => lists[name].isInContract || query.lists.includes(name));
-  const [withVisits, withHours] = [metrics.length > 0, interval === "hour"];
+  const withHours = interval === "hour";
   const rows = await readRows(
     pool,
     { ...query, metrics },
@@ -82,12 +78,6 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
     },
   );
   const engagementOf = await readPages(pool, query, { days, rows });
-  const coverage =
-    query.filtering || query.metrics.some(isOfEngagement)
-      ? await readEventDays(pool, { siteId: query.siteId, ...days })
-      : withVisits || withHours
-        ? await readVisitCoverage(pool, days)
-        : undefined;
   return {
     ...asked,
     ...sumTotals(days, rows, metrics),
@@ -103,10 +93,23 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
       previous: {
         ...{ from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) },
         ...(await readPages(pool, query, { days: previous, rows: [] }))(null),
+        ...(await readNeeded(pool, query, { days: previous, withHours: false })),
       },
     }),
-    ...(coverage && { coverage }),
+    ...(await readNeeded(pool, query, { days, withHours })),
   };
+}
+
+/** The days with what an answer needs, as its member: none where all days have it. */
+async function readNeeded(
+  pool: pg.Pool,
+  { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,
+  { days, withHours }: { days: Days; withHours: boolean },
+): Promise<Pick<Statistics, "coverage">> {
+  if (!filtering && metrics.length === 0 && !withHours) return {};
+  const need = filtering || metrics.some(isOfEngagement) ? "events" : withHours ? "hours" : "visits";
+  const coverage = await readCoverage(pool, { siteId, ...days, need });
+  return coverage ? { coverage } : {};
 }
 
 /** The engagement of days, with that of the pages in `rows`. */
@@ -160,15 +163,4 @@ function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: r
     if (row.dimension === "total" && row.value >= first && row.value <= last) sumUp(sums, row);
   }
   return { pageviews: sums.pageviews, uniqueVisitors: sums.visitors, ...toMetrics(metrics, sums) };
-}
-
-/** The asked days with countable visits; undefined if all have them. */
-export async function readVisitCoverage(pool: pg.Pool, days: Days): Promise<Statistics["coverage"]> {
-  return coverageOf(days, await readVisitsDay(pool));
-}
-
-/** @param visitsDay the first day with countable visits; null for all */
-function coverageOf({ first, last }: Days, visitsDay: string | null): Statistics["coverage"] {
-  if (visitsDay === null || visitsDay <= first) return undefined;
-  return visitsDay > last ? { from: null, to: null } : { from: visitsDay, to: last };
 }

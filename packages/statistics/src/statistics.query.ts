@@ -155,28 +155,34 @@ export async function readListSums(
   return sums;
 }
 
-/** The first day with countable visits and hours, from the only row; null for all. */
-const readVisitsDaySql = "SELECT visits_day::text AS day FROM event_horizon";
+/** What days need for an answer: visits, figures by hour, or all their events. */
+type Need = "visits" | "hours" | "events";
 
-export async function readVisitsDay(pool: pg.Pool): Promise<string | null> {
-  const { rows } = await pool.query<{ day: string | null }>({ name: "read-visits-day", text: readVisitsDaySql });
-  return rows[0]?.day ?? null;
-}
+/** Asked days; null for none. */
+type Coverage = { from: string | null; to: string | null };
 
-/** The days of a range with all their events: not before the horizon, and without figures of another tool. */
-const readEventDaysSql = `
+/**
+ * The days of a range that have something: visits since they were counted; hours where no other tool gave a day's figures; events
+ * where none has gone either. Probes `imported_day_pkey` for each day.
+ */
+const readCoverageSql = `
   SELECT min(series.day)::date::text AS from, max(series.day)::date::text AS to, count(*) = $3::date - $2::date + 1 AS "isAll"
   FROM event_horizon AS horizon CROSS JOIN generate_series($2::date, $3::date, '1 day') AS series (day)
-  WHERE series.day >= greatest(horizon.day, horizon.visits_day, '-infinity')
-    AND NOT EXISTS (SELECT FROM imported_day WHERE site_id = $1 AND imported_day.day = series.day)`;
+  WHERE series.day >= greatest(horizon.visits_day, CASE WHEN $4 = 'events' THEN horizon.day END, '-infinity')
+    AND ($4 = 'visits' OR NOT EXISTS (SELECT FROM imported_day WHERE site_id = $1 AND imported_day.day = series.day))`;
 
-/** Reads the first and last of the asked days that have events, or had none; undefined if all are so. */
-export async function readEventDays(
+/** Reads the first and last of the asked days that have what is needed, or had no event; undefined if all are so. */
+export async function readCoverage(
   pool: pg.Pool,
-  { siteId, first, last }: { siteId: string } & Days,
-): Promise<{ from: string | null; to: string | null } | undefined> {
-  const query = { name: "read-event-days", text: readEventDaysSql, values: [siteId, first, last] };
-  const { rows } = await pool.query<{ from: string | null; to: string | null; isAll: boolean }>(query);
+  { siteId, first, last, need }: { siteId: string; need: Need } & Days,
+): Promise<Coverage | undefined> {
+  const query = { name: "read-coverage", text: readCoverageSql, values: [siteId, first, last, need] };
+  const { rows } = await pool.query<Coverage & { isAll: boolean }>(query);
   const [found] = rows;
   return found && !found.isAll ? { from: found.from, to: found.to } : undefined;
+}
+
+/** Reads the coverage of days with all their events. */
+export function readEventDays(pool: pg.Pool, days: { siteId: string } & Days): Promise<Coverage | undefined> {
+  return readCoverage(pool, { ...days, need: "events" });
 }

@@ -285,6 +285,11 @@ describe("filters= with a wrong or an odd value", () => {
     const imported = "INSERT INTO imported_day (site_id, day, source) VALUES ($1, '2026-03-09', 'plausible')";
     await test.pool.query(imported, [siteId]);
     expect((await read()).coverage).toEqual({ from: "2026-03-10", to: "2026-03-15" });
+    const compared = `/api/v1/sites/${siteId}/stats?from=2026-03-10&to=2026-03-15&compare=previous`;
+    const { body } = await account.get(`${compared}&filters=page:is:/`).expect(200);
+    expect(body).not.toHaveProperty("coverage");
+    expect(body.previous).toMatchObject({ pageviews: 0, coverage: { from: "2026-03-04", to: "2026-03-08" } });
+    expect((await account.get(compared).expect(200)).body.previous).not.toHaveProperty("coverage");
     await test.pool.query("UPDATE event_horizon SET day = '2026-03-12'");
     expect(await read()).toMatchObject({ pageviews: 1, coverage: { from: "2026-03-12", to: "2026-03-15" } });
     await test.pool.query("UPDATE event_horizon SET day = '2026-04-01'");

@@ -141,7 +141,27 @@ describe("the metrics of visits", () => {
     expect((await ask("metrics=visits&from=2026-03-01&to=2026-03-14")).coverage).toEqual({ from: null, to: null });
     expect((await ask("metrics=visits&range=today")).coverage).toBeUndefined();
     expect((await ask("interval=day")).coverage).toBeUndefined();
+    const before = (await ask("metrics=visits&range=today&compare=previous")).previous;
+    expect(before.coverage).toEqual({ from: null, to: null });
     await test.pool.query("UPDATE event_horizon SET visits_day = NULL");
+  });
+
+  it("name the days with hours where another tool gave figures of others", async () => {
+    const ask = await open(lines);
+    const sql = `
+      WITH day AS (
+        INSERT INTO imported_day (site_id, day, source) SELECT id, '2026-03-13', 'plausible' FROM site RETURNING site_id, day
+      )
+      INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews, visits)
+      SELECT site_id, 'total', day, '', 150, 200, 160 FROM day`;
+    await test.pool.query(sql);
+    const range = "from=2026-03-13&to=2026-03-15";
+    const { series, ...body } = await ask(`${range}&interval=hour`);
+    expect(body).toMatchObject({ pageviews: 204, coverage: { from: "2026-03-14", to: "2026-03-15" } });
+    expect(series.reduce((sum: number, point: { pageviews: number }) => sum + point.pageviews, 0)).toBe(4);
+    expect((await ask("from=2026-03-13&to=2026-03-13&interval=hour")).coverage).toEqual({ from: null, to: null });
+    expect((await ask(`${range}&interval=day&metrics=visits`)).coverage).toBeUndefined();
+    await test.pool.query("DELETE FROM imported_day");
   });
 });
 

@@ -83,7 +83,15 @@ export const statsAnswer = named(
       .optional()
       .describe("Extension: with `interval`, every hour, day, week or month of the range in order, under its name"),
     previous: z
-      .object({ from: z.string(), to: z.string(), pageviews: count, uniqueVisitors: count, ...metrics, ...engagement })
+      .object({
+        from: z.string(),
+        to: z.string(),
+        pageviews: count,
+        uniqueVisitors: count,
+        ...metrics,
+        ...engagement,
+        coverage: coverageAnswer,
+      })
       .optional()
       .describe("Extension: with `compare=previous`, the totals of as many whole days before the range"),
     coverage: coverageAnswer,

@@ -5,10 +5,10 @@ import {
   createOverviewReader,
   csvType,
   hasEvents,
+  readCoverage,
   readInTime,
   readList,
   readStatistics,
-  readVisitCoverage,
   resolveRange,
   writeCsv,
 } from "@waymark/statistics";
@@ -52,7 +52,9 @@ export function getStatsRoute(deps: StatisticsDeps) {
         const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [], filtering };
         const statistics = await readStatistics(deps.pool, asInApi);
         const overview = await readOverview({ siteId, range: days, comparison, now, filtering });
-        const coverage = filtering ? statistics.coverage : await readVisitCoverage(deps.pool, days);
+        const coverage = filtering
+          ? statistics.coverage
+          : await readCoverage(deps.pool, { siteId, ...days, need: "visits" });
         const found = await hasEvents(deps.pool, siteId);
         const answer = { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
         return { ...answer, ...(coverage && { coverage }) };
