@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { versionSql } from "./columns/day-rows.query.js";
 import { visitColumns } from "./metrics.js";
 import { type Days, listDays } from "./range.js";
 import { noSums, type Sums } from "./statistics.query.js";
@@ -15,6 +16,11 @@ export interface PointSums extends Sums {
   at: string;
 }
 
+/** A day with its version, which each of its events changes; empty for a day without figures. */
+export interface DayPoint extends PointSums {
+  version: string;
+}
+
 const visitNames = visitColumns.filter((name) => name !== "events");
 
 /**
@@ -23,12 +29,12 @@ const visitNames = visitColumns.filter((name) => name !== "events");
  */
 const readDaysSql = `
   SELECT day::text AS at, sum(visitors) AS visitors, sum(pageviews) AS pageviews, sum(events) AS events,
-    ${visitNames.map((name) => `sum(${name})::float8 AS ${name}`).join(", ")}
+    ${visitNames.map((name) => `sum(${name})::float8 AS ${name}`).join(", ")}, max(version) AS version
   FROM (
-    SELECT day, visitors, pageviews, 0 AS events, ${visitNames.join(", ")} FROM daily_stat
+    SELECT day, visitors, pageviews, 0 AS events, ${visitNames.join(", ")}, ${versionSql} AS version FROM daily_stat
     WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3
     UNION ALL
-    SELECT day, 0, 0, count, 0, 0, 0, 0 FROM daily_event
+    SELECT day, 0, 0, count, 0, 0, 0, 0, '' FROM daily_event
     WHERE site_id = $1 AND day BETWEEN $2 AND $3 AND property = ''
   ) AS stored
   GROUP BY day`;
@@ -38,13 +44,10 @@ const hasEventsSql = `
   SELECT EXISTS (SELECT FROM daily_stat WHERE site_id = $1) OR EXISTS (SELECT FROM daily_event WHERE site_id = $1) AS found`;
 
 /** Reads the figures of every day, both included; days without events have zeros. */
-export async function readDays(
-  pool: pg.Pool,
-  { siteId, first, last }: { siteId: string } & Days,
-): Promise<PointSums[]> {
-  const { rows } = await pool.query<PointSums>({ name: "read-days", text: readDaysSql, values: [siteId, first, last] });
+export async function readDays(pool: pg.Pool, { siteId, first, last }: { siteId: string } & Days): Promise<DayPoint[]> {
+  const { rows } = await pool.query<DayPoint>({ name: "read-days", text: readDaysSql, values: [siteId, first, last] });
   const stored = new Map(rows.map((row) => [row.at, row]));
-  return listDays({ first, last }).map((at) => stored.get(at) ?? { at, ...noSums() });
+  return listDays({ first, last }).map((at) => stored.get(at) ?? { at, ...noSums(), version: "" });
 }
 
 export async function hasEvents(pool: pg.Pool, siteId: string): Promise<boolean> {

@@ -16,6 +16,16 @@ export type AskedMetric = (typeof askedNames)[number];
 /** The columns of `daily_stat` that metrics are made of. */
 export const visitColumns = ["visits", "bounces", "visit_us", "visit_views", "events"] as const;
 
+/**
+ * What rows of `visit` count as. A row without page views and custom events is engagement that waits for a visit (`isWaiting` of
+ * `packages/analytics`), and counts nowhere.
+ */
+export const visitSql = {
+  counts: "views + events > 0",
+  isBounce: "views = 1 AND events = passive_events",
+  us: "coalesce(end_us, last_us) - first_us",
+} as const;
+
 /** Sums of those columns. */
 export type VisitSums = Record<(typeof visitColumns)[number], number>;
 

@@ -12,7 +12,8 @@ export const defaultRange: Range = "7d";
 /** The longest span of `from` and `to`: a leap year. It bounds the rows that an answer adds up. */
 const maxDays = 366;
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /** Imports begin with 1970. Postgres has no year 0, which the format allows. */
 const dayMessage = "Must be a day as YYYY-MM-DD, 1970-01-01 or later";
@@ -96,6 +97,13 @@ export function daysOfLastYear(days: Days): Days {
 
 export function listDays(days: Days): string[] {
   return Array.from({ length: countDays(days) }, (_, index) => addDays(days.first, index));
+}
+
+/** The hours (`2026-03-15T04`) of a UTC day that begin before a moment, one at least. */
+export function listHours(day: string, until: Date): string[] {
+  const count = Math.ceil((until.getTime() - Date.parse(day)) / hourMs);
+  const length = Math.min(24, Math.max(1, count));
+  return Array.from({ length }, (_, hour) => `${day}T${String(hour).padStart(2, "0")}`);
 }
 
 /** The number of days of a checked query. */

@@ -6,7 +6,7 @@ import { useSites } from "./statistics.fixture.js";
 
 interface Visit {
   at: string;
-  visitor: number;
+  visitor: number | null;
   type?: "pageview" | "event" | "engagement";
 }
 
@@ -28,9 +28,14 @@ describe("the overview of a range", () => {
       );
     }
     await pool.query(
-      `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews)
-       SELECT site_id, 'total', (at AT TIME ZONE 'UTC')::date, '', count(DISTINCT visitor), count(*)
-       FROM event WHERE site_id = $1 AND type = 'pageview' GROUP BY 1, 3`,
+      `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews, events)
+       SELECT site_id, dimension, (at AT TIME ZONE 'UTC')::date, value,
+         count(DISTINCT visitor) FILTER (WHERE type = 'pageview'), count(*) FILTER (WHERE type = 'pageview'),
+         count(*) FILTER (WHERE type = 'event')
+       FROM event CROSS JOIN LATERAL (
+         VALUES ('total', ''), ('hour', to_char(at AT TIME ZONE 'UTC', 'HH24'))
+       ) AS each (dimension, value)
+       WHERE site_id = $1 GROUP BY 1, 2, 3, 4`,
       [siteId],
     );
     await pool.query(
@@ -108,48 +113,79 @@ describe("the overview of a range", () => {
     expect(off.comparison).toBeUndefined();
   });
 
-  it("counts whole days and draws days where raw events are past retention", async () => {
+  it("compares whole days where raw events are past retention, and draws their hours", async () => {
     const siteId = await makeSite();
     await add(siteId, [{ at: "2026-03-14T23:00:00Z", visitor: 1 }]);
     await pool.query("UPDATE event_horizon SET day = '2026-03-15'");
     try {
       const answer = await readOverview({ siteId, range: today, comparison: "previous", now });
-      expect(answer).toMatchObject({ interval: "day", comparison: { totals: { visitors: 1 } } });
+      expect(answer).toMatchObject({ interval: "hour", comparison: { totals: { visitors: 1 } } });
       expect(answer.comparison).not.toHaveProperty("until");
-      const off = await readOverview({ siteId, range: today, comparison: "off", now });
-      expect(off.interval).toBe("hour");
+      expect(answer.comparison?.series[23]).toMatchObject({ visitors: 1, pageviews: 1 });
     } finally {
       await pool.query("UPDATE event_horizon SET day = NULL");
     }
   });
 
-  it("draws a day whole above 500,000 page views and events", async () => {
+  it("compares whole days and draws days where one has another tool's figures", async () => {
     const siteId = await makeSite();
-    await add(siteId, [{ at: "2026-03-15T09:00:00Z", visitor: 1 }]);
-    const ask = async () => (await readOverview({ siteId, range: today, comparison: "off", now })).interval;
-    await pool.query("UPDATE daily_stat SET pageviews = 500_000 WHERE site_id = $1", [siteId]);
-    expect(await ask()).toBe("hour");
-    await pool.query("UPDATE daily_stat SET pageviews = 500_001 WHERE site_id = $1", [siteId]);
-    expect(await ask()).toBe("day");
-  });
-
-  it("counts a visitor once in an hour, and an event whose id was made a little later", async () => {
-    const siteId = await makeSite();
-    const id = uuidV7Floor(Date.parse("2026-03-15T10:00:01.500Z")).slice(0, 19) + randomUUID().slice(19);
-    await add(siteId, [
-      { at: "2026-03-15T09:00:00Z", visitor: 1 },
-      { at: "2026-03-15T09:59:59Z", visitor: 1 },
-      { at: "2026-03-15T10:00:00Z", visitor: 1 },
+    await pool.query("INSERT INTO imported_day (site_id, day, source) VALUES ($1, '2026-03-14', 'plausible')", [
+      siteId,
     ]);
     await pool.query(
-      "INSERT INTO event (site_id, id, at, type, visitor, path, channel) VALUES ($1, $2, '2026-03-15T09:59:59.9Z', 'pageview', 2, '/', 'Direct')",
-      [siteId, id],
+      `INSERT INTO daily_stat (site_id, dimension, day, value, visitors, pageviews, visits)
+       VALUES ($1, 'total', '2026-03-14', '', 150, 200, 160)`,
+      [siteId],
     );
-    const { series } = await readOverview({ siteId, range: today, comparison: "off", now });
-    expect(series.slice(9, 11).map(({ visitors, pageviews }) => [visitors, pageviews])).toEqual([
-      [2, 3],
-      [1, 1],
+    await add(siteId, [{ at: "2026-03-15T09:00:00Z", visitor: 1 }]);
+    const answer = await readOverview({ siteId, range: today, comparison: "previous", now });
+    const figures = { visitors: 150, pageviews: 200, visits: 160 };
+    expect(answer).toMatchObject({ interval: "day", series: [{ at: "2026-03-15", pageviews: 1 }] });
+    expect(answer.comparison).toMatchObject({ totals: figures, series: [{ at: "2026-03-14", ...figures }] });
+    expect(answer.comparison).not.toHaveProperty("until");
+    const off = await readOverview({ siteId, range: today, comparison: "off", now });
+    expect(off.interval).toBe("hour");
+    const imported = { first: "2026-03-14", last: "2026-03-14" };
+    const itself = await readOverview({ siteId, range: imported, comparison: "off", now });
+    expect(itself).toMatchObject({ interval: "day", totals: figures, series: [figures] });
+  });
+
+  it("compares with a part of a day up to 500,000 page views and events, and with all of a larger one", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [{ at: "2026-03-14T23:00:00Z", visitor: 1 }]);
+    const ask = async () => (await readOverview({ siteId, range: today, comparison: "previous", now })).comparison;
+    await pool.query("UPDATE daily_stat SET pageviews = 500_000 WHERE site_id = $1", [siteId]);
+    expect(await ask()).toMatchObject({ totals: { pageviews: 0 }, until: "2026-03-14T10:30:00.000Z" });
+    await pool.query("UPDATE daily_stat SET pageviews = 500_001 WHERE site_id = $1", [siteId]);
+    expect(await ask()).toMatchObject({ totals: { pageviews: 500_001 } });
+    expect(await ask()).not.toHaveProperty("until");
+  });
+
+  it("counts waiting engagement as no visit, and views without a visitor as no visitor", async () => {
+    const siteId = await makeSite();
+    await add(siteId, [
+      { at: "2026-03-14T09:00:00Z", visitor: 1 },
+      { at: "2026-03-14T09:10:00Z", visitor: null },
+      { at: "2026-03-14T09:20:00Z", visitor: 2, type: "engagement" },
     ]);
+    for (const [visitor, views] of [
+      [1, 1],
+      [2, 0],
+    ]) {
+      await pool.query(
+        `INSERT INTO visit (site_id, day, visitor, first_us, last_us, entry_us, entry_id, views, events, passive_events, channel, viewed)
+         VALUES ($1, '2026-03-14', $2, 32400000000, 32490000000, 0, gen_random_uuid(), $3, 0, 0, 'Direct', '{}')`,
+        [siteId, visitor, views],
+      );
+    }
+    const { comparison } = await readOverview({ siteId, range: today, comparison: "previous", now });
+    expect(comparison?.totals).toMatchObject({
+      visitors: 1,
+      pageviews: 2,
+      visits: 1,
+      bounceRate: 1,
+      visitDuration: 90,
+    });
   });
 
   it("has days without hours in the first moment of a day, and days of 1970", async () => {

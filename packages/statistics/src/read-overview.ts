@@ -1,12 +1,11 @@
 import type pg from "pg";
-import { type Counts, type PointSums, readDays } from "./days.query.js";
+import { type Counts, type DayPoint, type PointSums, readDays } from "./days.query.js";
 import { openFilteredSource } from "./filters/filtered-source.js";
-import { hasHours } from "./hours.query.js";
 import { createKeptDays } from "./kept-days.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
-import { type Days, daysOfLastYear, previousDays, toDay } from "./range.js";
+import { type Days, daysOfLastYear, listHours, previousDays, toDay } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
-import { noSums, readEventDays, type Sums, sumUp } from "./statistics.query.js";
+import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";
 
 export const comparisons = ["previous", "year", "off"] as const;
 
@@ -21,7 +20,7 @@ type Point = Figures & { at: string };
 
 /** A range's figures over time, beside those of another time. */
 export interface Overview {
-  /** Hours for a single day with raw events, else days. */
+  /** Hours for a single day that has them, else days. */
   interval: "day" | "hour";
   totals: Figures;
   /** In order, without the time to come. The visitors of hours are not those of the day: somebody may come in two hours. */
@@ -46,19 +45,21 @@ interface OverviewQuery {
   filtering?: Filtering | undefined;
 }
 
-/** Above this, a day has no hours and counts whole: a first read of it would take a processor more than 0.75 s. */
-const maxEventsForHours = 500_000;
+/** Above this a day counts whole: reading a part of it would take a processor more than half a second. */
+const maxEventsInPart = 500_000;
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 /** Where the figures of a site come from. */
-interface Source {
-  days(days: Days): Promise<PointSums[]>;
+interface Source<Day extends PointSums> {
+  days(days: Days): Promise<Day[]>;
   /** The hours of a day up to a moment. */
-  hours(day: PointSums, until: Date): Promise<PointSums[]>;
+  hours(day: Day, until: Date): Promise<PointSums[]>;
   /** The figures of a day before a whole minute of it. */
-  until(day: PointSums, until: Date): Promise<Sums>;
+  until(day: Day, until: Date): Promise<Sums>;
+  /** Whether days have figures by hour, or all their events. */
+  has(need: "hours" | "events", days: Days): Promise<boolean>;
 }
 
 /**
@@ -68,33 +69,45 @@ interface Source {
 export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => Promise<Overview> {
   const keptDays = createKeptDays(pool);
   return async ({ siteId, filtering, ...query }) => {
+    const has = async (need: "hours" | "events", days: Days) =>
+      (await readCoverage(pool, { siteId, ...days, need })) === undefined;
     if (filtering) {
       const other = otherDays(query.comparison, query.range);
-      const lacksEvents = other && (await readEventDays(pool, { siteId, ...other }));
-      const comparison = lacksEvents ? "off" : query.comparison;
-      return readOverview(pool, openFilteredSource(filtering, siteId), { ...query, comparison });
+      const comparison = other && (await has("events", other)) ? query.comparison : "off";
+      const source: Source<PointSums> = {
+        ...openFilteredSource(filtering, siteId),
+        has: (_need, days) => has("events", days),
+      };
+      return readOverview(source, { ...query, comparison });
     }
-    const source: Source = {
+    const source: Source<DayPoint> = {
       days: (days) => readDays(pool, { siteId, ...days }),
-      hours: (day, until) => keptDays.hours(siteId, day, until),
+      hours: ({ at }, until) => readHours(pool, siteId, listHours(at, until)),
       until: (day, until) => keptDays.until(siteId, day, until),
+      has,
     };
-    return readOverview(pool, source, query);
+    return readOverview(source, query);
   };
+}
+
+/** The hours of a UTC day as the rollups have them; hours without events have zeros. */
+async function readHours(pool: pg.Pool, siteId: string, hours: readonly string[]): Promise<PointSums[]> {
+  const day = hours[0]?.slice(0, 10) ?? "";
+  const rows = await readHourFigures(pool, { siteId, first: day, last: day });
+  const stored = new Map(rows.map(({ dimension: _hour, value, ...sums }) => [value, sums]));
+  return hours.map((at) => ({ at, ...(stored.get(at) ?? noSums()) }));
 }
 
 type SourceQuery = Omit<OverviewQuery, "siteId" | "filtering">;
 
-async function readOverview(pool: pg.Pool, source: Source, query: SourceQuery): Promise<Overview> {
+async function readOverview<Day extends PointSums>(source: Source<Day>, query: SourceQuery): Promise<Overview> {
   const { range, now } = query;
   const days = await source.days(range);
   const other = otherDays(query.comparison, range);
   const otherPoints = other && (await source.days(other));
   const isHourly =
-    days.length === 1 &&
-    [...days, ...(otherPoints ?? [])].every(hasFew) &&
-    (await hasHours(pool, other && other.first < range.first ? other.first : range.first));
-  const seriesOf = async (points: PointSums[], until: Date) => {
+    days.length === 1 && (await source.has("hours", range)) && (!other || (await source.has("hours", other)));
+  const seriesOf = async (points: Day[], until: Date) => {
     const [day] = points;
     const sums = isHourly && day ? await source.hours(day, until) : points;
     return sums.map((point) => ({ at: point.at, ...toFigures(point) }));
@@ -108,7 +121,7 @@ async function readOverview(pool: pg.Pool, source: Source, query: SourceQuery): 
         comparison: {
           from: other.first,
           to: other.last,
-          ...(await readComparable(pool, source, { ...query, other, points: otherPoints })),
+          ...(await readComparable(source, { ...query, other, points: otherPoints })),
           series: await seriesOf(otherPoints, endOf(other.first)),
         },
       }),
@@ -121,17 +134,16 @@ function otherDays(comparison: Comparison, range: Days): Days | undefined {
 }
 
 /** Sums the other days up to the time of the day that the range has come to. */
-async function readComparable(
-  pool: pg.Pool,
-  source: Source,
-  { range, now, other, points }: SourceQuery & { other: Days; points: readonly PointSums[] },
+async function readComparable<Day extends PointSums>(
+  source: Source<Day>,
+  { range, now, other, points }: SourceQuery & { other: Days; points: readonly Day[] },
 ): Promise<{ totals: Figures; until?: string }> {
   const reached = toDay(now.getTime());
   const counterpart = points[(Date.parse(reached) - Date.parse(range.first)) / dayMs];
   const isPart = reached >= range.first && reached <= range.last && counterpart !== undefined;
-  if (!isPart || !hasFew(counterpart) || !(await hasHours(pool, counterpart.at))) {
-    return { totals: toFigures(sum(points)) };
-  }
+  const hasPart =
+    isPart && hasFew(counterpart) && (await source.has("events", { first: counterpart.at, last: counterpart.at }));
+  if (!hasPart) return { totals: toFigures(sum(points)) };
   const timeOfDay = now.getTime() % dayMs;
   const until = new Date(Date.parse(counterpart.at) + timeOfDay - (timeOfDay % minuteMs));
   const part = await source.until(counterpart, until);
@@ -140,7 +152,7 @@ async function readComparable(
 }
 
 function hasFew({ pageviews, events }: Counts): boolean {
-  return pageviews + events <= maxEventsForHours;
+  return pageviews + events <= maxEventsInPart;
 }
 
 function endOf(day: string): Date {

@@ -12,7 +12,7 @@ export function RangeNote({ stats, address }: { stats: SiteStats; address: Addre
       {overview.interval === "hour" && "A visitor counts in every hour with a page view. "}
       {overview.interval === "day" &&
         (isOneDay
-          ? "Without hours: they are drawn for up to 500,000 events a day, as long as raw events are kept. "
+          ? "Without hours: not all days of this chart have them. "
           : "Daily visitors add up: somebody who comes on two days counts twice. ")}
       {coverageText(stats.coverage, address.filters !== "")}
     </>
