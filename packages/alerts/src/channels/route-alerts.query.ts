@@ -1,6 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import { readTraceFailures } from "@waymark/traces";
 import type pg from "pg";
+import { eachAccount } from "../each-account.js";
 import { collectDigests, digestKey } from "./collect-digests.query.js";
 import { noteFailing } from "./recoveries.query.js";
 import { isFor, type RoutedAlert, type RoutingChannel } from "./routing.js";
@@ -83,13 +84,13 @@ export interface RoutingOptions {
  */
 export async function routeAlerts(pool: pg.Pool, { accountId, limits, isStopping }: RoutingOptions): Promise<number> {
   const { rows } = await pool.query<{ account_id: string }>(findAccountsSql, [accountId ?? null]);
-  let routed = 0;
-  for (const { account_id } of rows) {
+  return eachAccount(rows, async ({ account_id }) => {
+    let routed = 0;
     for (let count = maxAlertsTogether; count === maxAlertsTogether && !isStopping(); routed += count) {
       count = await routeSome(pool, account_id, limits);
     }
-  }
-  return routed;
+    return routed;
+  });
 }
 
 async function routeSome(pool: pg.Pool, accountId: string, limits: ChannelLimits): Promise<number> {

@@ -34,8 +34,9 @@ async function fail(accountId: string, count: number, error = "e"): Promise<void
   }
 }
 
+const goOn = { isStopping: () => false };
 const route = (accountId: string, perHour = 100) =>
-  routeAlerts(pool, { accountId, limits: { perHour, pending: 100 }, isStopping: () => false });
+  routeAlerts(pool, { accountId, limits: { perHour, pending: 100 }, ...goOn });
 
 /** Deliveries to channels other than the account's own, oldest first; a digest's time in minutes from now. */
 async function deliveriesOf(accountId: string) {
@@ -84,6 +85,24 @@ describe("routing", () => {
     await fail(accountId, 2);
     await route(accountId, 2);
     expect((await deliveriesOf(accountId)).slice(3)).toEqual([single, single]);
+  });
+
+  it("goes on with other accounts after an error of one", async () => {
+    const accounts = [await makeAccount(), await makeAccount(), await makeAccount()];
+    for (const accountId of accounts) {
+      await createChannel(pool, accountId, slack);
+      await fail(accountId, 1);
+    }
+    const [first, broken, last] = accounts as [string, string, string];
+    await pool.query(`ALTER TABLE delivery ADD CONSTRAINT broken CHECK (account_id <> '${broken}') NOT VALID`);
+    const routing = routeAlerts(pool, { accountId: undefined, limits: { perHour: 9, pending: 9 }, ...goOn });
+    await expect(routing).rejects.toThrow(/violates check constraint "broken"/);
+    const counts = [];
+    for (const accountId of [first, broken, last]) counts.push((await deliveriesOf(accountId)).length);
+    expect(counts).toEqual([1, 0, 1]);
+    await pool.query("ALTER TABLE delivery DROP CONSTRAINT broken");
+    await route(broken);
+    expect(await deliveriesOf(broken)).toHaveLength(1);
   });
 
   it("reads the failing span with at most 4,000 characters of its error", async () => {

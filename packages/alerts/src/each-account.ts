@@ -1,0 +1,22 @@
+/**
+ * Works through accounts one after the other; one account's error does not keep the later ones from their turn.
+ * @returns the sum of the results
+ * @throws the error, or an AggregateError of several, after the last account
+ */
+export async function eachAccount<Account>(
+  accounts: readonly Account[],
+  work: (account: Account) => Promise<number>,
+): Promise<number> {
+  const errors: unknown[] = [];
+  let sum = 0;
+  for (const account of accounts) {
+    try {
+      sum += await work(account);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} of ${accounts.length} accounts failed`);
+  if (errors.length === 1) throw errors[0];
+  return sum;
+}
