@@ -67,6 +67,6 @@ export {
 } from "./scores/read-scores.query.js";
 export { agentScoresQuerySchema, agentScoresToRead } from "./scores/read-scores.schema.js";
 export { maxScoreName } from "./scores/score-filter.js";
-export { setStatusTxidSql } from "./set-status-txid.js";
+export { setStatusChangeSql, statusTimeSql } from "./status-change.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
 export { type MatchesTrace, traceFilter } from "./trace-filter.js";

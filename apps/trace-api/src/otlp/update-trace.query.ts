@@ -1,6 +1,6 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { setStatusTxidSql } from "@waymark/traces";
+import { setStatusChangeSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { noteChangeSql } from "../model-calls/model-call.js";
@@ -45,7 +45,7 @@ const updateTracesSql = (onLock: OnLock) => `
     UPDATE trace t SET
       agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
       status = COALESCE(c.status, t.status),
-      ${setStatusTxidSql},
+      ${setStatusChangeSql},
       ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
       metadata = COALESCE(c.metadata, t.metadata),
       root_span_id = COALESCE(c.root_span_id, t.root_span_id),

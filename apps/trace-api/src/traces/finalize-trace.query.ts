@@ -1,6 +1,6 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { setStatusTxidSql } from "@waymark/traces";
+import { setStatusChangeSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { FinalTrace } from "./trace.schema.js";
@@ -36,7 +36,7 @@ const finalizeTracesSql = (onLock: OnLock) => `
   ), finalized AS (
     UPDATE trace t SET
       status = COALESCE(c.status, t.status),
-      ${setStatusTxidSql},
+      ${setStatusChangeSql},
       ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE t.ended_at END,
       ${setAlertIdSql},
       written_at = now()

@@ -1,5 +1,6 @@
 import { type AlertKey, insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { smallestUuid } from "@waymark/database";
+import { setStatusChangeSql } from "@waymark/traces";
 import type pg from "pg";
 
 /** Names a trace, and a position in the order of all traces. */
@@ -73,7 +74,7 @@ const closeStaleTracesSql = `
   ), closed AS (
     UPDATE trace t SET
       status = c.status,
-      status_txid = txid_current(),
+      ${setStatusChangeSql},
       ended_at = COALESCE(t.ended_at, GREATEST(t.started_at, c.last_write)),
       ${setAlertIdSql},
       written_at = now()

@@ -1,5 +1,7 @@
 import { withTransaction } from "@waymark/database";
+import { statusTimeSql } from "@waymark/traces";
 import type pg from "pg";
+import { eachAccount } from "../each-account.js";
 import { enqueueEvent } from "./enqueue-event.query.js";
 import type { RoutedAlert } from "./routing.js";
 
@@ -31,7 +33,7 @@ const findRecoveredSql = `
   FROM failing_agent f CROSS JOIN LATERAL (
     SELECT id FROM trace
     WHERE account_id = f.account_id AND id >= uuid_floor(f.since - interval '1 day') AND agent_id = f.agent_id
-      AND status = 'success' AND written_at > f.since
+      AND status = 'success' AND ${statusTimeSql} > f.since
     ORDER BY id LIMIT 1
   ) AS t`;
 
@@ -51,16 +53,14 @@ interface Recovered {
 /** Tells each failing agent's next success once, to the channels that ask. Returns their number. */
 export async function tellRecoveries(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<Recovered>(findRecoveredSql);
-  let told = 0;
-  for (const { accountId, agentId, since, traceId } of rows) {
-    await withTransaction(pool, async (client) => {
+  await pool.query(forgetSql);
+  return eachAccount(rows, ({ accountId, agentId, since, traceId }) =>
+    withTransaction(pool, async (client) => {
       const { rowCount } = await client.query(removeSql, [accountId, agentId, since]);
-      if (rowCount !== 1) return;
+      if (rowCount !== 1) return 0;
       const data = { agent_id: agentId, trace_id: traceId, status: "success" };
       await enqueueEvent(client, { accountId, type: "trace.recovered", data });
-      told++;
-    });
-  }
-  await pool.query(forgetSql);
-  return told;
+      return 1;
+    }),
+  );
 }

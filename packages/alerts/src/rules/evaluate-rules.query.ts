@@ -1,7 +1,9 @@
 import { withTransaction } from "@waymark/database";
+import { statusTimeSql } from "@waymark/traces";
 import type pg from "pg";
 import { plansWithAlerts } from "../alert-rule.js";
 import { enqueueEvent } from "../channels/enqueue-event.query.js";
+import { eachAccount } from "../each-account.js";
 
 /** Traces that began earlier do not count when they end. */
 const maxTraceSeconds = 86_400;
@@ -21,16 +23,16 @@ const countSql = `
   WITH rule AS MATERIALIZED (
     SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2)
   ), ended AS MATERIALIZED (
-    SELECT agent_id, status, written_at FROM trace
+    SELECT agent_id, status, ${statusTimeSql} AS since FROM trace
     WHERE account_id = $1 AND status <> 'running' AND agent_id IN (SELECT agent_id FROM rule)
       AND id >= uuid_floor(now() - make_interval(secs => $3 + (SELECT max(within_seconds) FROM rule)))
-      AND written_at > now() - make_interval(secs => (SELECT max(within_seconds) FROM rule))
+      AND ${statusTimeSql} > now() - make_interval(secs => (SELECT max(within_seconds) FROM rule))
   )
   SELECT rule.id, rule.agent_id AS "agentId", rule.above_percent::float8 AS "abovePercent", rule.of_traces AS "ofTraces",
     rule.within_seconds AS "withinSeconds", rule.is_crossed AS "isCrossed", count(ended.status)::int AS traces,
     (count(*) FILTER (WHERE ended.status IN ('error', 'timeout')))::int AS failures
   FROM rule LEFT JOIN ended ON ended.agent_id = rule.agent_id
-    AND ended.written_at > now() - make_interval(secs => rule.within_seconds)
+    AND ended.since > now() - make_interval(secs => rule.within_seconds)
   GROUP BY rule.id, rule.agent_id, rule.above_percent, rule.of_traces, rule.within_seconds, rule.is_crossed`;
 
 const noteSql = "UPDATE alert_rule SET is_crossed = $3, changed_at = now() WHERE account_id = $1 AND id = $2";
@@ -52,12 +54,9 @@ interface CountedRule {
  */
 export async function evaluateRules(pool: pg.Pool, { isStopping }: { isStopping(): boolean }): Promise<number> {
   const { rows } = await pool.query<{ account_id: string }>(findAccountsSql, [plansWithAlerts]);
-  let changed = 0;
-  for (const { account_id } of rows) {
-    if (isStopping()) break;
-    changed += await withTransaction(pool, (client) => evaluateAccount(client, account_id));
-  }
-  return changed;
+  return eachAccount(rows, async ({ account_id }) =>
+    isStopping() ? 0 : withTransaction(pool, (client) => evaluateAccount(client, account_id)),
+  );
 }
 
 async function evaluateAccount(client: pg.ClientBase, accountId: string): Promise<number> {
