@@ -1,6 +1,7 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import { type CreateGroupCommit, rowIsLocked, withTransaction } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
+import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { oneAtATime } from "../batching/one-at-a-time.js";
 import { type KeyRefusal, keyStateSql } from "../idempotency/key-state.js";
 import type { NewScore } from "./score.schema.js";
@@ -20,8 +21,19 @@ export type AddScoreResult =
   | { outcome: "trace_not_found" | "span_not_found" | "scores_full" }
   | KeyRefusal;
 
-/** Concurrent requests may each add one more. */
 export const maxScoresPerTrace = 100;
+
+/** One at a time adds to a trace, so that its scores are counted exactly. A probe of `trace_pkey`. */
+const lockTraceSql = (onLock: OnLock) => `
+  WITH locked AS MATERIALIZED (
+    SELECT FROM trace WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE ${skipLockedSql(onLock)}
+  )
+  SELECT FROM trace WHERE account_id = $1 AND id = $2 AND NOT EXISTS (SELECT FROM locked)`;
+
+const lockStatements = {
+  skip: { name: "lock-scored-trace", text: lockTraceSql("skip") },
+  wait: { name: "lock-locked-scored-trace", text: lockTraceSql("wait") },
+} as const;
 
 /**
  * Stores a score with its idempotency key, if the account has the trace, the trace has the span, and there is room. Probes of
@@ -55,20 +67,29 @@ const addScoreSql = `
 export function createScoreAdder({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
   return createGroupCommit<ScoreToAdd, AddScoreResult>({
     name: "add-score",
-    run: (scores) => Promise.all(scores.map((score) => addScore(pool, score))),
+    run: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "skip"))),
+    runLocked: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "wait"))),
     ...oneAtATime,
   });
 }
 
+function lockAndAdd(pool: pg.Pool, score: ScoreToAdd, onLock: OnLock): Promise<AddScoreResult | typeof rowIsLocked> {
+  return withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...lockStatements[onLock], values: [score.accountId, score.traceId] });
+    const isLocked = onLock === "skip" && rowCount === 1;
+    return isLocked ? rowIsLocked : addScore(client, score);
+  });
+}
+
 async function addScore(
-  pool: pg.Pool,
+  client: pg.ClientBase,
   { accountId, traceId, spanId, id, ...rest }: ScoreToAdd,
 ): Promise<AddScoreResult> {
   const { name, value, comment } = rest.score;
   const kind = typeof value === "string" ? "text" : typeof value;
   const number = typeof value === "string" ? null : Number(value);
   const text = typeof value === "string" ? value : null;
-  const { rows } = await pool.query<[AddScoreResult["outcome"], string | null]>({
+  const { rows } = await client.query<[AddScoreResult["outcome"], string | null]>({
     name: "add-score",
     text: addScoreSql,
     rowMode: "array",

@@ -4,7 +4,9 @@ import { z } from "zod";
 import { timestamp } from "../answers.js";
 
 const maxTextLength = 1_000;
-const valueMessage = `Must be a number, true, false, or a text of 1 to ${maxTextLength.toLocaleString("en")} characters`;
+/** As many digits as `min_score` and `max_score` take. */
+const maxNumber = 1e15;
+const valueMessage = `Must be a number from -1e15 to 1e15, true, false, or a text of 1 to ${maxTextLength.toLocaleString("en")} characters`;
 
 /** A score's value as answers show it. */
 export const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
@@ -12,7 +14,9 @@ export const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
 /** The body of `POST /traces/:trace_id/scores`. */
 export const newScoreSchema = z.object({
   name: textField({ min: 1, max: maxScoreName }).describe("What the score is about: `helpful`, `accuracy`"),
-  value: z.union([z.number(), z.boolean(), textField({ min: 1, max: maxTextLength })], { error: valueMessage }),
+  value: z.union([z.number().min(-maxNumber).max(maxNumber), z.boolean(), textField({ min: 1, max: maxTextLength })], {
+    error: valueMessage,
+  }),
   comment: textField({ max: 4_000 }).nullish(),
 });
 

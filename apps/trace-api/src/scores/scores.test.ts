@@ -16,6 +16,15 @@ async function addSpan(account: TestAccount, traceId: string): Promise<string> {
   return (await account.post(`/api/v1/traces/${traceId}/spans`, spanBody()).expect(201)).body.span_id;
 }
 
+/** Waits until so many statements of the app wait for locks. */
+async function untilWaiting(count: number): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
+  for (const until = Date.now() + 120_000; Date.now() < until; ) {
+    if (((await test.pool.query(sql)).rowCount ?? 0) >= count) return;
+  }
+  throw new Error("The statements did not come to wait");
+}
+
 async function scoresOf(account: TestAccount, traceId: string) {
   return (await account.get(`/api/v1/traces/${traceId}?include=scores`).expect(200)).body.scores;
 }
@@ -86,6 +95,8 @@ describe("POST scores", () => {
     [{ name: "n", value: "v".repeat(1_001) }, "value"],
     [{ name: "n", value: "a\u0000" }, "value"],
     [{ name: "n", value: [1] }, "value"],
+    [{ name: "n", value: 1e15 + 1 }, "value"],
+    [{ name: "n", value: -1e200 }, "value"],
     [{ name: "n", value: 1, comment: "c".repeat(4_001) }, "comment"],
     [{ name: "n", value: 1, comment: 1 }, "comment"],
   ])("answers 400 for a wrong field (%#)", async (body, field) => {
@@ -119,6 +130,30 @@ describe("POST scores", () => {
     await addScore(account, traceId, { name: "helpful", value: 1 });
     const { body } = await account.post(`/api/v1/traces/${traceId}/scores`, { name: "n", value: 1 }).expect(409);
     expect(body).toEqual({ error: "The trace has no room for another score", limit: 100 });
+  });
+
+  it("are exactly a hundred at most, through several instances at once", async () => {
+    const account = await test.makeAccount("free");
+    const instances = [account, (await test.startInstance())(account), (await test.startInstance())(account)];
+    const traceId = await account.makeTrace();
+    await test.pool.query(
+      `INSERT INTO score (account_id, trace_id, id, name, kind, number)
+       SELECT $1, $2, gen_random_uuid(), 'n', 'number', 1 FROM generate_series(2, $3::int)`,
+      [account.id, traceId, maxScoresPerTrace],
+    );
+    // Each has counted and waits for its key before any commits.
+    const keys = await test.hold(
+      "INSERT INTO idempotency_key (account_id, key, request_hash, ids) SELECT $1, 'key ' || n, decode(repeat('00', 32), 'hex'), '{}' FROM generate_series(0, 2) n",
+      [account.id],
+    );
+    const adding = instances.map(async (instance, n) => {
+      const post = instance.post(`/api/v1/traces/${traceId}/scores`, { name: "n", value: 1 });
+      return (await post.set("Idempotency-Key", `key ${n}`)).status;
+    });
+    await untilWaiting(3);
+    await keys.rollback();
+    expect((await Promise.all(adding)).sort()).toEqual([201, 409, 409]);
+    expect(await scoresOf(account, traceId)).toHaveLength(maxScoresPerTrace);
   });
 
   it("are removed with their trace", async () => {
@@ -212,6 +247,24 @@ describe("GET /api/v1/agents/:agent_id/scores", () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it("is the mean of stored numbers of any size", async () => {
+    const account = await test.makeAccount("pro");
+    const traceId = await account.makeTrace();
+    await test.pool.query(
+      `INSERT INTO score (account_id, trace_id, id, name, kind, number)
+       SELECT $1, $2, gen_random_uuid(), name, 'number', number
+       FROM (VALUES ('large', 1e200::float8), ('large', 0), ('largest', 1.7e308), ('largest', 1.7e308), ('small', 1e-300)) AS s (name, number)`,
+      [account.id, traceId],
+    );
+    expect(await read(account)).toEqual({
+      scores: [
+        { name: "large", count: 2, mean: 5e199 },
+        { name: "largest", count: 2, mean: 1.7e308 },
+        { name: "small", count: 1, mean: 1e-300 },
+      ],
+    });
   });
 
   it("counts traces of the range alone, and none of another account", async () => {

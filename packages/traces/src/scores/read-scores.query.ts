@@ -60,13 +60,16 @@ export interface ScoreSummary {
 const maxSummaries = 200;
 const maxValues = 20;
 
-/** The scores of an agent's traces by name: a range of `trace_listing_idx` without the table, and ranges of `score_pkey`. */
+/**
+ * The scores of an agent's traces by name; the mean is taken in `numeric`, since the squares within the average of `float8`
+ * overflow beyond 1e154. A range of `trace_listing_idx` without the table, and ranges of `score_pkey`.
+ */
 const readAgentScoresSql = `
   WITH scored AS MATERIALIZED (
     SELECT s.name, s.kind, s.number, s.text FROM trace t JOIN score s ON s.account_id = $1 AND s.trace_id = t.id
     WHERE t.account_id = $1 AND t.started_at >= $3 AND t.started_at < $4 AND t.agent_id = $2
   ), named AS (
-    SELECT name, kind, count(*)::int AS count, avg(number) AS mean FROM scored
+    SELECT name, kind, count(*)::int AS count, avg(number::numeric)::float8 AS mean FROM scored
     GROUP BY name, kind ORDER BY name, kind LIMIT ${maxSummaries}
   )
   SELECT named.name, named.kind, named.count, named.mean, top.values FROM named
