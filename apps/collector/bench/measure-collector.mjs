@@ -56,11 +56,11 @@ function settingsOf(root, databaseUrl) {
   return [
     { what: "idle Express, plain createServer, reads the body", ...nullApp("express") },
     { what: "the same with our classes of messages", ...nullApp("express-classes") },
-    { what: "collector without a store", ...nullApp("collector"), flags: deployedFlags },
+    { what: "collector without a store", ...nullApp("collector"), flags: deployedFlags("collector") },
     {
       what: "collector",
       entry: join(root, "apps/collector/dist/main.js"),
-      flags: deployedFlags,
+      flags: deployedFlags("collector"),
       env: {
         DATABASE_URL: databaseUrl,
         COLLECTOR_PORT: "0",

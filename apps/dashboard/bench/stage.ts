@@ -32,7 +32,6 @@ const listedTraces = 1_000;
 const siteEvents = 20_000;
 const siteDays = 60;
 /** As in the image: without the second, garbage may grow to twice the memory. */
-const deployedFlags = ["--max-semi-space-size=8", "--max-old-space-size=128"];
 const entry = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
 
 /** Runs on an embedded Postgres of its own, and removes everything at the end. */
@@ -115,7 +114,7 @@ async function addSite(pool: pg.Pool, accountId: string): Promise<string> {
 /** The built dashboard, as in the image. */
 async function startServer(databaseUrl: string) {
   const env = { DATABASE_URL: databaseUrl, DASHBOARD_PORT: "0", DASHBOARD_METRICS_PORT: "0", LOG_LEVEL: "info" };
-  const child = spawn(process.execPath, [...deployedFlags, entry], {
+  const child = spawn(process.execPath, [...deployedFlags("dashboard"), entry], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
   });

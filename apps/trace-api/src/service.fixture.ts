@@ -35,7 +35,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   const entry = options.entry ?? fileURLToPath(new URL("../dist/main.js", import.meta.url));
   const child = spawn(
     options.node ?? process.execPath,
-    [...deployedFlags, ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
+    [...deployedFlags("trace-api"), ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
     {
       env: {
         ...databaseVariables("trace-api", options.databaseUrl),

@@ -6,7 +6,7 @@ import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 
 const benches = {
   traces: ["@waymark/trace-api", "bench"],
-  neighbours: ["@waymark/trace-api", "bench", "--neighbours"],
+  neighbours: ["@waymark/proof", "bench:neighbours"],
   disk: ["@waymark/proof", "bench:disk"],
   cells: ["@waymark/proof", "bench:cells"],
   analytics: ["@waymark/collector", "bench"],

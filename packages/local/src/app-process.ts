@@ -55,7 +55,7 @@ export function startApp(options: AppOptions): AppProcess {
   const log = openLogFile(logFile, (error) => {
     say(`${name}: warn: its log cannot be written, and lines are lost (${error.message})`);
   });
-  const child = spawn(process.execPath, [...deployedFlags, ...nodeFlags, entry], {
+  const child = spawn(process.execPath, [...deployedFlags(name), ...nodeFlags, entry], {
     cwd,
     env,
     detached: true,
