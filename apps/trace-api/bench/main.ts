@@ -12,7 +12,6 @@ import { find } from "./find.js";
 import { insight } from "./insight.js";
 import { latency } from "./latency.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
-import { measureNeighbours } from "./neighbours.js";
 import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
 import { drawChart, formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
@@ -20,7 +19,7 @@ import { bulkOperations, makeAccounts, type Operation, operations } from "./scen
 import { soak } from "./soak.js";
 import { streams } from "./streams.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--neighbours] [--latency] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--latency] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
   --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
@@ -28,8 +27,6 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --against  measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
-  --neighbours   measures an account's small requests beside another account that does its worst, instead of everything else;
-                 with --only PART, the attacks whose names have that part
   --insight  reads sums of model calls, series and failures of one account, instead of everything else
   --streams  follows one account's traces over 1 and over 1,000 live streams, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
@@ -64,7 +61,6 @@ async function main(): Promise<void> {
       find: { type: "boolean", default: false },
       insight: { type: "boolean", default: false },
       streams: { type: "boolean", default: false },
-      neighbours: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
       node: { type: "string" },
     },
@@ -90,7 +86,6 @@ interface Values {
   find: boolean;
   insight: boolean;
   streams: boolean;
-  neighbours: boolean;
   profile: boolean;
   latency: boolean;
   only?: string;
@@ -105,7 +100,7 @@ async function runChosen(
   rounds: number,
   values: Values,
 ): Promise<void> {
-  const { pool, seconds } = given;
+  const { pool } = given;
   const startOurs = () => start("ours", { databaseUrl, entry: entries.ours });
   const finish = async (name: string, report: string) => {
     print(report);
@@ -117,12 +112,6 @@ async function runChosen(
     return;
   }
   if (values.insight) return finish("insight", await insight(pool, await startOurs()));
-  if (values.neighbours) {
-    const startIt = () => startService({ databaseUrl, entry: values.against ?? entries.ours });
-    const { only } = values;
-    const options = { pool, accounts: await makeAccounts(pool, 2), seconds, only, start: startIt };
-    return finish("neighbours", await measureNeighbours(options));
-  }
   const stage: Stage = { ...given, accounts: await makeAccounts(pool, mostAccounts) };
   if (values.streams) return finish("streams", await streams(stage, await startOurs()));
   if (values.latency) {

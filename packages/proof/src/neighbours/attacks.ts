@@ -1,17 +1,38 @@
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 
-/** The service, a key, a trace to write to and one of 20 MiB to read. */
+/** The attacked service and what the attacker owns. */
 export interface Target {
   port: number;
-  key: string;
-  trace: string;
+  traceKey: string;
+  /** Many, since each has 60 requests a minute. */
+  statisticsKeys: readonly string[];
+  cookie: string;
+  /** Traces to change; the first one takes spans. */
+  traces: readonly string[];
+  /** A trace of 20 MiB to read. */
   heavyTrace: string;
+  /** A site of 6,000 long paths with goals of many stars. */
+  pathsSite: string;
+  /** Sites with large days that nobody has stored. */
+  unstoredSites: readonly string[];
+}
+
+/** Receives the status of each answer, or how a connection ended without one. */
+export type Count = (status: string) => void;
+
+export interface Attack {
+  name: string;
+  service: "trace-api" | "analytics-api" | "dashboard";
+  /** Runs until the signal aborts. */
+  run(target: Target, signal: AbortSignal, count: Count): Promise<void>;
 }
 
 export const attackConnections = 64;
+const bodiesAtOnce = 150;
+const streamsAtOnce = 1_200;
 
 const mebibyte = 1_048_576;
 const startedAt = "2026-11-21T09:00:00.000Z";
@@ -24,44 +45,47 @@ interface Repeated {
   body?: Buffer;
 }
 
-const json = { "Content-Type": "application/json" };
+const ofTraces = ({ traceKey }: Target) => ({
+  Authorization: `Bearer ${traceKey}`,
+  "Content-Type": "application/json",
+});
 
-const repeated: Readonly<Record<string, (target: Target) => Repeated>> = {
-  "spans of 2 MiB": ({ trace }) => ({
+const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
+  "spans of 2 MiB": (target) => ({
     method: "POST",
-    path: `/api/v1/traces/${trace}/spans`,
-    headers: json,
+    path: `/api/v1/traces/${target.traces[0]}/spans`,
+    headers: ofTraces(target),
     body: Buffer.from(
       JSON.stringify({ name: "large", status: "ok", started_at: startedAt, input: "x".repeat(2 * mebibyte) }),
     ),
   }),
-  "batches of 1,000 spans": ({ trace }) => ({
+  "batches of 1,000 spans": (target) => ({
     method: "POST",
-    path: `/api/v1/traces/${trace}/spans/batch`,
-    headers: json,
+    path: `/api/v1/traces/${target.traces[0]}/spans/batch`,
+    headers: ofTraces(target),
     body: Buffer.from(
       JSON.stringify({
         spans: Array.from({ length: 1_000 }, () => ({ name: "step", status: "ok", started_at: startedAt })),
       }),
     ),
   }),
-  "reads of 20 MiB": ({ heavyTrace }) => ({ method: "GET", path: `/api/v1/traces/${heavyTrace}`, headers: {} }),
-  "OTLP, resource of 1 MiB and 4,000 spans": () => ({
+  "batches with two members `spans`, one of 1.3 million elements": (target) => ({
     method: "POST",
-    path: "/v1/traces",
-    headers: { ...json, "Content-Encoding": "gzip" },
-    body: otlpBomb(mebibyte, 4_000),
+    path: `/api/v1/traces/${target.traces[0]}/spans/batch`,
+    headers: ofTraces(target),
+    body: Buffer.from(`{"spans":[${"1,".repeat(1_300_000)}1],"spans":[]}`),
   }),
-  "OTLP, 20,000 traces": () => ({
-    method: "POST",
-    path: "/v1/traces",
-    headers: { ...json, "Content-Encoding": "gzip" },
-    body: otlpBomb(100, 20_000),
+  "reads of 20 MiB": (target) => ({
+    method: "GET",
+    path: `/api/v1/traces/${target.heavyTrace}`,
+    headers: ofTraces(target),
   }),
+  "OTLP, resource of 1 MiB and 4,000 spans": (target) => otlpBomb(target, mebibyte, 4_000),
+  "OTLP, 20,000 traces": (target) => otlpBomb(target, 100, 20_000),
 };
 
 /** An OTLP request with a large resource, or many traces of one span; it compresses well. */
-function otlpBomb(resourceBytes: number, spans: number): Buffer {
+function otlpBomb(target: Target, resourceBytes: number, spans: number): Repeated {
   const nanos = "1795251600000000000";
   const body = {
     resourceSpans: [
@@ -81,41 +105,119 @@ function otlpBomb(resourceBytes: number, spans: number): Buffer {
       },
     ],
   };
-  return gzipSync(JSON.stringify(body));
+  const headers = { ...ofTraces(target), "Content-Encoding": "gzip" };
+  return { method: "POST", path: "/v1/traces", headers, body: gzipSync(JSON.stringify(body)) };
 }
 
-/** The attacks by name. Each runs until its signal aborts and counts the statuses of its answers. */
-export const attacks: Readonly<Record<string, (target: Target, signal: AbortSignal, count: Count) => Promise<void>>> = {
-  ...Object.fromEntries(
-    Object.entries(repeated).map(([name, make]) => [
-      name,
-      (target: Target, signal: AbortSignal, count: Count) => repeat(target, make(target), signal, count),
-    ]),
-  ),
-  "reads of 20 MiB that are never read": (target, signal, count) =>
-    holdOpen(target, `GET /api/v1/traces/${target.heavyTrace} HTTP/1.1\r\n`, "", signal, count),
-  "bodies of 4 MiB that never end": (target, signal, count) => {
-    const length = 4 * mebibyte - 1;
-    const head = `POST /api/v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
-    return holdOpen(target, head, "x".repeat(length - 1), signal, count);
-  },
+/** Ten filters of 50 texts that no path contains, and that it takes a search long to miss. */
+export function missingParts(): string {
+  const texts = (filter: number) => Array.from({ length: 50 }, (_, n) => `${filter}${(n + 10).toString(36)}aaaaaaaa`);
+  return Array.from({ length: 10 }, (_, filter) => `page:contains:${texts(filter).join("|")}`).join(";");
+}
+
+const queries: Readonly<Record<string, (target: Target, turn: number) => { site: string; query: string }>> = {
+  "500 substrings over 6,000 paths": ({ pathsSite }) => ({
+    site: pathsSite,
+    query: `stats?range=today&filters=${encodeURIComponent(missingParts())}`,
+  }),
+  "100 goals of 900 stars": ({ pathsSite }) => ({ site: pathsSite, query: "goals?range=today" }),
+  "filters over three unstored days": ({ unstoredSites }, turn) => ({
+    site: unstoredSites[turn % unstoredSites.length] ?? "",
+    query: `stats?range=today&filters=${encodeURIComponent("page:contains:a;prop.kind:isNot:b")}`,
+  }),
 };
 
-/** Receives the status of each answer, or the end of a connection without one. */
-export type Count = (status: string) => void;
+const readAttacks: Attack[] = Object.entries(queries).flatMap(([name, ask]): Attack[] => [
+  {
+    name,
+    service: "dashboard",
+    run: (target, signal, count) =>
+      repeat(target, signal, count, (turn) => {
+        const { site, query } = ask(target, turn);
+        return { method: "GET", path: `/dashboard/api/sites/${site}/${query}`, headers: { Cookie: target.cookie } };
+      }),
+  },
+  {
+    name,
+    service: "analytics-api",
+    run: (target, signal, count) =>
+      repeat(target, signal, count, (turn) => {
+        const { site, query } = ask(target, turn);
+        const key = target.statisticsKeys[turn % target.statisticsKeys.length];
+        return { method: "GET", path: `/api/v1/sites/${site}/${query}`, headers: { Authorization: `Bearer ${key}` } };
+      }),
+  },
+]);
 
-/** Repeats a request on each connection; after a refusal it pauses. */
-async function repeat({ port, key }: Target, each: Repeated, signal: AbortSignal, count: Count): Promise<void> {
+export const attacks: readonly Attack[] = [
+  ...Object.entries(writes).map(
+    ([name, make]): Attack => ({
+      name,
+      service: "trace-api",
+      run: (target, signal, count) => {
+        const each = make(target);
+        return repeat(target, signal, count, () => each);
+      },
+    }),
+  ),
+  {
+    name: "reads of 20 MiB that are never read",
+    service: "trace-api",
+    run: (target, signal, count) => {
+      const head = `GET /api/v1/traces/${target.heavyTrace} HTTP/1.1\r\n`;
+      return holdOpen(target, { head, body: "", connections: attackConnections }, signal, count);
+    },
+  },
+  {
+    name: `${bodiesAtOnce} bodies of 4 MiB that never end`,
+    service: "trace-api",
+    run: (target, signal, count) => {
+      const length = 4 * mebibyte - 1;
+      const head = `POST /api/v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
+      return holdOpen(target, { head, body: "x".repeat(length - 1), connections: bodiesAtOnce }, signal, count);
+    },
+  },
+  {
+    name: `${streamsAtOnce.toLocaleString("en")} filtered streams that are never read, and changes of status`,
+    service: "trace-api",
+    run: async (target, signal, count) => {
+      const head = "GET /api/v1/traces/stream?status=error,running HTTP/1.1\r\n";
+      const ignore = () => undefined;
+      await Promise.all([
+        holdOpen(target, { head, body: "", connections: streamsAtOnce }, signal, ignore),
+        repeat(target, signal, count, (turn) => ({
+          method: "PATCH",
+          path: `/api/v1/traces/${target.traces[turn % target.traces.length]}`,
+          headers: ofTraces(target),
+          body: Buffer.from(
+            JSON.stringify({ status: Math.floor(turn / target.traces.length) % 2 ? "error" : "running" }),
+          ),
+        })),
+      ]);
+    },
+  },
+  ...readAttacks,
+];
+
+/** Repeats requests on each connection; after a refusal it pauses. @param next a request by its number */
+async function repeat(
+  { port }: Target,
+  signal: AbortSignal,
+  count: Count,
+  next: (turn: number) => Omit<Repeated, "method"> & { method: string },
+): Promise<void> {
+  let turn = 0;
   const once = () =>
     new Promise<number>((resolve, reject) => {
-      const headers = { ...each.headers, Authorization: `Bearer ${key}`, "Content-Length": each.body?.length ?? 0 };
-      const sent = request({ host: "127.0.0.1", port, method: each.method, path: each.path, headers, signal });
+      const { method, path, headers, body } = next(turn++);
+      const length = { "Content-Length": body?.length ?? 0 };
+      const sent = request({ host: "127.0.0.1", port, method, path, headers: { ...headers, ...length }, signal });
       sent.on("response", (answer) => {
         answer.resume();
         answer.on("close", () => resolve(answer.statusCode ?? 0));
       });
       sent.on("error", reject);
-      sent.end(each.body);
+      sent.end(body);
     });
   await Promise.all(
     Array.from({ length: attackConnections }, async () => {
@@ -123,7 +225,7 @@ async function repeat({ port, key }: Target, each: Repeated, signal: AbortSignal
         const status = await once().catch((error: NodeJS.ErrnoException) => error.code ?? "failed");
         if (signal.aborted) return;
         count(String(status));
-        if (typeof status !== "number" || status >= 400) await setTimeout(20);
+        if (typeof status !== "number" || status >= 400) await wait(20);
       }
     }),
   );
@@ -131,9 +233,8 @@ async function repeat({ port, key }: Target, each: Repeated, signal: AbortSignal
 
 /** Opens connections that send the beginning of a request, then neither read nor write; reopens cut ones. */
 async function holdOpen(
-  { port, key }: Target,
-  head: string,
-  body: string,
+  { port, traceKey }: Target,
+  { head, body, connections }: { head: string; body: string; connections: number },
   signal: AbortSignal,
   count: Count,
 ): Promise<void> {
@@ -143,16 +244,16 @@ async function holdOpen(
       signal.addEventListener("abort", () => socket.destroy(), { once: true });
       socket.on("error", () => undefined);
       socket.on("close", () => resolve());
-      socket.write(`${head}Host: bench\r\nAuthorization: Bearer ${key}\r\n\r\n${body}`);
+      socket.write(`${head}Host: bench\r\nAuthorization: Bearer ${traceKey}\r\n\r\n${body}`);
       socket.pause();
     });
   await Promise.all(
-    Array.from({ length: attackConnections }, async () => {
+    Array.from({ length: connections }, async () => {
       while (!signal.aborted) {
         await open();
         if (signal.aborted) return;
         count("cut");
-        await setTimeout(20);
+        await wait(100);
       }
     }),
   );

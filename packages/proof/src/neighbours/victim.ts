@@ -1,167 +1,131 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { Agent, request } from "node:http";
-import { fileURLToPath } from "node:url";
-import type pg from "pg";
-import type { ServiceProcess } from "../src/service.fixture.js";
-import { attackConnections, attacks, type Target } from "./attacks.js";
-import { memoryOf } from "./cpu.js";
-import { type BenchAccount, requestsOf } from "./scenario.js";
+import { percentile } from "../load/percentile.js";
+import type { Attack } from "./attacks.js";
 
-/** Requests per second of the measured account, by kind, sent whether or not earlier ones are answered. */
-const kinds = ["create", "span", "finalize", "read"] as const;
-const perSecond = 20;
-/** A later answer counts as none. */
-const patienceMs = 30_000;
-/** The goal for a small request beside the worst neighbour. */
-const goalP99Ms = 250;
-/** The attack runs this long before the measurement. */
-const leadSeconds = 2;
+/** What the measured account owns. */
+export interface Victim {
+  traceKey: string;
+  statisticsKeys: readonly string[];
+  cookie: string;
+  siteId: string;
+  traces: readonly string[];
+  /** A trace of 50 spans. */
+  readTrace: string;
+}
 
-interface Outcome {
-  attack: string;
+export interface Seen {
   sent: number;
   failed: Record<string, number>;
-  p50Ms: Record<string, number>;
-  p99Ms: Record<string, number>;
-  highestMemoryBytes: number;
-  attacker: Record<string, number>;
+  p50Ms: number;
+  p99Ms: number;
+  longestMs: number;
 }
 
-export interface NeighboursOptions {
-  pool: pg.Pool;
-  /** The attacker and the measured account. */
-  accounts: readonly BenchAccount[];
-  seconds: number;
-  /** A single attack; default all. */
-  only?: string | undefined;
-  /** Starts the service anew, so each attack's memory is its own. */
-  start(): Promise<ServiceProcess>;
+/** Requests per second of each kind, sent whether or not earlier ones are answered. */
+export const perSecond = 20;
+/** A later answer counts as none. */
+const patienceMs = 30_000;
+
+interface SmallRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
 }
 
-/**
- * Measures an account's small requests alone, and beside another account's attacks over 64 connections.
- * @returns the report: a row for each attack
- */
-export async function measureNeighbours(options: NeighboursOptions): Promise<string> {
-  const { pool, accounts, only } = options;
-  const [attacker, victim] = accounts as [BenchAccount, BenchAccount];
-  await pool.query(
-    "INSERT INTO trace_usage SELECT id, date_trunc('month', now() AT TIME ZONE 'UTC'), -1000000000 FROM account",
-  );
-  const heavyTrace = await makeHeavyTrace(pool, attacker);
-  const names = Object.keys(attacks).filter((name) => only === undefined || name.includes(only));
-  const outcomes: Outcome[] = [];
-  for (const name of ["(no neighbour)", ...names]) {
-    const service = await options.start();
-    const target = { port: service.port, key: attacker.key, trace: attacker.traces[1] ?? "", heavyTrace };
-    outcomes.push(await measureBeside(name, target, service, victim, options.seconds));
-    await service.end("SIGKILL");
-    process.stderr.write(`${name}: done\n`);
-  }
-  return format(outcomes);
+type Make = (victim: Victim, n: number) => SmallRequest;
+
+const json = "application/json";
+const startedAt = "2026-11-21T09:00:01.250Z";
+
+function traceRequest(method: string, path: (victim: Victim, n: number) => string, body?: object): Make {
+  return (victim, n) => ({
+    method,
+    path: `/api/v1/traces${path(victim, n)}`,
+    headers: { Authorization: `Bearer ${victim.traceKey}`, ...(body && { "Content-Type": json }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
 }
 
-/** Five spans of 4 MiB each, sent as some kilobytes: they compress well. */
-async function makeHeavyTrace(pool: pg.Pool, { id, traces }: BenchAccount): Promise<string> {
-  const trace = traces[2] ?? "";
-  await pool.query(
-    `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input)
-     SELECT $1, $2, gen_random_uuid(), 'large', 'ok', now(), to_json(repeat('x', 4 * 1024 * 1024 - 2)) FROM generate_series(1, 5)`,
-    [id, trace],
-  );
-  return trace;
-}
+const ownTrace = ({ traces }: Victim, n: number) => `/${traces[n % traces.length]}`;
+const statisticsRequest =
+  (path: (victim: Victim) => string): Make =>
+  (victim, n) => ({
+    method: "GET",
+    path: `/api/v1/sites${path(victim)}`,
+    headers: { Authorization: `Bearer ${victim.statisticsKeys[n % victim.statisticsKeys.length]}` },
+  });
+const pageRequest =
+  (path: (victim: Victim) => string): Make =>
+  (victim) => ({ method: "GET", path: `/dashboard/api${path(victim)}`, headers: { Cookie: victim.cookie } });
 
-async function measureBeside(
-  attack: string,
-  target: Target,
-  service: ServiceProcess,
-  victim: BenchAccount,
+/** The small requests of an account by service. */
+export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, Make>>>> = {
+  "trace-api": {
+    create: traceRequest("POST", () => "", {
+      ...{ agent_id: "support-agent", name: "Answer ticket 1042", status: "running", started_at: startedAt },
+      metadata: { model: "gpt-4o", tags: ["support", "billing"] },
+    }),
+    span: traceRequest("POST", (victim, n) => `${ownTrace(victim, n)}/spans`, {
+      ...{ name: "call the model", status: "ok", started_at: startedAt },
+      ...{ input: { messages: [{ role: "user", content: "Where is my refund?" }] }, output: "On Monday." },
+    }),
+    finalize: traceRequest("PATCH", ownTrace, { status: "success" }),
+    read: traceRequest("GET", ({ readTrace }) => `/${readTrace}`),
+  },
+  "analytics-api": {
+    sites: statisticsRequest(() => ""),
+    stats: statisticsRequest(({ siteId }) => `/${siteId}/stats`),
+  },
+  dashboard: {
+    me: pageRequest(() => "/me"),
+    traces: pageRequest(() => "/traces"),
+    stats: pageRequest(({ siteId }) => `/sites/${siteId}/stats`),
+  },
+};
+
+/** Sends the small requests of a service at fixed times, so a slow answer does not hide the delay of the next. */
+export async function drive(
+  { service, port }: { service: Attack["service"]; port: number },
+  victim: Victim,
   seconds: number,
-): Promise<Outcome> {
-  await drive(service.port, victim, 1);
-  const child = attack in attacks ? fork(fileURLToPath(new URL("attacker.js", import.meta.url))) : undefined;
-  child?.send({ name: attack, target });
-  if (child) await new Promise((resolve) => setTimeout(resolve, leadSeconds * 1_000));
-  const seen = await drive(service.port, victim, seconds);
-  const { highest } = memoryOf(service.pid);
-  child?.send("stop");
-  const [attacker] = child ? ((await once(child, "message")) as [Record<string, number>]) : [{}];
-  return { attack, ...seen, highestMemoryBytes: highest, attacker };
-}
-
-/** Sends requests at fixed times, so a slow answer does not hide the delay of the next. */
-async function drive(port: number, victim: BenchAccount, seconds: number) {
+): Promise<Seen> {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-  const durations: Record<string, number[]> = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  const durations: number[] = [];
   const failed: Record<string, number> = {};
-  const open: Promise<void>[] = [];
-  for (const kind of kinds) {
-    const requests = requestsOf(kind, [victim], 0, 4);
-    for (let n = 0; n < seconds * perSecond; n++) {
-      const dueMs = (n * 1_000) / perSecond + kinds.indexOf(kind) * (1_000 / perSecond / kinds.length);
-      open.push(
-        new Promise((resolve) => setTimeout(resolve, dueMs)).then(async () => {
-          const startedAt = performance.now();
-          const how = await send(agent, port, requests[n % requests.length]).catch(
-            (error: NodeJS.ErrnoException) => error.code ?? error.message,
-          );
-          durations[kind]?.push(performance.now() - startedAt);
-          if (typeof how === "number" && how < 300) return;
-          failed[`${kind} ${how}`] = (failed[`${kind} ${how}`] ?? 0) + 1;
-        }),
+  const kinds = Object.entries(smallRequests[service]);
+  const open = kinds.flatMap(([kind, make], index) =>
+    Array.from({ length: seconds * perSecond }, async (_, n) => {
+      const dueMs = ((n + index / kinds.length) * 1_000) / perSecond;
+      await new Promise((resolve) => setTimeout(resolve, dueMs));
+      const startedMs = performance.now();
+      const how = await send(agent, port, make(victim, n * kinds.length + index)).catch(
+        (error: NodeJS.ErrnoException) => error.code ?? error.message,
       );
-    }
-  }
+      durations.push(performance.now() - startedMs);
+      if (typeof how === "number" && how < 300) return;
+      failed[`${kind} ${how}`] = (failed[`${kind} ${how}`] ?? 0) + 1;
+    }),
+  );
   await Promise.all(open);
   agent.destroy();
-  const percentile = (share: number) =>
-    Object.fromEntries(
-      Object.entries(durations).map(([kind, all]) => {
-        const sorted = all.toSorted((a, b) => a - b);
-        return [kind, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0];
-      }),
-    );
-  return { sent: open.length, failed, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
+  const [p50Ms, p99Ms, longestMs] = [0.5, 0.99, 1].map((share) => percentile(durations, share)) as [
+    number,
+    number,
+    number,
+  ];
+  return { sent: open.length, failed, p50Ms, p99Ms, longestMs };
 }
 
-function send(agent: Agent, port: number, each: ReturnType<typeof requestsOf>[number] | undefined): Promise<number> {
-  if (!each) throw new Error("There is nothing to send");
+function send(agent: Agent, port: number, { body, ...each }: SmallRequest): Promise<number> {
   return new Promise((resolve, reject) => {
-    const { method, path, headers, body } = each;
-    const sent = request({ host: "127.0.0.1", port, agent, method, path, headers, timeout: patienceMs }, (answer) => {
+    const sent = request({ host: "127.0.0.1", port, agent, timeout: patienceMs, ...each }, (answer) => {
       answer.resume();
       answer.once("end", () => resolve(answer.statusCode ?? 0));
       answer.once("error", reject);
     });
     sent.once("timeout", () => sent.destroy(new Error("timeout")));
     sent.once("error", reject);
-    sent.end(typeof body === "function" ? body() : body);
+    sent.end(body);
   });
-}
-
-function format(outcomes: readonly Outcome[]): string {
-  const lines = [
-    `An account's create, span, PATCH and read of 50 spans, ${perSecond} a second each, beside another account on ${attackConnections} connections`,
-    "",
-    `| neighbour | requests | failed | p50 ms (${kinds.join(", ")}) | p99 ms | highest memory | what the neighbour was answered |`,
-    "| --- | --- | --- | --- | --- | --- | --- |",
-  ];
-  for (const { attack, sent, failed, p50Ms, p99Ms, highestMemoryBytes, attacker } of outcomes) {
-    const list = (values: Record<string, number>) => kinds.map((kind) => values[kind]?.toFixed(0)).join(", ");
-    const counts = (values: Record<string, number>) =>
-      Object.entries(values)
-        .map(([what, count]) => `${what}: ${count}`)
-        .join(", ") || "none";
-    const memory = `${(highestMemoryBytes / 1_048_576).toFixed(0)} MiB`;
-    lines.push(
-      `| ${attack} | ${sent} | ${counts(failed)} | ${list(p50Ms)} | ${list(p99Ms)} | ${memory} | ${counts(attacker)} |`,
-    );
-  }
-  const isMet = outcomes.every(
-    ({ failed, p99Ms }) => Object.keys(failed).length === 0 && Object.values(p99Ms).every((ms) => ms < goalP99Ms),
-  );
-  lines.push("", `Goal: none failed, p99 under ${goalP99Ms} ms: ${isMet ? "reached" : "NOT reached"}`, "");
-  return lines.join("\n");
 }

@@ -1,0 +1,158 @@
+import { gzipSync } from "node:zlib";
+import fc, { type Arbitrary } from "fast-check";
+import { inParallel } from "../disk/in-parallel.js";
+import { nameOf, type Operation } from "./operations.js";
+import type { PlannedRequest } from "./plan-request.js";
+import type { Tenant } from "./tenant.js";
+
+export interface CostlyRequest {
+  operation: Operation;
+  planned: PlannedRequest;
+}
+
+type Planned = Pick<PlannedRequest, "path" | "headers" | "body">;
+
+/** Node refuses heads of more than 16 KiB, and escapes take room. */
+const maxFilterLength = 11_000;
+const bodyLength = 4_100_000;
+const longPaths = 1_000;
+const pathLength = 1_900;
+const startedAt = "2026-11-21T09:00:00.000Z";
+const json = { "Content-Type": "application/json" };
+
+/** Texts that nearly occur in a site's paths, as `fillSite` makes them. */
+const needle = fc
+  .record({ before: fc.stringMatching(/^[a-c]{0,2}$/), length: fc.integer({ min: 1, max: 40 }), after: fc.nat(99) })
+  .map(({ before, length, after }) => `${before}${"a".repeat(length)}${after}`);
+
+const filters = fc
+  .array(
+    fc.record({
+      dimension: fc.constantFrom("page", "page", "prop.kind", "host", "source", "event"),
+      operator: fc.constantFrom("contains", "containsNot", "is", "isNot"),
+      values: fc.array(needle, { minLength: 20, maxLength: 50 }),
+    }),
+    { minLength: 5, maxLength: 10 },
+  )
+  .map((all) => all.map(({ dimension, operator, values }) => `${dimension}:${operator}:${values.join("|")}`).join(";"));
+
+const statisticsQuery = filters.map(
+  (text) =>
+    `range=7d&compare=previous&filters=${encodeURIComponent(text.slice(0, maxFilterLength)).replaceAll("%3A", ":").replaceAll("%7C", "|")}`,
+);
+
+/** Arrays, objects, digits and escapes at the length of a body. */
+const largeJson = fc.constantFrom(
+  () => `[${"1,".repeat(bodyLength / 2 - 2)}1]`,
+  () => `[${"{},".repeat(bodyLength / 3 - 2)}{}]`,
+  () => `"${"\\u00e4".repeat(bodyLength / 6 - 2)}"`,
+  () => `${"[".repeat(190)}${"]".repeat(190)}`,
+  () => `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":${n}`).join(",")}}`,
+  () => "9".repeat(bodyLength),
+);
+
+const span = (input: string) => `{"name":"step","status":"ok","started_at":"${startedAt}","input":${input}}`;
+const batch = fc.oneof(
+  fc.integer({ min: 900, max: 1_000 }).map((count) => `{"spans":[${Array(count).fill(span('"x"')).join(",")}]}`),
+  fc.integer({ min: 1, max: 1_300_000 }).map((count) => `{"spans":[${"1,".repeat(count)}1],"spans":[]}`),
+  fc.integer({ min: 500, max: 1_000 }).map(
+    (count) =>
+      `{"spans":[${Array(count)
+        .fill(span(`"${"x".repeat(3_900)}"`))
+        .join(",")}]}`,
+  ),
+);
+
+function otlpOf(spans: number, resourceBytes: number): Buffer {
+  const attributes = [{ key: "blob", value: { stringValue: "x".repeat(resourceBytes) } }];
+  const nanos = "1795251600000000000";
+  const many = Array.from({ length: spans }, (_, n) => ({
+    ...{ traceId: ((n % 2_000) + 1).toString(16).padStart(32, "0"), spanId: (n + 1).toString(16).padStart(16, "0") },
+    ...{ name: "s", startTimeUnixNano: nanos, endTimeUnixNano: nanos },
+  }));
+  const body = { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans: many }] }] };
+  return gzipSync(JSON.stringify(body), { level: 1 });
+}
+
+const otlp = fc
+  .record({ spans: fc.integer({ min: 1_000, max: 30_000 }), bytes: fc.integer({ min: 0, max: 60_000 }) })
+  .map(({ spans, bytes }) => otlpOf(spans, bytes));
+
+const goal = fc
+  .record({ stars: fc.integer({ min: 1, max: 999 }), part: fc.constantFrom("a", "aa", "ab", "") })
+  .map(({ stars, part }) => JSON.stringify({ name: "goal", page: `/${`*${part}`.repeat(stars)}`.slice(0, 2_000) }));
+
+const get = (path: string, query: Arbitrary<string>): Arbitrary<Planned> =>
+  query.map((text) => ({ path: `${path}?${text}`, headers: {}, body: undefined }));
+const post = (path: string, body: Arbitrary<string | Buffer>, headers: Record<string, string> = json) =>
+  body.map((each): Planned => ({ path, headers, body: each }));
+
+const site = "{{site:0}}";
+const trace = "{{trace:0}}";
+
+/** Requests at the maxima of their limits, by their operation. */
+const costly: Readonly<Record<string, Arbitrary<Planned>>> = {
+  "dashboard GET /dashboard/api/sites/{id}/stats": get(`/dashboard/api/sites/${site}/stats`, statisticsQuery),
+  "dashboard GET /dashboard/api/sites/{id}/events": get(`/dashboard/api/sites/${site}/events`, statisticsQuery),
+  "dashboard GET /dashboard/api/sites/{id}/goals": get(`/dashboard/api/sites/${site}/goals`, statisticsQuery),
+  "dashboard POST /dashboard/api/sites/{id}/goals": post(`/dashboard/api/sites/${site}/goals`, goal),
+  "analytics-api GET /api/v1/sites/{id}/stats": get(`/api/v1/sites/${site}/stats`, statisticsQuery),
+  "analytics-api GET /api/v1/sites/{id}/goals": get(`/api/v1/sites/${site}/goals`, statisticsQuery),
+  "trace-api POST /api/v1/traces": post(
+    "/api/v1/traces",
+    largeJson.map(
+      (make) => `{"agent_id":"a","name":"n","status":"error","started_at":"${startedAt}","metadata":{"x":${make()}}}`,
+    ),
+  ),
+  "trace-api POST /api/v1/traces/{trace_id}/spans": post(
+    `/api/v1/traces/${trace}/spans`,
+    largeJson.map((make) => span(make())),
+  ),
+  "trace-api POST /api/v1/traces/{trace_id}/spans/batch": post(`/api/v1/traces/${trace}/spans/batch`, batch),
+  "trace-api POST /v1/traces": post("/v1/traces", otlp, { ...json, "Content-Encoding": "gzip" }),
+  "trace-api GET /api/v1/traces/{trace_id}": get(`/api/v1/traces/${trace}`, fc.constant("include=attributes")),
+  "trace-api GET /api/v1/traces": get(
+    "/api/v1/traces",
+    needle.map((text) => `limit=200&name=${text}`),
+  ),
+  "trace-api GET /api/v1/traces/stream": get("/api/v1/traces/stream", fc.constant("status=error,running")),
+};
+
+/**
+ * Plans requests that cost as much as their limits allow.
+ * @throws Error for an operation that no service has
+ */
+export function planCostly(operations: readonly Operation[]): Arbitrary<CostlyRequest> {
+  const all = Object.entries(costly).map(([name, arbitrary]) => {
+    const operation = operations.find((each) => nameOf(each) === name);
+    if (!operation) throw new Error(`No service has ${name}`);
+    return arbitrary.map((planned) => ({
+      operation,
+      planned: { method: operation.method, credential: "right" as const, ...planned },
+    }));
+  });
+  return fc.oneof(...all);
+}
+
+/** Gives a tenant's site page views and custom events of today, each with long texts of its own. */
+export async function fillSite(
+  collectorUrl: string,
+  { domain }: Pick<Tenant, "domain">,
+  count = longPaths,
+): Promise<void> {
+  const filler = "a".repeat(pathLength);
+  await inParallel(count, async (n) => {
+    const props = n % 2 === 1 ? { kind: `${filler}${n}` } : undefined;
+    const body = { name: props ? "step" : "pageview", url: `https://${domain}/${filler}${n}`, domain, props };
+    const answer = await fetch(`${collectorUrl}/api/event`, {
+      method: "POST",
+      headers: {
+        "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+        "X-Forwarded-For": `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
+      },
+      body: JSON.stringify(body),
+    });
+    await answer.arrayBuffer();
+    if (answer.status !== 202) throw new Error(`The collector answered ${answer.status}`);
+  });
+}

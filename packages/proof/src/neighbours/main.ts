@@ -1,0 +1,142 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type Attack, attackConnections, attacks } from "./attacks.js";
+import { openStage, type Stage } from "./stage.js";
+import { drive, perSecond, type Seen, smallRequests } from "./victim.js";
+
+const usage = `usage: pnpm bench neighbours [--seconds 8] [--only PART] [--before CLONE] [--save]
+Measures an account's small requests to the trace API, the analytics API and the dashboard alone and beside another account
+at its worst. Each service runs with the flags of its image.
+  --only    attacks whose service or name has this part
+  --before  also measures another built clone, on the same data
+  --save    keeps the report in packages/proof/results/neighbours.txt`;
+
+/** The goals for a small request beside the worst neighbour. */
+const goalP99Ms = 250;
+const goalMib = 512;
+/** The attack runs this long before the measurement. */
+const leadMs = 2_000;
+
+interface Outcome extends Seen {
+  service: string;
+  attack: string;
+  build: string;
+  highestMib: number;
+  end: string | undefined;
+  answers: Record<string, number>;
+}
+
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+const { values } = parseArgs({
+  args: process.argv.slice(2).filter((arg) => arg !== "--"),
+  options: {
+    seconds: { type: "string", default: "8" },
+    only: { type: "string", default: "" },
+    before: { type: "string" },
+    save: { type: "boolean", default: false },
+    help: { type: "boolean" },
+  },
+});
+const seconds = Number(values.seconds);
+if (values.help || !(Number.isSafeInteger(seconds) && seconds > 0)) {
+  say(usage);
+  process.exit(values.help ? 0 : 2);
+}
+
+const chosen = attacks.flatMap((attack, index) =>
+  `${attack.service} ${attack.name}`.includes(values.only) ? [{ ...attack, index }] : [],
+);
+const services = [...new Set(chosen.map(({ service }) => service))];
+const rows: { service: Attack["service"]; name: string; index?: number }[] = services.flatMap((service) => [
+  { service, name: "(no neighbour)" },
+  ...chosen.filter((attack) => attack.service === service),
+]);
+const builds = { ...(values.before && { before: resolve(values.before) }), now: undefined };
+const stage = await openStage({ say });
+process.once("SIGINT", () => void stage.stop().then(() => process.exit(130)));
+try {
+  const outcomes: Outcome[] = [];
+  for (const row of rows) {
+    for (const [build, folder] of Object.entries(builds)) {
+      outcomes.push(await measureBeside(stage, row, build, folder));
+      say(`${row.service}, ${row.name}, ${build}: done`);
+    }
+  }
+  const report = format(outcomes);
+  process.stdout.write(`\n${report}`);
+  const file = fileURLToPath(new URL("../../results/neighbours.txt", import.meta.url));
+  if (values.save) await writeFile(file, report);
+} finally {
+  await stage.stop();
+}
+
+/** Starts the service anew for each attack, so that its memory is the attack's. */
+async function measureBeside(
+  { start, target, victim }: Stage,
+  { service, name, index }: { service: Attack["service"]; name: string; index?: number },
+  build: string,
+  folder: string | undefined,
+): Promise<Outcome> {
+  const { port, process: app } = await start(service, folder);
+  let end: string | undefined;
+  void app.ended.then((how) => {
+    end = how.split("\n")[0];
+  });
+  await drive({ service, port }, victim, 1);
+  const attacker = index === undefined ? undefined : fork(fileURLToPath(new URL("attacker.js", import.meta.url)));
+  attacker?.send({ index, target: { ...target, port } });
+  if (attacker) await wait(leadMs);
+  const seen = await drive({ service, port }, victim, seconds);
+  const highestMib = highestMemoryMib(app.identity.pid);
+  attacker?.send("stop");
+  const [answers] = attacker ? ((await once(attacker, "message")) as [Record<string, number>]) : [{}];
+  await app.stop(1_000);
+  return { service, attack: name, build, ...seen, highestMib, end, answers };
+}
+
+/** Zero for an ended process. */
+function highestMemoryMib(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
+
+function format(outcomes: readonly Outcome[]): string {
+  const counts = (values: Record<string, number>) =>
+    Object.entries(values)
+      .map(([what, count]) => `${what}: ${count}`)
+      .join(", ") || "none";
+  const kinds = Object.entries(smallRequests).map(([service, each]) => `${service}: ${Object.keys(each).join(", ")}`);
+  const lines = [
+    `An account's small requests (${kinds.join("; ")}), ${perSecond} a second each, beside another account on ${attackConnections} connections or more`,
+    `${cpus().length} CPUs, Node ${process.versions.node}`,
+    "",
+    "| service | neighbour | build | requests | failed | p50 ms | p99 ms | longest ms | highest MiB | the neighbour's answers |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+  ];
+  for (const { service, attack, build, sent, failed, p50Ms, p99Ms, longestMs, highestMib, end, answers } of outcomes) {
+    const times = [p50Ms, p99Ms, longestMs].map((ms) => ms.toFixed(0)).join(" | ");
+    const memory = end ?? highestMib.toFixed(0);
+    lines.push(
+      `| ${service} | ${attack} | ${build} | ${sent} | ${counts(failed)} | ${times} | ${memory} | ${counts(answers)} |`,
+    );
+  }
+  const isMet = outcomes
+    .filter(({ build }) => build === "now")
+    .every((each) => each.p99Ms < goalP99Ms && each.highestMib < goalMib && Object.keys(each.failed).length === 0);
+  lines.push(
+    "",
+    `Goal: none failed, p99 under ${goalP99Ms} ms, under ${goalMib} MiB: ${isMet ? "reached" : "NOT reached"}`,
+    "",
+  );
+  return lines.join("\n");
+}
