@@ -23,7 +23,7 @@ export function FailuresPage() {
   const more = useMore(path, first.data);
   const failures = first.data && [...first.data.failures, ...more.failures];
   return (
-    <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids; UTC days">
+    <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids. UTC days.">
       <div class="filters">
         <RecentDays days={days} choices={choices} onDays={(next) => change({ days: next })} />
         <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />

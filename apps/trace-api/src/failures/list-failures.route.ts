@@ -18,8 +18,11 @@ const failureSchema = named(
   z.object({
     id: z.string(),
     agent_id: z.string(),
-    span_name: z.string().nullable().describe("The innermost failing span's name; null without one"),
-    error: z.string().nullable().describe("Its error without numbers, ids and quotations"),
+    span_name: z
+      .string()
+      .nullable()
+      .describe("The innermost failing span's name without numbers, ids and quotations; null without one"),
+    error: z.string().nullable().describe("Its error without them; statuses, exit codes and classes of errors stay"),
     count: z.number().describe("Failed traces of the range"),
     first_at: timestamp.describe("The first end of a trace; its start where it has no end"),
     last_at: timestamp,

@@ -7,8 +7,8 @@ import { type Act, onDatabase } from "../context/command-context.js";
 import { formatTable } from "../output/table.js";
 
 const listHelp = `
-A failure is an agent, the innermost failing span's name, and its error without numbers, ids and quotations. 'waymark mute create'
-silences one.
+A failure is an agent, and the innermost failing span's name and error, both without numbers, ids and quotations.
+'waymark mute create' silences one.
 
 Example:
   $ waymark failure list --account me@example.com --from 1d`;

@@ -66,6 +66,51 @@ describe("the groups of failed traces", () => {
     expect((await list(await makeAccount())).failures).toEqual([]);
   });
 
+  it("are one for names of spans with other ids, and several for other statuses of HTTP", async () => {
+    const accountId = await makeAccount();
+    for (const n of [1, 2, 3, 4]) {
+      const traceId = await addTrace(accountId);
+      await addSpan(
+        accountId,
+        traceId,
+        `fetch order #${n} (${randomUUID()})`,
+        `HTTP ${n === 4 ? 400 : 503} for "${n}"`,
+      );
+    }
+    expect(await kindsOf(accountId)).toEqual([
+      ["fetch order #N (ID)", 'HTTP 503 for "…"', 3],
+      ["fetch order #N (ID)", 'HTTP 400 for "…"', 1],
+    ]);
+  });
+
+  it("keep the ids of earlier releases, and so their mutes, where no name or code of theirs reads otherwise", async () => {
+    const accountId = "0190a000-0000-7000-8000-00000000f5f5";
+    await pool.query("INSERT INTO account (id, email, plan) VALUES ($1, 'f5@example.com', 'pro')", [accountId]);
+    await addSpan(accountId, await addTrace(accountId), "get_order", `Order 7 of "Ada" not found`);
+    const { failures } = await list(accountId);
+    expect(failures.map(({ id }) => id)).toEqual(["20c5c03e-1133-8b4a-b671-da6d0aef6e99"]);
+  });
+
+  it("let other work go on between few of their traces", async () => {
+    const accountId = await makeAccount();
+    const traces: string[] = [];
+    for (let n = 0; n < 60; n++) {
+      traces.push(await addTrace(accountId));
+      await addSpan(accountId, traces[n] ?? "", `call ${n}`, "x".repeat(100));
+    }
+    const turns: number[] = [];
+    const groups = groupFailures(
+      pool,
+      traces.map((traceId) => ({ accountId, traceId })),
+    );
+    let isOver = false;
+    void groups.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) turns.push(await new Promise((resolve) => setImmediate(() => resolve(1))));
+    expect(turns.length).toBeGreaterThan(6);
+  });
+
   it("are refused for a range with more failed traces than can be counted", async () => {
     const accountId = await makeAccount();
     for (let n = 0; n < 3; n++) await addTrace(accountId);
@@ -138,7 +183,7 @@ describe("readTraceFailures", () => {
     const read = await readTraceFailures(pool, accountId, [...traces, success, foreign, randomUUID()]);
     expect(read.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1))).toEqual([
       { traceId: traces[0], id: first?.id, agentId: "a", spanName: null, error: null, isMuted: true },
-      { traceId: traces[1], id: expect.any(String), agentId: "b", spanName: "call", error: "HTTP N", isMuted: false },
+      { traceId: traces[1], id: expect.any(String), agentId: "b", spanName: "call", error: "HTTP 500", isMuted: false },
     ]);
   });
 });

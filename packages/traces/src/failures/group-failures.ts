@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { formatUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import { failingSpanSql } from "../failing-span.js";
@@ -9,7 +10,7 @@ export interface FailedTrace {
   traceId: string;
 }
 
-/** What went wrong in traces: their agent, the name of the innermost failing span, and its error without particulars. */
+/** What went wrong in traces: their agent, and the innermost failing span's name and error, both without particulars. */
 interface FailureKind {
   agentId: string;
   spanName: string | null;
@@ -22,6 +23,8 @@ export const otherError = "(other)";
 
 /** A transaction takes some milliseconds. */
 const maxTogether = 200;
+/** Traces whose names and errors are normalized before others' work goes on: some 5 ms. */
+const tracesPerTurn = 10;
 
 /**
  * Begins the groups of failed traces: locks their rows without a group. Whoever adds a failing span afterwards waits for the
@@ -38,7 +41,7 @@ const beginSql = `
 
 /** Reads the innermost failing span of each trace: a probe of `trace_pkey` and a range of `span_pkey`. */
 const readSql = `
-  SELECT t.account_id, t.id, t.agent_id, span.name, left(span.error, ${maxErrorInput + 1})
+  SELECT t.account_id, t.id, t.agent_id, left(span.name, ${maxErrorInput + 1}), left(span.error, ${maxErrorInput + 1})
   FROM unnest($1::uuid[], $2::uuid[]) AS q (account_id, id)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.id
   LEFT JOIN LATERAL (
@@ -89,10 +92,12 @@ async function group(client: pg.ClientBase, traces: readonly FailedTrace[], maxK
   ]);
   if (begun.length === 0) return;
   const read = await query<Read>("read-failing-spans", readSql, [begun.map(([id]) => id), begun.map(([, id]) => id)]);
-  const found = read.map(([accountId, traceId, agentId, spanName, error]) => {
-    const kind = { agentId, spanName, error: error === null ? null : normalizeError(error) };
-    return { accountId, traceId, kind, id: idOf(accountId, kind) };
-  });
+  const found: { accountId: string; traceId: string; kind: FailureKind; id: string }[] = [];
+  for (const [accountId, traceId, agentId, spanName, error] of read) {
+    const kind = { agentId, spanName: spanName && normalizeError(spanName), error: error && normalizeError(error) };
+    found.push({ accountId, traceId, kind, id: idOf(accountId, kind) });
+    if (found.length % tracesPerTurn === 0) await setImmediate();
+  }
   const keep = (kinds: readonly { accountId: string; id: string; kind: FailureKind }[]) => {
     const distinct = [...new Map(kinds.map((each) => [each.id, each])).values()];
     return query<[string]>("keep-failures", keepSql, [
