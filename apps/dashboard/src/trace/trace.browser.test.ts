@@ -278,6 +278,57 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(1_500);
   });
 
+  async function openShuffled() {
+    const accountId = await dashboard.makeAccount();
+    const id = await addLargeTrace(dashboard.pool, accountId, 10_000, { isShuffled: true });
+    const page = await browser.page(await dashboard.signIn(accountId));
+    let giveSecondPage = () => {};
+    const isWanted = new Promise<void>((resolve) => {
+      giveSecondPage = resolve;
+    });
+    await page.route(/outline\?after=/, (route) => isWanted.then(() => route.continue()));
+    await page.goto(`/dashboard/traces/${id}`);
+    await page.getByText("5\u202f000 spans so far").waitFor();
+    await page.getByRole("treeitem", { selected: true }).waitFor();
+    const isWhole = async () => {
+      giveSecondPage();
+      await page.getByText("so far").waitFor({ state: "detached" });
+      await settled(page);
+    };
+    return { page, tree: page.getByRole("tree", { name: "Spans" }), isWhole };
+  }
+
+  /** Whether the selected row is between the tree's edges. */
+  const isInSight = (page: Page) =>
+    page.evaluate<boolean>(`(() => {
+      const [tree, row] = ["[role=tree]", "[role=treeitem][aria-selected=true]"].map((of) => document.querySelector(of));
+      const [outer, inner] = [tree, row].map((of) => of?.getBoundingClientRect());
+      return !!inner && inner.top >= outer.top && inner.bottom <= outer.bottom;
+    })()`);
+
+  it("keeps the failing span in sight when a later page has rows above it", async () => {
+    const { page, isWhole } = await openShuffled();
+    expect(await isInSight(page)).toBe(true);
+    const failing = await settled(page);
+    await isWhole();
+    expect(await settled(page)).toBe(failing);
+    expect(await isInSight(page)).toBe(true);
+  });
+
+  it("leaves the rows where a person scrolled them when a later page arrives", async () => {
+    const { page, tree, isWhole } = await openShuffled();
+    await tree.hover();
+    await page.mouse.wheel(0, 50_000);
+    const top = () => tree.evaluate("(element) => element.scrollTop");
+    while (Number(await top()) < 20_000) await settled(page);
+    const before = await top();
+    await isWhole();
+    expect(await top()).toBe(before);
+    await page.keyboard.press("e");
+    await settled(page);
+    expect(await isInSight(page)).toBe(true);
+  });
+
   it("follows a running trace, and keeps the selection", async () => {
     const running: NewSpan[] = [
       { name: "first", from: 0, to: null },

@@ -71,8 +71,18 @@ export async function addSpan(
   return id;
 }
 
-/** Adds a trace of `count` spans: model calls and tools below steps of ten, one in 150 failed. */
-export async function addLargeTrace(pool: pg.Pool, accountId: string, count: number): Promise<string> {
+/**
+ * Adds a trace of `count` spans: model calls and tools below steps of ten, one in 150 failed. Ids rise with the time, or are in no
+ * order as OpenTelemetry's.
+ */
+export async function addLargeTrace(
+  pool: pg.Pool,
+  accountId: string,
+  count: number,
+  { isShuffled = false } = {},
+): Promise<string> {
+  const spanIdSql = (n: string) =>
+    `(${isShuffled ? `left(md5('a' || ${n}), 8)` : `lpad(to_hex(${n}), 8, '0')`} || '-0000-7000-8000-' || left(md5((${n})::text), 12))`;
   const { id } = await addTrace(pool, accountId, { name: `Migrate the billing service (${count} steps)` });
   await pool.query(
     `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
@@ -94,9 +104,4 @@ export async function addLargeTrace(pool: pg.Pool, accountId: string, count: num
     at(count * 530),
   ]);
   return id;
-}
-
-/** Ids that rise with their numbers and compress as badly as real ones. */
-function spanIdSql(n: string): string {
-  return `(lpad(to_hex(${n}), 8, '0') || '-0000-7000-8000-' || left(md5((${n})::text), 12))`;
 }

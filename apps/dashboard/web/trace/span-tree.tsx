@@ -6,7 +6,7 @@ import { Icon } from "../ui/icon.js";
 import { memo } from "./memo.js";
 import { SpanRow } from "./span-row.js";
 import { type Scale, ticksOf } from "./timeline.js";
-import { type Node, rowOf, rowsInSight } from "./tree.js";
+import { rowOf, rowsInSight, type Tree } from "./tree.js";
 import { moveByKey } from "./use-keys.js";
 import type { View } from "./use-view.js";
 import "./waterfall.css";
@@ -136,7 +136,7 @@ const Axis = memo(({ lanes, onLanePixels }: Pick<TreeProps, "onLanePixels"> & { 
 
 function Rows({ view }: { view: View }) {
   const { rows, selected, found, closed, lanes, extent } = view;
-  const { tree, from, to, onScroll } = useRowsInSight(rows, selected);
+  const { tree, from, to, onScroll } = useRowsInSight(view);
   const at = selected ? rowOf(rows, selected) : -1;
   const isInSight = rows[at] === selected && at >= from && at < to;
   const marked = useMemo(() => new Set(found), [found]);
@@ -175,19 +175,24 @@ function Rows({ view }: { view: View }) {
   );
 }
 
-/** The rows to render. A newly selected one is scrolled into sight. */
-function useRowsInSight(rows: readonly Node[], selected: Node | undefined) {
+/** The rows to render. The selected one is scrolled into sight, and stays there while pages insert rows above it. */
+function useRowsInSight({ tree: spans, rows, selected }: View) {
   const tree = useRef<HTMLDivElement>(null);
   // Kept from events: to ask the element after a change would lay out the page once more.
   const place = useRef({ top: 0, height: 600 });
   const [sight, setSight] = useState({ from: 0, to: 0 });
-  const revealed = useRef<string | undefined>(undefined);
+  const seen = useRef<{ spans?: Tree; id?: string | undefined }>({});
+  /** Until the person scrolls or folds. */
+  const follows = useRef(true);
   const look = () => {
     const next = rowsInSight(place.current.top, place.current.height, rowHeight, rows.length);
     setSight((last) => (last.from === next.from && last.to === next.to ? last : next));
   };
   const onScroll = () => {
-    place.current.top = tree.current?.scrollTop ?? 0;
+    const top = tree.current?.scrollTop ?? 0;
+    // A place that was not set here is the person's, by whatever means.
+    if (Math.abs(top - place.current.top) > 1) follows.current = false;
+    place.current.top = top;
     look();
   };
   const latest = useRef(look);
@@ -205,9 +210,11 @@ function useRowsInSight(rows: readonly Node[], selected: Node | undefined) {
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    if (tree.current && selected && revealed.current !== selected.span.id) {
-      revealed.current = selected.span.id;
-      const top = topToReveal(rowOf(rows, selected), place.current);
+    const isPage = seen.current.spans !== spans;
+    if (!isPage) follows.current = seen.current.id !== selected?.span.id;
+    seen.current = { spans, id: selected?.span.id };
+    if (tree.current && selected && follows.current) {
+      const top = topToReveal(rowOf(rows, selected), rows.length, place.current);
       if (top !== place.current.top) tree.current.scrollTop = place.current.top = top;
     }
     look();
@@ -216,12 +223,12 @@ function useRowsInSight(rows: readonly Node[], selected: Node | undefined) {
 }
 
 /** Where to scroll for a row: by a little where it is near, else to the middle. */
-function topToReveal(row: number, { top, height }: { top: number; height: number }): number {
+function topToReveal(row: number, rows: number, { top, height }: { top: number; height: number }): number {
   const [start, end] = [row * rowHeight, (row + 1) * rowHeight];
   if (start >= top && end <= top + height) return top;
   const isNear = start > top - 3 * rowHeight && end < top + height + 3 * rowHeight;
-  if (!isNear) return Math.max(0, start - height / 2);
-  return start < top ? start : end - height;
+  if (isNear) return start < top ? start : end - height;
+  return Math.max(0, Math.min(Math.round(start - height / 2), rows * rowHeight - height));
 }
 
 /** Lines of the ticks, and the folded stretches hatched. */
