@@ -12,6 +12,8 @@ interface Look {
   width?: number;
   height?: number;
   theme?: "light" | "dark";
+  /** The machine's zone if omitted. */
+  zone?: string;
 }
 
 /** The built dashboard on a loopback port, with Chromium in front. */
@@ -66,9 +68,10 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
     },
     requests,
     clearRequests: () => void requests.splice(0),
-    async page(as, { width = 1440, height = 900, theme = "light" } = {}) {
+    async page(as, { width = 1440, height = 900, theme = "light", zone } = {}) {
       const viewport = { width, height };
-      const context = await browser.newContext({ baseURL: origin, viewport, colorScheme: theme });
+      const look = { viewport, colorScheme: theme, ...(zone !== undefined && { timezoneId: zone }) };
+      const context = await browser.newContext({ baseURL: origin, ...look });
       contexts.push(context);
       // A loaded machine fails no test: jest ends one that hangs.
       context.setDefaultTimeout(0);

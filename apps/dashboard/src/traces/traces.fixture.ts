@@ -9,6 +9,7 @@ interface TestTrace {
   status?: "running" | "success" | "error" | "timeout";
   /** Seconds before now. */
   ago?: number;
+  startedAt?: string;
   seconds?: number;
   /** Makes a failed span. */
   error?: string;
@@ -17,14 +18,23 @@ interface TestTrace {
 
 /** Inserts a trace as the trace API stores it. */
 export async function insertTrace(pool: pg.Pool, accountId: string, trace: TestTrace = {}): Promise<string> {
-  const { name = "a trace", agent = "writer", status = "success", ago = 0, seconds = 1, error, isMailed } = trace;
+  const {
+    name = "a trace",
+    agent = "writer",
+    status = "success",
+    ago = 0,
+    startedAt,
+    seconds = 1,
+    error,
+    isMailed,
+  } = trace;
   const id = uuid();
   await pool.query("INSERT INTO agent (account_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING", [accountId, agent]);
   await pool.query(
     `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at)
      SELECT $1, $2, $3, $4, $5, s, CASE WHEN $5 <> 'running' THEN s + $7 * interval '1 s' END
-     FROM (SELECT now() - $6 * interval '1 s' AS s) AS start`,
-    [accountId, id, agent, name, status, ago, seconds],
+     FROM (SELECT COALESCE($8, now() - $6 * interval '1 s') AS s) AS start`,
+    [accountId, id, agent, name, status, ago, seconds, startedAt],
   );
   if (error !== undefined) {
     await pool.query(

@@ -1,10 +1,11 @@
+import type { ComponentChildren } from "preact";
 import type { ListedAlert } from "../../src/alerts/alerts.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { Ago } from "../ui/ago.js";
+import { Ago, Moment } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
-import { formatThings, formatUtc } from "../ui/format.js";
+import { formatThings } from "../ui/format.js";
 import { Banner, StatusDot } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
 import { useNarrow } from "../ui/use-narrow.js";
@@ -120,16 +121,30 @@ function TraceLink({ alert: { trace, status, failures } }: { alert: ListedAlert 
   );
 }
 
-function reasonOf(alert: ListedAlert): string {
+function reasonOf(alert: ListedAlert): ComponentChildren {
   const { state, reason, attempts, sentAt, dueAt, heldUntil, isInSummary } = alert;
-  if (state === "sent") return `${isInSummary ? "Sent in a summary" : "Sent"} at ${formatUtc(sentAt ?? dueAt)}`;
+  if (state === "sent") {
+    return (
+      <>
+        {isInSummary ? "Sent in a summary" : "Sent"} at <Moment iso={sentAt ?? dueAt} />
+      </>
+    );
+  }
   if (state === "failed") return `${reason ?? "No reason known"} (${formatThings(attempts, "attempt")})`;
   if (state === "held") {
     if (isInSummary) return "Goes out with a summary that is on its way";
-    return `Above the limit of mails; a summary follows after ${formatUtc(heldUntil ?? dueAt)}`;
+    return (
+      <>
+        Above the limit of mails; a summary follows after <Moment iso={heldUntil ?? dueAt} />
+      </>
+    );
   }
   if (attempts === 0) return "Goes out soon";
-  return `${reason ?? "No reason known"} (${formatThings(attempts, "attempt")}); again at ${formatUtc(dueAt)}`;
+  return (
+    <>
+      {reason ?? "No reason known"} ({formatThings(attempts, "attempt")}); again at <Moment iso={dueAt} />
+    </>
+  );
 }
 
 /** A sent mail stays; a summary on its way has its alerts already; a pending one goes out by itself. */

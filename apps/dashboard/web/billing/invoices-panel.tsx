@@ -1,6 +1,6 @@
 import type { Invoice, InvoiceList } from "../../src/billing/billing.schema.js";
 import { useQuery } from "../data/query.js";
-import { formatDay } from "../ui/format.js";
+import { MomentDay } from "../ui/ago.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
 import { Table } from "../ui/table.js";
@@ -37,7 +37,7 @@ export function InvoicesPanel() {
 }
 
 function Row({ invoice: { number, createdAt, amount, currency, state, url } }: { invoice: Invoice }) {
-  const date = formatDay(createdAt);
+  const date = <MomentDay iso={createdAt} />;
   return (
     <tr>
       <th scope="row">

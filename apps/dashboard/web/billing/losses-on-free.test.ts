@@ -27,7 +27,7 @@ describe("lossesOnFree", () => {
     const many = { ...usage, traces: { ...traces, current: 7_000 }, agents: { limit: null, current: 6 } };
     const more = { oldTraces: 10_000, hasMoreOldTraces: true, statisticsKeys: 2 };
     expect(plain(lossesOnFree({ onFree: more }, many))).toEqual([
-      "Traces: 1 000 a month instead of 50 000. This month has 7 000, so new ones are refused until 1 Dec 2026.",
+      "Traces: 1 000 a month instead of 50 000. This month has 7 000, so new ones are refused until 1 Dec 2026, 00:00 UTC.",
       "Agents: 6 have traces now. They go on, and no new one can begin.",
       "Retention: 30 days instead of 90. More than 10 000 traces are older and would be deleted.",
       "Mails about failed traces.",

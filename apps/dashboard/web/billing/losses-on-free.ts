@@ -8,7 +8,7 @@ export function lossesOnFree({ onFree }: Pick<Billing, "onFree">, { traces, agen
   const used = traces.current;
   const refused =
     used >= free.tracesPerMonth
-      ? ` This month has ${formatCount(used)}, so new ones are refused until ${formatDay(traces.resets_at)}.`
+      ? ` This month has ${formatCount(used)}, so new ones are refused until ${formatDay(traces.resets_at)}, 00:00 UTC.`
       : "";
   const old = onFree.hasMoreOldTraces
     ? `More than ${formatThings(onFree.oldTraces, "trace")}`

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { ListedFailure } from "../../src/failures/failures.schema.js";
-import { Ago } from "../ui/ago.js";
+import { Ago, Moment } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
-import { formatCount, formatUtc } from "../ui/format.js";
+import { formatCount } from "../ui/format.js";
 import { Banner } from "../ui/states.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
 import { useNarrow } from "../ui/use-narrow.js";
@@ -81,7 +81,7 @@ function FailureText({ of: failure, children }: { of: ListedFailure; children: p
       </a>
       <span class="hint">
         {span_name === null ? "no failing span" : `in ${span_name}`}
-        {muted_until !== null && ` · ${mutedText(muted_until)}`}
+        {muted_until !== null && <Muted until={muted_until} />}
       </span>
       {children}
     </th>
@@ -89,6 +89,6 @@ function FailureText({ of: failure, children }: { of: ListedFailure; children: p
 }
 
 /** The API writes the year 9999 for good. */
-function mutedText(until: string): string {
-  return until.startsWith("9999") ? "muted for good" : `muted until ${formatUtc(until)}`;
+function Muted({ until }: { until: string }) {
+  return <> · muted {until.startsWith("9999") ? "for good" : ["until ", <Moment key="until" iso={until} />]}</>;
 }

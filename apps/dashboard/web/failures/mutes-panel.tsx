@@ -1,6 +1,7 @@
 import type { MuteList } from "../../src/failures/failures.schema.js";
+import { Moment } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
-import { formatCount, formatUtc } from "../ui/format.js";
+import { formatCount } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
@@ -29,7 +30,7 @@ export function MutesPanel({ mutes }: MuteList) {
                     {span_name !== null && ` · in ${span_name}`}
                   </span>
                 </th>
-                <td>{until === null ? "For good" : formatUtc(until)}</td>
+                <td>{until === null ? "For good" : <Moment iso={until} />}</td>
                 <td class="number">{formatCount(muted)}</td>
                 <td class="is-action">
                   <Button isBusy={unmute.isBusy} onClick={() => void unmute.run(id)}>

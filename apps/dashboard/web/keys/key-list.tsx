@@ -4,11 +4,11 @@ import type { KeyList, ListedKey } from "../../src/keys/keys.schema.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction, useQuery } from "../data/query.js";
-import { Ago } from "../ui/ago.js";
+import { Ago, MomentDay } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
-import { formatAgo, formatDay, formatUtc } from "../ui/format.js";
+import { formatAgo } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
@@ -85,14 +85,9 @@ function KeyRow({ of: key, onRevoke }: { of: ListedKey; onRevoke: (() => void) |
 
 function Share({ of: { domain, expiresAt } }: { of: NonNullable<ListedKey["share"]> }) {
   if (expiresAt === null) return <span class="soft">{domain} alone</span>;
-  const end = (
-    <time dateTime={expiresAt} title={formatUtc(expiresAt)}>
-      {formatDay(expiresAt)}
-    </time>
-  );
   return (
     <span class="soft">
-      {domain} alone, until {end}
+      {domain} alone, until <MomentDay iso={expiresAt} />
     </span>
   );
 }

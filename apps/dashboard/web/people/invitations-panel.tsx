@@ -1,9 +1,8 @@
 import type { Invitation } from "../../src/people/people.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { Ago } from "../ui/ago.js";
+import { Ago, MomentDay } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
-import { formatDay } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { Banner } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
@@ -24,7 +23,9 @@ export function InvitationsPanel({ invitations }: { invitations: readonly Invita
               <td>
                 <Ago iso={invitedAt} />
               </td>
-              <td>{formatDay(expiresAt)}</td>
+              <td>
+                <MomentDay iso={expiresAt} />
+              </td>
               <td class="is-action">
                 <Button isBusy={takeBack.isBusy} onClick={() => void takeBack.run(id)}>
                   Take back

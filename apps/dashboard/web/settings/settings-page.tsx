@@ -7,6 +7,7 @@ import { Page } from "../ui/page.js";
 import { Panel } from "../ui/panel.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
 import { readTheme, setTheme, type Theme } from "../ui/theme.js";
+import { browserZone, setZone, zone } from "../ui/zone.js";
 import { PasswordForm } from "./password-form.js";
 import { SessionsPanel } from "./sessions-panel.js";
 
@@ -16,7 +17,7 @@ const themes = [
   { value: "dark", label: "Dark" },
 ] as const;
 
-/** The person's own name, password, sessions and theme; an owner names the account here, too. */
+/** The person's own name, password, sessions, theme and zone; an owner names the account here, too. */
 export function SettingsPage() {
   const me = useMe();
   return (
@@ -64,6 +65,16 @@ function Panels({ me }: { me: Me }) {
       <SessionsPanel />
       <Panel title="Appearance">
         <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />
+        <Radios
+          label="Times"
+          value={zone.value}
+          choices={[
+            { value: "browser", label: `The browser's zone (${browserZone()})` },
+            { value: "UTC", label: "UTC" },
+          ]}
+          onValue={setZone}
+        />
+        <p class="hint">Days of statistics, failures, costs and agents' figures are UTC days.</p>
       </Panel>
     </>
   );

@@ -39,7 +39,7 @@ export function SitesPage() {
 function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
   return (
     <Panel isFlush>
-      <Table name="Sites" columns={["Site", "First seen", "Last visit", actionsColumn]}>
+      <Table name="Sites" columns={["Site", "First seen (UTC)", "Last visit (UTC)", actionsColumn]}>
         <tbody>
           {sites.map((site) => (
             <tr key={site.id}>

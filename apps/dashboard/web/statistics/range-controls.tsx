@@ -31,7 +31,7 @@ export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" |
   const { range, from = "", to = "" } = address;
   if (range !== "custom") return null;
   const change = (first: string, last: string) => onAddress({ ...address, from: first, to: last });
-  return <DateRange from={from} to={to} maxDays={maxDays} onRange={change} />;
+  return <DateRange from={from} to={to} zone="UTC" maxDays={maxDays} onRange={change} />;
 }
 
 /** What the range is compared with. */

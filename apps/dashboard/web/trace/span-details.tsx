@@ -1,5 +1,5 @@
 import type { SpanContents } from "@waymark/traces";
-import type { Ref } from "preact";
+import type { ComponentChildren, Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
@@ -92,7 +92,7 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
   );
 }
 
-export function Figure({ label, value, tone }: { label: string; value: string; tone?: "error" }) {
+export function Figure({ label, value, tone }: { label: string; value: ComponentChildren; tone?: "error" }) {
   return (
     <div>
       <dt>{label}</dt>

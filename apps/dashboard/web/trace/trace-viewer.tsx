@@ -1,7 +1,8 @@
 import type { OutlineTrace } from "@waymark/traces";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { formatCount, formatDuration, formatShare, formatUtc } from "../ui/format.js";
+import { Moment } from "../ui/ago.js";
+import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { useNarrow } from "../ui/use-narrow.js";
 import { neighbourOf } from "./address.js";
 import { HelpDialog } from "./help-dialog.js";
@@ -84,7 +85,7 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
   return (
     <div class="trace-figures">
       <dl class="trace-facts">
-        <Figure label="Started" value={formatUtc(trace.started_at)} />
+        <Figure label="Started" value={<Moment iso={trace.started_at} />} />
         <Figure label="Duration" value={duration ?? (trace.status === "running" ? "running" : "not given")} />
         <Figure label="Spans" value={formatCount(spans)} />
         <Figure label="Errors" value={formatCount(errors)} {...(errors > 0 ? { tone: "error" as const } : {})} />

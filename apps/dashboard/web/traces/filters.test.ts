@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { zone } from "../ui/zone.js";
 import {
   activeFilters,
   type Filters,
@@ -68,6 +69,7 @@ describe("the filters", () => {
   });
 
   it("take both days of a custom range whole, and begin one with the last seven days", () => {
+    zone.value = "UTC";
     const now = new Date("2026-03-03T12:00:00Z");
     const week = withRange({ ...noFilters, range: "1h" }, "custom", now);
     expect(week).toEqual({ ...noFilters, range: "custom", from: "2026-02-25", to: "2026-03-03" });

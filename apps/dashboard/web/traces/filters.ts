@@ -1,4 +1,5 @@
 import { addDays, rangeProblem } from "../ui/day-range.js";
+import { dayOf, startOfDay } from "../ui/format.js";
 
 /** The filters of the list, as the page's address has them. */
 export interface Filters {
@@ -8,7 +9,7 @@ export interface Filters {
   agent: string;
   longerMs: number;
   range: RangeFilter;
-  /** Both UTC days of a custom range; empty for others. */
+  /** Both days of a custom range in the person's zone; empty for others. */
   from: string;
   to: string;
   /** The list begins after this cursor of the API. */
@@ -71,7 +72,7 @@ function isRange(text: string): text is keyof typeof ranges {
 /** The filters with another range; a custom one begins with the last seven days. */
 export function withRange(filters: Filters, range: RangeFilter, now: Date): Filters {
   if (range !== "custom") return { ...filters, ...anyTime, range };
-  const to = now.toISOString().slice(0, 10);
+  const to = dayOf(now);
   return { ...filters, range, from: addDays(to, -6), to };
 }
 
@@ -109,7 +110,7 @@ export function pathOf(filters: Filters, now: Date, { cursor = filters.after, li
 
 function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?: string } {
   if (range === "") return {};
-  if (range === "custom") return { from: `${from}T00:00:00.000Z`, to: `${addDays(to, 1)}T00:00:00.000Z` };
+  if (range === "custom") return { from: startOfDay(from).toISOString(), to: startOfDay(addDays(to, 1)).toISOString() };
   const start = now.getTime() - ranges[range].ms;
   return { from: new Date(start - (start % 60_000)).toISOString() };
 }

@@ -16,13 +16,13 @@ export function LimitLine({ usage }: { usage: TraceUsage }) {
   if (current < limit) {
     return (
       <p class="limit-line">
-        {count} traces of this month are used. The count starts anew on {formatDay(resets_at)}. {link}
+        {count} traces of this month are used. The count starts anew on {formatDay(resets_at)}, 00:00 UTC. {link}
       </p>
     );
   }
   return (
     <Banner tone="error">
-      New traces are refused: {count} traces of this month are used, until {formatDay(resets_at)}. {link}
+      New traces are refused: {count} traces of this month are used, until {formatDay(resets_at)}, 00:00 UTC. {link}
     </Banner>
   );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TraceRow } from "../../src/traces/traces.schema.js";
+import { zone } from "../ui/zone.js";
 import { changeRows, groupByDay, insertRows, newestId } from "./rows.js";
 
 const row = (part: Partial<TraceRow>): TraceRow => ({
@@ -66,7 +67,8 @@ describe("changeRows", () => {
   });
 });
 
-it("groups rows by the UTC day of their start, and finds the newest id", () => {
+it("groups rows by the day of their start, and finds the newest id", () => {
+  zone.value = "UTC";
   const shown = [
     row({ id: "b", started_at: "2026-06-02T00:00:00Z" }),
     row({ id: "c", started_at: "2026-06-01T23:59:59Z" }),

@@ -1,4 +1,5 @@
 import type { TraceRow } from "../../src/traces/traces.schema.js";
+import { dayOf } from "../ui/format.js";
 
 /** Newest start first, then the greater id: the API's order. Texts without `Z` sort with and without microseconds. */
 function compareRows(a: TraceRow, b: TraceRow): number {
@@ -64,16 +65,16 @@ export function newestId(rows: readonly TraceRow[]): string | undefined {
 }
 
 interface Day {
-  /** `2026-11-15` in UTC. */
+  /** `2026-11-15` in the person's zone. */
   day: string;
   rows: TraceRow[];
 }
 
-/** Groups sorted rows by the UTC day of their start. */
+/** Groups sorted rows by the day of their start in the person's zone. */
 export function groupByDay(rows: readonly TraceRow[]): Day[] {
   const days: Day[] = [];
   for (const row of rows) {
-    const day = row.started_at.slice(0, 10);
+    const day = dayOf(row.started_at);
     const last = days.at(-1);
     if (last?.day === day) last.rows.push(row);
     else days.push({ day, rows: [row] });

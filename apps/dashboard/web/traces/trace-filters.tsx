@@ -6,6 +6,7 @@ import { AgentSelect } from "../ui/agent-select.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { Segmented } from "../ui/segmented.js";
+import { zoneName } from "../ui/zone.js";
 import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
 interface TraceFiltersProps {
@@ -58,7 +59,7 @@ export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
         <option value="custom">Custom range</option>
       </select>
       {filters.range === "custom" && (
-        <DateRange from={filters.from} to={filters.to} onRange={(from, to) => change({ from, to })} />
+        <DateRange from={filters.from} to={filters.to} zone={zoneName()} onRange={(from, to) => change({ from, to })} />
       )}
     </search>
   );

@@ -1,7 +1,8 @@
 import type { RefObject } from "preact";
 import type { TraceRow } from "../../src/traces/traces.schema.js";
 import { Ago } from "../ui/ago.js";
-import { formatDay, formatDuration } from "../ui/format.js";
+import { addDays } from "../ui/day-range.js";
+import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { StatusDot } from "../ui/states.js";
 import { Table } from "../ui/table.js";
@@ -86,13 +87,13 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
 const dayMs = 86_400_000;
 
 function dayLabel(day: string, now: Date): string {
-  const today = now.toISOString().slice(0, 10);
+  const today = dayOf(now);
   if (day === today) return "Today";
-  if (day === new Date(now.getTime() - dayMs).toISOString().slice(0, 10)) return "Yesterday";
+  if (day === addDays(today, -1)) return "Yesterday";
   return formatDay(day);
 }
 
 /** Whether retention removes the day's traces with its next round. */
 function isPast(day: string, now: Date, retentionDays: number | undefined): boolean {
-  return retentionDays !== undefined && Date.parse(day) + dayMs < now.getTime() - retentionDays * dayMs;
+  return retentionDays !== undefined && startOfDay(addDays(day, 1)).getTime() < now.getTime() - retentionDays * dayMs;
 }

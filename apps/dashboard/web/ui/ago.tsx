@@ -1,10 +1,31 @@
-import { formatAgo, formatUtc } from "./format.js";
+import { formatAgo, formatMoment, formatMomentDay, formatUtc } from "./format.js";
 
-/** How long ago a time is; the exact time in UTC on hover. */
-export function Ago({ iso, now = new Date() }: { iso: string; now?: Date }) {
+interface MomentProps {
+  iso: string;
+}
+
+/** How long ago a moment is. */
+export function Ago({ iso, now = new Date() }: MomentProps & { now?: Date }) {
+  return <Time iso={iso} text={formatAgo(iso, now)} />;
+}
+
+/** A moment to the second. */
+export function Moment({ iso }: MomentProps) {
+  return <Time iso={iso} text={formatMoment(iso)} />;
+}
+
+/** The day of a moment. */
+export function MomentDay({ iso }: MomentProps) {
+  return <Time iso={iso} text={formatMomentDay(iso)} />;
+}
+
+/** A moment in the person's zone, exact and in UTC on hover and for screen readers. */
+function Time({ iso, text }: MomentProps & { text: string }) {
+  const [own, utc] = [formatMoment(iso), formatUtc(iso)];
   return (
-    <time dateTime={iso} title={formatUtc(iso)}>
-      {formatAgo(iso, now)}
+    <time dateTime={iso} title={own === utc ? utc : `${own}, ${utc}`}>
+      {text}
+      {text !== utc && <span class="sr-only">, {utc}</span>}
     </time>
   );
 }

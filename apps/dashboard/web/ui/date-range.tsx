@@ -3,15 +3,17 @@ import { useEffect, useState } from "preact/hooks";
 import { rangeProblem } from "./day-range.js";
 
 interface DateRangeProps {
-  /** The UTC days of the page, both included. */
+  /** The days of the page, both included. */
   from: string;
   to: string;
+  /** The zone of the days. */
+  zone: string;
   maxDays?: number;
   onRange(from: string, to: string): void;
 }
 
 /** Both dates of a custom range. The page follows once they are a range. */
-export function DateRange({ from, to, maxDays, onRange }: DateRangeProps) {
+export function DateRange({ from, to, zone, maxDays, onRange }: DateRangeProps) {
   const [days, setDays] = useState({ from, to });
   useEffect(() => setDays({ from, to }), [from, to]);
   const problem = rangeProblem(days.from, days.to, maxDays);
@@ -24,6 +26,7 @@ export function DateRange({ from, to, maxDays, onRange }: DateRangeProps) {
     <div class="date-range">
       <DayField label="From" value={days.from} onDay={(day) => change({ from: day })} />
       <DayField label="To" value={days.to} onDay={(day) => change({ to: day })} />
+      <span class="soft">{zone} days</span>
       {problem && (
         <span class="field-error" role="alert">
           {problem}

@@ -1,17 +1,22 @@
-import { describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { addDays } from "./day-range.js";
 import {
+  dayOf,
   formatAgo,
   formatBytes,
   formatCount,
   formatDay,
   formatDuration,
+  formatMoment,
   formatMonth,
   formatShare,
   formatShortDay,
   formatThings,
   formatUtc,
+  startOfDay,
 } from "./format.js";
+import { zone } from "./zone.js";
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
 
@@ -92,6 +97,9 @@ describe("formatBytes", () => {
 });
 
 describe("times", () => {
+  beforeEach(() => {
+    zone.value = "UTC";
+  });
   const now = new Date("2026-11-15T12:00:00Z");
 
   it.each([
@@ -111,5 +119,19 @@ describe("times", () => {
     expect(plain(formatDay("2026-11-15"))).toBe("15 Nov 2026");
     expect(formatMonth(Date.parse("2026-12-01T00:00:00Z") - 1)).toBe("November");
     expect(plain(formatShortDay("2026-11-15T23:59:59Z"))).toBe("15 Nov");
+    expect(formatMoment("2026-11-15T03:30:44.123+02:00")).toBe("2026-11-15 01:30:44 UTC");
+    expect(dayOf("2026-11-15T01:00:00+02:00")).toBe("2026-11-14");
+  });
+
+  it("are on the day that begins before them, and ends after them", () => {
+    const time = fc.date({ min: new Date("1971-01-01"), max: new Date("2100-01-01"), noInvalidDate: true });
+    fc.assert(
+      fc.property(time, fc.constantFrom("browser" as const, "UTC" as const), (moment, inZone) => {
+        zone.value = inZone;
+        const day = dayOf(moment);
+        expect(startOfDay(day).getTime()).toBeLessThanOrEqual(moment.getTime());
+        expect(startOfDay(addDays(day, 1)).getTime()).toBeGreaterThan(moment.getTime());
+      }),
+    );
   });
 });

@@ -1,3 +1,5 @@
+import { zone } from "./zone.js";
+
 /** Keeps a number and its unit on one line. */
 const space = "\u00a0";
 const thinSpace = "\u202f";
@@ -65,14 +67,46 @@ function twoParts(value: number, base: number, unit: string, smaller: string): s
   return rest === 0 ? first : `${first} ${rest}${space}${smaller}`;
 }
 
-/** How long ago: `just now`, `50 min ago`, `3 h ago`, `6 d ago`; from a week on the UTC day. */
+/** How long ago: `just now`, `50 min ago`, `3 h ago`, `6 d ago`; from a week on the day in the person's zone. */
 export function formatAgo(iso: string, now: Date): string {
   const ms = now.getTime() - Date.parse(iso);
   if (ms < 45 * secondMs) return "just now";
   if (ms < 59.5 * minuteMs) return `${Math.round(ms / minuteMs)}${space}min ago`;
   if (ms < 23.5 * hourMs) return `${Math.round(ms / hourMs)}${space}h ago`;
   if (ms < 7 * dayMs) return `${Math.round(ms / dayMs)}${space}d ago`;
-  return formatDay(iso);
+  return formatMomentDay(iso);
+}
+
+/** Minutes that the person's zone is behind UTC at a moment; it changes with the season. */
+const minutesBehind = (moment: Date) => (zone.value === "UTC" ? 0 : moment.getTimezoneOffset());
+
+/** A moment as the clock and calendar of the person's zone have it: `2026-11-15T12:30:44`. */
+function clockOf(moment: Date): string {
+  return new Date(moment.getTime() - minutesBehind(moment) * minuteMs).toISOString().slice(0, 19);
+}
+
+/** The day of a moment in the person's zone: `2026-11-15`. */
+export function dayOf(moment: string | Date): string {
+  return clockOf(new Date(moment)).slice(0, 10);
+}
+
+/** The moment at which a day begins in the person's zone. */
+export function startOfDay(day: string): Date {
+  return new Date(`${day}T00:00:00${zone.value === "UTC" ? "Z" : ""}`);
+}
+
+/** A moment in the person's zone: `2026-11-15 12:30:44 UTC+9`. */
+export function formatMoment(iso: string): string {
+  const moment = new Date(iso);
+  const ahead = -minutesBehind(moment);
+  const [hours, minutes] = [Math.trunc(Math.abs(ahead) / 60), Math.abs(ahead) % 60];
+  const offset = `${hours}${minutes === 0 ? "" : `:${String(minutes).padStart(2, "0")}`}`;
+  return `${clockOf(moment).replace("T", " ")} UTC${ahead === 0 ? "" : `${ahead < 0 ? "−" : "+"}${offset}`}`;
+}
+
+/** The day of a moment in the person's zone: `15 Nov 2026`. */
+export function formatMomentDay(iso: string): string {
+  return formatDay(dayOf(iso));
 }
 
 /** `2026-11-15 03:30:44 UTC` */
@@ -82,7 +116,7 @@ export function formatUtc(iso: string): string {
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A UTC day: `15 Nov 2026`. Takes `2026-11-15` or a time. */
+/** A day: `15 Nov 2026`. Takes `2026-11-15`, or a time for its UTC day. */
 export function formatDay(iso: string): string {
   return `${formatShortDay(iso)}${space}${new Date(iso).getUTCFullYear()}`;
 }
@@ -94,7 +128,7 @@ export function formatMonth(timeMs: number): string {
   return monthNames.format(timeMs);
 }
 
-/** A UTC day without its year: `15 Nov`. */
+/** A day without its year: `15 Nov`. */
 export function formatShortDay(iso: string): string {
   const date = new Date(iso);
   return `${date.getUTCDate()}${space}${months[date.getUTCMonth()]}`;
