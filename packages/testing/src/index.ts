@@ -5,3 +5,4 @@ export { describeWithChromium, describeWithProgram } from "./programs.js";
 export { describeWithRedis } from "./redis.js";
 export { startResendStub } from "./resend-stub.js";
 export { databaseVariables, directUrlOf } from "./test-server.js";
+export { watched } from "./watched.js";
