@@ -11,6 +11,8 @@ export interface PeriodicJob {
 interface PeriodicRun {
   /** Starts no further round, and waits for the rounds under way. */
   stop(): Promise<void>;
+  /** The jobs with a round under way. */
+  running(): string[];
 }
 
 const metric = {
@@ -47,7 +49,7 @@ export function runPeriodically(
   onSuccess: (job: PeriodicJob) => void,
 ): PeriodicRun {
   const timers = new Map<string, NodeJS.Timeout>();
-  const rounds = new Set<Promise<void>>();
+  const rounds = new Map<string, Promise<void>>();
   let isStopped = false;
   const start = (job: PeriodicJob) => {
     const round = job
@@ -57,17 +59,18 @@ export function runPeriodically(
         (error: unknown) => log.warn({ err: error, job: job.name }, "a periodic job failed; it runs again in its time"),
       )
       .finally(() => {
-        rounds.delete(round);
+        rounds.delete(job.name);
         if (!isStopped) timers.set(job.name, setTimeout(start, job.everyMs, job));
       });
-    rounds.add(round);
+    rounds.set(job.name, round);
   };
   for (const job of jobs) start(job);
   return {
     async stop() {
       isStopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
-      await Promise.all(rounds);
+      await Promise.all(rounds.values());
     },
+    running: () => [...rounds.keys()],
   };
 }

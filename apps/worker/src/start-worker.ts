@@ -70,6 +70,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   log.info({ metricsPort: operations.port, jobs: [...queued, ...periodic].map(({ name }) => name), mails }, "working");
   return {
     metricsPort: operations.port,
+    inHand: () => rounds.running(),
     async stop() {
       isStopping = true;
       await Promise.all([...workers.map((worker) => worker.close(drainTimeoutMs)), rounds.stop()]);

@@ -36,6 +36,14 @@ export const connectionLimits: ConnectionLimits = {
 /** How often the stopping server checks its connections. */
 const sweepIntervalMs = 50;
 
+/** Routes of a line in the log, and closed connections that are asked for theirs. */
+const maxRoutes = 20;
+
+/** Notes of `requestContext` on a response. */
+interface Noted {
+  locals?: { route?: string; endedAt?: number };
+}
+
 interface Connection {
   /** The latest response on it. */
   response: ServerResponse | undefined;
@@ -48,6 +56,7 @@ interface Connection {
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
   private readonly cut: Counter<"reason"> | undefined;
+  private readonly closed: ServerResponse[] = [];
   private isStopping = false;
 
   constructor(
@@ -63,8 +72,12 @@ export class Connections {
         socket.destroy();
         return;
       }
-      this.open.set(socket, { response: undefined, bytesRead: -1, quietSince: 0 });
-      socket.once("close", () => this.open.delete(socket));
+      const connection: Connection = { response: undefined, bytesRead: -1, quietSince: 0 };
+      this.open.set(socket, connection);
+      socket.once("close", () => {
+        this.open.delete(socket);
+        if (connection.response && this.closed.push(connection.response) > maxRoutes) this.closed.shift();
+      });
     });
     // Node restarts this timer on each progress: it fires after `stallTimeoutMs` without any.
     server.timeout = limits.stallTimeoutMs;
@@ -83,6 +96,18 @@ export class Connections {
   /** A connection's current or last response. */
   responseOn(socket: Socket): ServerResponse | undefined {
     return this.open.get(socket)?.response;
+  }
+
+  /** Some routes of requests in hand, or ended since a moment of `performance.now()`. */
+  routesSince(moment: number): string[] {
+    const routes = new Set<string>();
+    for (const response of [...[...this.open.values()].map((each) => each.response), ...this.closed]) {
+      const noted = (response as Noted | undefined)?.locals;
+      if (!response || !noted || (noted.endedAt ?? moment) < moment) continue;
+      routes.add(`${response.req.method} ${noted.route ?? "(none)"}`);
+      if (routes.size === maxRoutes) break;
+    }
+    return [...routes];
   }
 
   countSlowRequest(): void {

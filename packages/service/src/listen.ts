@@ -27,6 +27,8 @@ export interface Listening {
    * the time.
    */
   stop(drainTimeoutMs: number): Promise<void>;
+  /** Some routes of requests in hand, or ended since a moment of `performance.now()`. */
+  routesSince(moment: number): readonly string[];
 }
 
 /** The server cannot listen on an address; the message names the variable for another. */
@@ -65,7 +67,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     await open(server, host, 0);
   }
   const { port } = server.address() as AddressInfo;
-  return { server, port, stop: (drainTimeoutMs) => connections.stop(drainTimeoutMs) };
+  return {
+    server,
+    port,
+    stop: (drainTimeoutMs) => connections.stop(drainTimeoutMs),
+    routesSince: (moment) => connections.routesSince(moment),
+  };
 }
 
 function open(server: Server, host: string, port: number): Promise<void> {

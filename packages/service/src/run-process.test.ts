@@ -52,6 +52,21 @@ describe("runProcess", () => {
     expect(said()).toContain("PORT must be set");
   });
 
+  it("warns of a held event loop, with the work in hand", async () => {
+    const { node } = makeProcess();
+    const lines: string[] = [];
+    const spoken = createLogger({
+      service: "s",
+      level: "warn",
+      destination: { write: (line) => void lines.push(line) },
+    });
+    await runProcess(node, spoken, async () => ({ stop: async () => undefined, inHand: () => ["GET /x"] }));
+    const heldUntil = performance.now() + 400;
+    while (performance.now() < heldUntil);
+    while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "the event loop was held", inHand: ["GET /x"] });
+  });
+
   it("logs any other failure to start and exits with 1", async () => {
     const { node, end } = makeProcess();
     const lines: string[] = [];

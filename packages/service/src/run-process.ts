@@ -1,10 +1,13 @@
 import type { Logger } from "pino";
 import { ConfigError } from "./env.js";
+import { watchEventLoop } from "./event-loop.js";
 import { ListenError } from "./listen.js";
 
 export interface Running {
   /** Finishes the work in hand, takes no more, and closes everything. */
   stop(): Promise<void>;
+  /** Names the work under way, or ended since a moment of `performance.now()`, for the log. */
+  inHand?(since: number): readonly string[];
 }
 
 /** A process of several ended at its start, with its reason on standard error or in its log. */
@@ -65,6 +68,7 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
   });
   try {
     running = await start();
+    watchEventLoop(log, (since) => running?.inHand?.(since) ?? []);
   } catch (error) {
     if (error instanceof ConfigError || error instanceof ListenError) {
       node.stderr.write(`${error.message}\n`);

@@ -135,6 +135,7 @@ async function openService<Config extends HttpServiceConfig>(
   member?.serve({ metrics: () => registry.getMetricsAsJSON(), ready: asked.ready }, server.port);
   if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
+    inHand: (since) => server.routesSince(since),
     async stop() {
       app.beforeStop?.();
       await server.stop(drainTimeoutMs);

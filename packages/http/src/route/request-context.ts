@@ -7,6 +7,8 @@ import { Counter, Histogram, type Registry } from "prom-client";
 class RequestLocals {
   /** The path pattern of the matched route, for metrics: labels must not grow with clients' paths. */
   route?: string;
+  /** For the log of a held event loop. */
+  endedAt?: number;
   /** Sends the request's errors, if its route has its own way. */
   sendError?: SendError;
   private ownLog?: Logger;
@@ -50,7 +52,8 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     response.setHeader("X-Request-Id", requestId);
     const path = options.logPath?.(request.path) ?? request.path;
     response.once("close", () => {
-      const ms = performance.now() - startedAt;
+      locals.endedAt = performance.now();
+      const ms = locals.endedAt - startedAt;
       const status = response.writableFinished ? response.statusCode : 499;
       observe(request.method, locals.route ?? "(none)", status, ms / 1000);
       accessLog.info({ requestId, method: request.method, path, status, ms: Math.round(ms * 100) / 100 }, "request");
