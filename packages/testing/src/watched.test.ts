@@ -20,11 +20,13 @@ describe("a watched attack", () => {
   const file = join(mkdtempSync(join(tmpdir(), "watched-")), "server.mjs");
   let end = () => {};
   let url = "";
+  let pid = 0;
   beforeAll(async () => {
     writeFileSync(file, program);
     const child = fork(file, { execArgv: [] });
     const [port] = (await once(child, "message")) as [number];
     url = `http://127.0.0.1:${port}/`;
+    pid = child.pid ?? 0;
     end = () => child.disconnect();
   });
   afterAll(() => end());
@@ -34,18 +36,18 @@ describe("a watched attack", () => {
   };
 
   it("gives its result when the watcher is served meanwhile", async () => {
-    expect(await watched({ url }, hold(50))).toBe(200);
+    expect(await watched({ url, pid }, hold(50))).toBe(200);
   });
 
   it("fails when the service is held for long", async () => {
-    await expect(watched({ url }, hold(2_000))).rejects.toThrow(
+    await expect(watched({ url, pid }, hold(2_000))).rejects.toThrow(
       /^Of \d+ requests of the watcher .* longer than the control$/,
     );
   });
 
   it("fails when the watcher is not served", async () => {
     const headers = { Authorization: "none" };
-    await expect(watched({ url, headers }, hold(1))).rejects.toThrow(/some failed: 401/);
-    await expect(watched({ url: "http://127.0.0.1:1/" }, hold(1))).rejects.toThrow(/some failed: ECONNREFUSED/);
+    await expect(watched({ url, pid, headers }, hold(1))).rejects.toThrow(/some failed: 401/);
+    await expect(watched({ url: "http://127.0.0.1:1/", pid }, hold(1))).rejects.toThrow(/some failed: ECONNREFUSED/);
   });
 });

@@ -6,13 +6,15 @@ import { fileURLToPath } from "node:url";
 interface WatchedRequest {
   url: string;
   headers?: Readonly<Record<string, string>>;
+  /** The process of the service. */
+  pid: number;
 }
 
 /** What a watcher saw. */
 interface Outcome {
   asked: number;
   longestMs: number;
-  /** How much longer than any control request of the same moment. */
+  /** How much longer than any control request of the same moment, and than the service waited for a processor. */
   excessMs: number;
   /** Statuses or errors other than success. */
   failed: (number | string)[];
