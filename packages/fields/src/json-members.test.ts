@@ -35,8 +35,10 @@ describe("jsonMembers", () => {
 });
 
 describe("jsonElementMembers", () => {
-  const read = (text: string) =>
-    jsonElementMembers(text, "a", ["x", "y"]).map((found) => found && Object.fromEntries(found));
+  const find = (text: string, most = 100) => {
+    const found = jsonElementMembers(text, "a", ["x", "y"], most);
+    return typeof found === "string" ? found : found.map((members) => members && Object.fromEntries(members));
+  };
 
   it.each([
     ["{}", []],
@@ -46,28 +48,30 @@ describe("jsonElementMembers", () => {
       '{"b":"\\"a\\":[","a":[{"x":1e400} , 7,"]",[{"x":1}],null, { "y" : "}," ,"z":{"x":1}, "x":[ {} ] } , {} ],"c":[{"x":1}]}',
       [{ x: "1e400" }, undefined, undefined, undefined, undefined, { x: "[ {} ]", y: '"},"' }, {}],
     ],
-    ['{"a":[{"x":1},{"x":2}],"\\u0061":[{"\\u0079":3,"y":4}]}', [{ y: "4" }]],
+    ['{"\\u0061":[{"\\u0079":3,"y":4}]}', [{ y: "4" }]],
+    ['{"a":1,"b":2,"\\u0061":[]}', "repeated"],
   ])("of %s are %j", (text, elements) => {
-    expect(read(text)).toEqual(elements);
+    expect(find(text)).toEqual(elements);
   });
 
-  it("are read of two lists at most, however often the list is doubled", () => {
-    const text = `{${'"a":[{"x":1},{"x":2},{"x":3}],'.repeat(2_000)}"a":[{"x":4}]}`;
+  it("are none of a repeated list or one that is longer than wanted, and elements beyond are not looked at", () => {
+    const list = `[${'{"x":1},'.repeat(5_000)}{"x":2}]`;
     const slice = jest.spyOn(String.prototype, "trim");
-    expect(read(text)).toEqual([{ x: "4" }]);
-    expect(slice).toHaveBeenCalledTimes(4);
-    slice.mockRestore();
-  });
-
-  it("are none of a list that is longer than wanted, and its first elements alone are looked at", () => {
-    const text = `{"a":[${'{"x":1},'.repeat(5_000)}{"x":2}],"b":1,"a":[{"x":3}]}`;
-    const slice = jest.spyOn(String.prototype, "trim");
-    const found = jsonElementMembers(text, "a", ["x"], 10);
+    expect(find(`{"a":${list}}`, 10)).toBe("too_long");
+    expect(slice).toHaveBeenCalledTimes(10);
+    expect(find(`{"a":[{"x":1}],"a":${list}}`, 10)).toBe("repeated");
     expect(slice).toHaveBeenCalledTimes(11);
     slice.mockRestore();
-    expect(found).toEqual([[["x", "3"]]]);
-    expect(jsonElementMembers('{"a":[{"x":1},{"x":2}]}', "a", ["x"], 2)).toHaveLength(2);
-    expect(jsonElementMembers('{"a":[{"x":1},{"x":2},{"x":3}]}', "a", ["x"], 2)).toEqual([]);
+    expect(find('{"a":[{"x":1},{"x":2}]}', 2)).toHaveLength(2);
+    expect(find('{"a":[{"x":1},{"x":2},3]}', 2)).toBe("too_long");
+  });
+
+  it("are looked for in any text", () => {
+    const parts = fc.constantFrom('"a"', '"x"', '"\\q"', '"', ":", ",", "{", "}", "[", "]", "1", " ", "\\", '{"a":[');
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 30 }), (texts) => void find(texts.join(""))),
+      { numRuns: 3_000 },
+    );
   });
 
   it("are each element's own JSON, whatever the list", () => {
@@ -82,10 +86,12 @@ describe("jsonElementMembers", () => {
           if (typeof each !== "object" || each === null || Array.isArray(each)) return undefined;
           return Object.fromEntries(Object.entries(each).filter(([key]) => ["x", "y"].includes(key)));
         });
-        const found = jsonElementMembers(text, "a", ["x", "y"]).map(
-          (members) => members && Object.fromEntries([...members].map(([key, json]) => [key, JSON.parse(json)])),
+        const found = jsonElementMembers(text, "a", ["x", "y"], 100);
+        if (typeof found === "string") throw new Error(found);
+        const members = found.map(
+          (each) => each && Object.fromEntries(each.map(([key, json]) => [key, JSON.parse(json)])),
         );
-        expect(found).toEqual(expected);
+        expect(members).toEqual(expected);
       }),
       { numRuns: 300 },
     );

@@ -44,30 +44,38 @@ export function jsonMembers(text: string, keys: Keys): JsonMembers {
 }
 
 /**
- * Finds members of each element of a list in a JSON object, doubled ones too. The last of doubled lists counts; any number of
- * them costs the time of two.
- * @param most a longer list gives an empty result
- * @returns an entry per element, undefined for elements that are no objects; empty where the list is absent
+ * Finds members of each element of a list in a JSON object, doubled ones too. It accepts any text, so it can run before the
+ * parser and keep long lists from it.
+ * @returns an entry per element, undefined for elements that are no objects; none where the list is absent; "repeated" where the
+ * object has the key twice; "too_long" for more than `most` elements
  */
 export function jsonElementMembers(
   text: string,
   list: string,
   keys: readonly string[],
-  most = Number.POSITIVE_INFINITY,
-): (readonly JsonMember[] | undefined)[] {
-  let elements: (readonly JsonMember[] | undefined)[] = [];
-  let lastOpen = -1;
-  let lists = 0;
+  most: number,
+): (readonly JsonMember[] | undefined)[] | "repeated" | "too_long" {
+  const elements: (readonly JsonMember[] | undefined)[] = [];
+  let problem: "repeated" | "too_long" | undefined;
+  let isThere = false;
   walkObject(text, text.indexOf("{"), (key, start) => {
+    if (key !== list) return endOfMember(text, start);
+    if (isThere) problem = "repeated";
+    isThere = true;
     const open = skipSpace(text, start);
-    if (key !== list || text.charCodeAt(open) !== openBracket) return endOfMember(text, start);
-    lastOpen = open;
-    if (++lists > 1) return endOfMember(text, start);
-    const collected = collectElements(text, open, keys, most);
-    elements = collected.elements;
-    return collected.end;
+    if (problem || text.charCodeAt(open) !== openBracket) return problem ? text.length : endOfMember(text, start);
+    return walkList(text, open, (at) => {
+      if (elements.length === most) problem = "too_long";
+      if (problem) return text.length;
+      const found: JsonMember[] = [];
+      const isObject = text.charCodeAt(at) === openBrace;
+      elements.push(isObject ? found : undefined);
+      return isObject
+        ? collectMembers(text, at, keys, (name, value) => found.push([name, value]))
+        : endOfMember(text, at);
+    });
   });
-  return lists > 1 ? collectElements(text, lastOpen, keys, most).elements : elements;
+  return problem ?? elements;
 }
 
 /** All members of a JSON object, doubled ones too: the key, the value's text, and the text of both. */
@@ -81,25 +89,6 @@ export function objectMembers(text: string): { key: string; value: string; text:
   return members;
 }
 
-function collectElements(text: string, open: number, keys: readonly string[], most: number) {
-  const elements: (readonly JsonMember[] | undefined)[] = [];
-  let isTooLong = false;
-  const end = walkList(text, open, (start) => {
-    if (elements.length === most) {
-      isTooLong = true;
-      return text.length;
-    }
-    if (text.charCodeAt(start) !== openBrace) {
-      elements.push(undefined);
-      return endOfMember(text, start);
-    }
-    const found: JsonMember[] = [];
-    elements.push(found);
-    return collectMembers(text, start, keys, (key, value) => found.push([key, value]));
-  });
-  return isTooLong ? { elements: [], end: endOfMember(text, open) } : { elements, end };
-}
-
 function collectMembers(text: string, open: number, keys: Keys, keep: (key: string, value: string) => void): number {
   return walkObject(text, open, (key, start) => {
     const end = endOfMember(text, start);
@@ -108,7 +97,10 @@ function collectMembers(text: string, open: number, keys: Keys, keep: (key: stri
   });
 }
 
-/** `visit` takes a key, the index after its colon and that of its quote, and returns an index at or after the value's end. */
+/**
+ * `visit` takes a key, the index after its colon and that of its quote, and returns an index at or after the value's end. Ends at
+ * the first place that is no JSON.
+ */
 function walkObject(
   text: string,
   open: number,
@@ -117,19 +109,31 @@ function walkObject(
   let i = skipSpace(text, open + 1);
   while (text.charCodeAt(i) === quote) {
     const keyEnd = closingQuote(text, i);
-    const key = text.slice(i + 1, keyEnd);
-    const start = text.indexOf(":", keyEnd) + 1;
-    i = skipSpace(text, visit(key.includes("\\") ? JSON.parse(`"${key}"`) : key, start, i));
-    if (text.charCodeAt(i) === comma) i = skipSpace(text, i + 1);
+    const key = readKey(text.slice(i + 1, keyEnd));
+    const colon = text.indexOf(":", keyEnd);
+    if (key === undefined || colon < 0) return text.length;
+    i = skipSpace(text, visit(key, colon + 1, i));
+    if (text.charCodeAt(i) !== comma) break;
+    i = skipSpace(text, i + 1);
   }
   return i + 1;
+}
+
+function readKey(text: string): string | undefined {
+  if (!text.includes("\\")) return text;
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    return undefined;
+  }
 }
 
 function walkList(text: string, open: number, visit: (start: number) => number): number {
   let i = skipSpace(text, open + 1);
   while (i < text.length && text.charCodeAt(i) !== closeBracket) {
     i = skipSpace(text, visit(i));
-    if (text.charCodeAt(i) === comma) i = skipSpace(text, i + 1);
+    if (text.charCodeAt(i) !== comma) break;
+    i = skipSpace(text, i + 1);
   }
   return i + 1;
 }

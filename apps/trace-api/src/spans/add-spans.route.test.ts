@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 
@@ -80,7 +80,7 @@ describe("POST /api/v1/traces/:trace_id/spans/batch", () => {
       await account
         .post(pathOf(traceId))
         .type("json")
-        .send(`{"spans":[1],"spans": [${spans.join(" ,")} ]}`)
+        .send(`{"span":[1],"spans": [${spans.join(" ,")} ]}`)
         .expect(201);
       const { text } = await account.get(`/api/v1/traces/${traceId}`);
       for (const json of values) expect(text).toContain(`"input":${json},"output":{"a":${json}},`);
@@ -160,6 +160,21 @@ describe("POST /api/v1/traces/:trace_id/spans/batch", () => {
 
   describe("400", () => {
     const span = spanBody();
+    it.each([
+      ["repeated", `{"spans":[],"spans":[${"{},".repeat(1_300_000)}{}]}`, "Must be given once"],
+      ["repeated, written with escapes", `{"spans":[],"sp\\u0061ns":[${"0,".repeat(100_000)}0]}`, "Must be given once"],
+      ["too long", `{"spans":[${"{},".repeat(1_300_000)}{}]}`, "Must be at most 1000 elements"],
+    ])("refuses a list that is %s before it parses the body", async (_case, text, problem) => {
+      const account = await test.makeAccount("free");
+      const path = pathOf(await account.makeTrace());
+      const parse = jest.spyOn(JSON, "parse");
+      const { body } = await account.post(path).type("json").send(text).expect(400);
+      const longest = Math.max(...parse.mock.calls.map(([given]) => String(given).length));
+      parse.mockRestore();
+      expect(body).toEqual({ error: "Validation failed", fields: { spans: problem } });
+      expect(longest).toBeLessThan(10_000);
+    });
+
     it.each([
       [{}, { spans: "Required" }],
       [{ spans: null }, { spans: "Required" }],

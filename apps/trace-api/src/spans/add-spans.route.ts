@@ -5,6 +5,7 @@ import { z } from "zod";
 import { replayed, replayHeaders, traceIsFull, validationFailed } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AddSpansDeps } from "./add-span.route.js";
+import { maxSpansPerStatement } from "./add-spans.js";
 import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
 import { traceFull } from "./trace-capacity.js";
 
@@ -19,7 +20,7 @@ export function addSpansRoute({ addSpans, guardIdempotency, uuid }: AddSpansDeps
       "A span may name its parent by the `ref` of another span in the batch. Keys in `fields` have the index of a span, from 0: `spans.3.started_at`.",
     params: traceIdParameter,
     body: spanBatchSchema,
-    opaqueElementKeys: { spans: ["input", "output", "attributes"] },
+    opaqueElements: { list: "spans", keys: ["input", "output", "attributes"], most: maxSpansPerStatement },
     takesIdempotencyKey: true,
     bodyExample: {
       spans: [

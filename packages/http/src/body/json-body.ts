@@ -7,9 +7,6 @@ import { unsupportedMediaType } from "./media-type.js";
 /** How deeply arrays and objects may nest, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
 
-/** Lists with more elements keep no opaque members: no schema allows them, and a list of millions must cost no more. */
-const maxOpaqueElements = 10_000;
-
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A parsed body with opaque members as {@link JsonText}. */
@@ -18,8 +15,8 @@ export type JsonBody = Record<string, unknown>;
 /** The members of a body kept as JSON text; see {@link JsonText}. */
 export interface OpaqueMembers {
   opaqueKeys?: readonly string[];
-  /** By the key of a list, with at most 10,000 elements: keys of each element. */
-  opaqueElementKeys?: Readonly<Record<string, readonly string[]>>;
+  /** A list with opaque members in its elements. A longer or repeated one is refused before anything is parsed. */
+  opaqueElements?: { list: string; keys: readonly string[]; most: number };
 }
 
 export interface BodyReaderOptions {
@@ -62,7 +59,9 @@ export function createBodyReader(
  * @throws AppError 400 with `fields.body`
  */
 export function parseJsonBody(bytes: Buffer, maxDepth: number): unknown {
-  return parse(readText(bytes), maxDepth);
+  const text = readText(bytes);
+  checkDepth(text, maxDepth);
+  return parse(text);
 }
 
 function checkContentType(request: Request): void {
@@ -83,18 +82,26 @@ function readText(bytes: Buffer): string {
   }
 }
 
-function parseJsonObject(text: string, { opaqueKeys, opaqueElementKeys }: OpaqueMembers): JsonBody {
-  const body = parse(text, maxJsonDepth);
+function parseJsonObject(text: string, { opaqueKeys, opaqueElements }: OpaqueMembers): JsonBody {
+  checkDepth(text, maxJsonDepth);
+  const membersOfElements = opaqueElements && readElements(text, opaqueElements);
+  const body = parse(text);
   if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
-  for (const [list, keys] of Object.entries(opaqueElementKeys ?? {})) {
-    const elements = body[list];
-    if (!Array.isArray(elements) || elements.length > maxOpaqueElements) continue;
-    jsonElementMembers(text, list, keys, maxOpaqueElements).forEach((members, index) => {
+  const elements = opaqueElements && body[opaqueElements.list];
+  if (Array.isArray(elements)) {
+    membersOfElements?.forEach((members, index) => {
       if (members) keepTexts(elements[index], members);
     });
   }
   return body;
+}
+
+function readElements(text: string, { list, keys, most }: NonNullable<OpaqueMembers["opaqueElements"]>) {
+  const found = jsonElementMembers(text, list, keys, most);
+  if (found === "repeated") throw validationError({ [list]: "Must be given once" });
+  if (found === "too_long") throw validationError({ [list]: `Must be at most ${most} elements` });
+  return found;
 }
 
 /** Replaces the values of members by their texts, except null. The last of doubled members counts. */
@@ -110,8 +117,11 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function parse(text: string, maxDepth: number): unknown {
-  if (jsonDepth(text) > maxDepth) throw validationError({ body: `Must not nest deeper than ${maxDepth} levels` });
+function checkDepth(text: string, most: number): void {
+  if (jsonDepth(text) > most) throw validationError({ body: `Must not nest deeper than ${most} levels` });
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
