@@ -44,7 +44,7 @@ describe("the dashboard's role", () => {
       personId: ada.personId,
     });
 
-    const session = await findSession(pool, ada.sessionToken, now());
+    const session = await findSession(pool, ada.sessionToken ?? "", now());
     if (!session) throw new Error("no session");
     await keepSession(pool, session, new Date(Date.now() + 2 * 3_600_000));
     expect(await listSessions(pool, ada.personId, now())).toHaveLength(1);

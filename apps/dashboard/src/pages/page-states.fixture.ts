@@ -26,6 +26,8 @@ interface Ids {
   unprovenSite: string;
   agent: string;
   linkToken: string;
+  /** Invites a person who is known. */
+  knownToken: string;
 }
 
 /** One state of a page. */
@@ -104,8 +106,19 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   await owner.post("/keys", { name: "laptop", service: "trace" }).expect(201);
   await owner.post("/keys", { name: "reports", service: "analytics" }).expect(201);
   await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
-  const linkToken = /\/dashboard\/link\/([\w-]+)/.exec((await dashboard.takeMails()).at(-1)?.text ?? "")?.[1] ?? "";
-  return { trace, running, site, unseenSite: unseen.id, unprovenSite: unproven.id, agent: "writer", linkToken };
+  await owner.post("/people", { email: other.email, role: "member" }).expect(201);
+  const tokens = (await dashboard.takeMails()).map(({ text }) => /\/dashboard\/link\/([\w-]+)/.exec(text)?.[1] ?? "");
+  const [linkToken = "", knownToken = ""] = tokens.slice(-2);
+  return {
+    trace,
+    running,
+    site,
+    unseenSite: unseen.id,
+    unprovenSite: unproven.id,
+    agent: "writer",
+    linkToken,
+    knownToken,
+  };
 }
 
 /** Makes the people and one set of data. The operator's address is in `OPERATORS`. */
@@ -353,7 +366,7 @@ const accountPages: Record<string, PageState[]> = {
   ],
 };
 
-const openPages = ({ linkToken }: Ids): Record<string, PageState[]> => ({
+const openPages = ({ linkToken, knownToken }: Ids): Record<string, PageState[]> => ({
   "/": [{ as: "owner", shows: table("Traces") }],
   "/sign-in": [
     { shows: button("Sign in") },
@@ -381,6 +394,7 @@ const openPages = ({ linkToken }: Ids): Record<string, PageState[]> => ({
   ],
   "/link/:token": [
     { path: `/link/${linkToken}`, shows: button("Continue") },
+    { state: "known person", path: `/link/${knownToken}`, shows: button("Sign in and join") },
     { state: "used up", path: "/link/none", shows: heading(/link/i) },
   ],
 });

@@ -41,7 +41,7 @@ export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleD
         const reason = `At most ${maxInvitations} invitations may wait. Take one back first.`;
         throw new AppError("account_full", { details: { limit: maxInvitations, reason } });
       }
-      const link = { purpose: "invite", email, accountId, role, now: invitedAt } as const;
+      const link = { purpose: "invite", email, accountId, role, invitedBy: personId, now: invitedAt } as const;
       const { id, token, expiresAt } = await createLink(pool, link);
       await recordAudit(pool, { accountId, personId, action: "person_invited", subject: `${email} (${role})` });
       const viewer = await readViewer(pool, { personId, accountId });

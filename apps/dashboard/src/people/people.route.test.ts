@@ -106,6 +106,8 @@ describe("an invitation", () => {
       purpose: "invite",
       email: "grace@example.com",
       accountName: "Blue Robots",
+      inviter: "A owner",
+      needsSignIn: false,
       needsName: true,
       needsPassword: true,
     });
@@ -118,23 +120,45 @@ describe("an invitation", () => {
     await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(409);
   });
 
-  it("adds an account to a known person, who goes from one to the other", async () => {
+  it("of a known person opens nothing: they sign in first, and it adds the account alone", async () => {
     const [first, second] = [await dashboard.makeAccount(), await dashboard.makeAccount()];
     const [person, owner] = [await dashboard.signIn(first), await dashboard.signIn(second)];
     await owner.post("/people", { email: person.email, role: "member" }).expect(201);
-    const [mail] = await dashboard.takeMails();
-    await dashboard
-      .anonymous()
-      .post("/link", { token: tokenIn(mail?.text) })
-      .expect(200);
-    expect((await person.get("/me")).body.accounts.map(({ id }: { id: string }) => id).sort()).toEqual(
-      [first, second].sort(),
-    );
-    await person.post("/me/account", { accountId: second }).expect(200);
-    expect((await person.get("/me")).body).toMatchObject({ account: { id: second }, role: "member" });
+    const token = tokenIn((await dashboard.takeMails())[0]?.text);
+    const refused = await dashboard.anonymous().post("/link", { token }).expect(401);
+    expect(refused.headers["set-cookie"]).toBeUndefined();
+    await owner.post("/link", { token }).expect(401);
+    const { body } = await dashboard.anonymous().get(`/link?token=${token}`).expect(200);
+    expect(body).toMatchObject({ needsSignIn: true, needsPassword: false, inviter: "A owner" });
+    expect((await person.get("/me")).body.accounts).toHaveLength(1);
+
+    expect((await person.get(`/link?token=${token}`).expect(200)).body.needsSignIn).toBe(false);
+    const used = await person.post("/link", { token }).expect(200);
+    expect(used.headers["set-cookie"]).toBeUndefined();
+    const { body: me } = await person.get("/me").expect(200);
+    expect(me).toMatchObject({ account: { id: second }, role: "member" });
+    expect(me.accounts.map(({ id }: { id: string }) => id).sort()).toEqual([first, second].sort());
+    await person.post("/link", { token }).expect(410);
     await person.post("/me/account", { accountId: await dashboard.makeAccount() }).expect(404);
     await owner.delete(`/people/${person.personId}`).expect(200);
     await person.get("/me").expect(401);
+  });
+
+  it.each(["forgotten", "changed"])("ends when the person's password is %s and replaced", async (reason) => {
+    const [person, owner] = [
+      await dashboard.signIn(await dashboard.makeAccount()),
+      await dashboard.signIn(await dashboard.makeAccount()),
+    ];
+    await owner.post("/people", { email: person.email, role: "owner" }).expect(201);
+    const token = tokenIn((await dashboard.takeMails())[0]?.text);
+    if (reason === "changed") await person.post("/me/password", { password }).expect(200);
+    else {
+      await dashboard.anonymous().post("/forgot", { email: person.email }).expect(202);
+      const reset = tokenIn((await dashboard.takeMails())[0]?.text);
+      await dashboard.anonymous().post("/link", { token: reset, password }).expect(200);
+    }
+    await dashboard.anonymous().get(`/link?token=${token}`).expect(410);
+    expect((await owner.get("/people")).body.invitations).toEqual([]);
   });
 
   it("works for 7 days, until it is taken back or another one replaces it", async () => {

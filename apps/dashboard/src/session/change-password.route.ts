@@ -1,15 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import {
-  createSessionCookie,
-  dropLinksOf,
-  endSessionsOf,
-  passwordProblem,
-  readPassword,
-  setPassword,
-  startSession,
-} from "@waymark/identity";
+import { changePassword, createSessionCookie, passwordProblem, readPassword, startSession } from "@waymark/identity";
 import { done } from "./done.js";
 import { tooMany } from "./guesses.js";
 import { changePasswordBody } from "./session.schema.js";
@@ -41,9 +33,7 @@ export function changePasswordRoute({ pool, config, passwords, guesses, sessions
       const hash = await passwords.hash(body.password, network);
       const userAgent = request.get("user-agent");
       const token = await withTransaction(pool, async (client) => {
-        await setPassword(client, personId, hash);
-        await endSessionsOf(client, personId);
-        await dropLinksOf(client, personId);
+        await changePassword(client, personId, hash);
         return startSession(client, { personId, accountId, userAgent, now: now() });
       });
       sessions.forget(accountId);

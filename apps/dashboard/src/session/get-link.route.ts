@@ -17,7 +17,8 @@ export function getLinkRoute(deps: LinkDeps) {
     answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
     async handle({ query: { token }, request }) {
       const browserProof = signUpCookie.read(request.headers.cookie);
-      const link = await readLink(deps, { token, browserProof }).catch(ignoreUnknown);
+      const viewer = await deps.sessions.find(request.headers.cookie);
+      const link = await readLink(deps, { token, browserProof, viewer }).catch(ignoreUnknown);
       if (!(link instanceof AppError)) return { status: 200, body: link };
       const path = `/link?${new URLSearchParams({ token })}`;
       const answer = await deps.otherCells.ask({ request, method: "GET", path });

@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";
 import type { OtherCells } from "./other-cells.js";
+import type { Sessions } from "./viewer.js";
 
 /** Returns the error of a link that another cell may know. */
 export function ignoreUnknown(error: unknown): AppError {
@@ -17,5 +18,6 @@ export interface LinkDeps {
   passwords: Passwords;
   guesses: Guesses;
   otherCells: OtherCells;
+  sessions: Sessions;
   now(): Date;
 }

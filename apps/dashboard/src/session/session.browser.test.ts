@@ -132,6 +132,25 @@ describeWithChromium("the pages before a session", (executablePath) => {
     await page.getByRole("row", { name: /Grace \(you\)/ }).waitFor();
   });
 
+  it("has a known person sign in, and then join", async () => {
+    const page = await browser.page();
+    const email = await signUp(page);
+    await signOut(page);
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    await owner.post("/people", { email, role: "member" }).expect(201);
+    await page.goto(await mailedPath());
+    await page.getByText(`A owner invites ${email} to`).waitFor();
+    await fill(page, "Password", "wrong password");
+    await press(page, "Sign in and join");
+    await page.getByRole("alert").getByText("Email or password is wrong.").waitFor();
+    await fill(page, "Password", password);
+    await press(page, "Sign in and join");
+    await page.getByRole("button", { name: "Account menu" }).waitFor();
+    await page.goto("/dashboard/team");
+    await page.getByRole("row", { name: /Ada \(you\)/ }).waitFor();
+    await page.getByRole("row", { name: /A owner/ }).waitFor();
+  });
+
   it("uses no link up before the click", async () => {
     const page = await browser.page();
     await page.goto("/dashboard/sign-up");

@@ -56,7 +56,10 @@ export const linkQuery = z.object({ token: z.string().max(maxTokenLength) });
 /** The answer of `GET /link`. */
 export type { LinkInfo } from "@waymark/identity";
 
-/** The body of `POST /link`: uses the link and signs in. 410 when it does not work anymore, 400 names missing fields. */
+/**
+ * The body of `POST /link`: uses the link and signs in; a known person's invitation only adds the account to their session. 410
+ * when it does not work anymore, 401 where `needsSignIn`, 400 names missing fields.
+ */
 export const useLinkBody = z.strictObject({
   token: z.string().max(maxTokenLength),
   name: nameField().optional(),

@@ -46,6 +46,8 @@ describe("a sign-up", () => {
       purpose: "verify",
       email: "ada@example.com",
       accountName: null,
+      inviter: null,
+      needsSignIn: false,
       needsName: false,
       needsPassword: false,
     });

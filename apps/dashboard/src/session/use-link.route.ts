@@ -7,7 +7,7 @@ import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";
 
 /** `POST /link`: uses a link up and signs in. */
 export function useLinkRoute(deps: LinkDeps) {
-  const { pool, config, guesses, otherCells } = deps;
+  const { pool, config, guesses, otherCells, sessions } = deps;
   const cookie = createSessionCookie(config.url);
   const signUpCookie = createSignUpCookie(config.url);
   return route({
@@ -21,7 +21,8 @@ export function useLinkRoute(deps: LinkDeps) {
       const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
       const userAgent = request.get("user-agent");
-      const given = { ...body, browserProof, network, userAgent };
+      const viewer = await sessions.find(request.headers.cookie);
+      const given = { ...body, browserProof, network, userAgent, viewer };
       const arrival = await useLink({ ...deps, slots: config.slots }, given).catch(ignoreUnknown);
       if (arrival instanceof AppError) {
         const answer = await otherCells.ask({ request, method: "POST", path: "/link", body });
@@ -30,10 +31,15 @@ export function useLinkRoute(deps: LinkDeps) {
         return answer;
       }
       await refund();
+      const { purpose, sessionToken } = arrival;
+      const answer = { status: 200, body: { isSignedIn: true, purpose } satisfies UseLinkAnswer };
+      if (sessionToken === undefined) {
+        if (viewer) sessions.forget(viewer.accountId);
+        return answer;
+      }
       const before = cookie.read(request.headers.cookie);
       if (before !== undefined) await endSessionOfToken(pool, before);
-      const headers = { "Set-Cookie": cookie.write(arrival.sessionToken) };
-      return { status: 200, headers, body: { isSignedIn: true, purpose: arrival.purpose } satisfies UseLinkAnswer };
+      return { ...answer, headers: { "Set-Cookie": cookie.write(sessionToken) } };
     },
   });
 }

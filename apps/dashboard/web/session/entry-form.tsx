@@ -3,6 +3,7 @@ import type { ApiError } from "../data/api.js";
 import type { Action } from "../data/query.js";
 import { TextField } from "../ui/field.js";
 import { Form } from "../ui/form.js";
+import { Banner } from "../ui/states.js";
 
 interface EntryFormProps {
   action: Pick<Action<never, unknown>, "error" | "isBusy">;
@@ -42,6 +43,12 @@ export function EmailField(field: EntryFieldProps) {
   return <TextField label="Email" type="email" name="email" autocomplete="username" required {...field} />;
 }
 
+/** The password that a person has. */
+export function PasswordField(field: EntryFieldProps) {
+  const attributes = { type: "password", name: "password", autocomplete: "current-password" } as const;
+  return <TextField label="Password" {...attributes} required {...field} />;
+}
+
 interface PasswordFieldProps extends EntryFieldProps {
   label?: string;
 }
@@ -74,4 +81,20 @@ export function PasswordOwner({ email }: { email: string }) {
       aria-hidden="true"
     />
   );
+}
+
+export function TooManyTries() {
+  return (
+    <Banner tone="warning">
+      Too many tries for this address. If the password was right, a mail with a link is on its way.
+    </Banner>
+  );
+}
+
+/** Why a sign-in was refused, in words. */
+export function signInProblem({ status, details }: ApiError): string | undefined {
+  if (status === 401) return "Email or password is wrong.";
+  if (status !== 429) return undefined;
+  if (details["retry_after"] === undefined) return "Many sign in from here at this moment. Try again.";
+  return "Too many tries. Wait 15 minutes, or use “Forgot password?”.";
 }

@@ -1,13 +1,21 @@
 import "./session.css";
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { LinkInfo, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
+import type { LinkInfo, SignInAnswer, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
 import { type ApiError, api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
 import { useAction, useQuery } from "../data/query.js";
 import { ErrorNote, Skeleton } from "../ui/states.js";
 import { EntryCard } from "./entry-card.js";
-import { EntryForm, NameField, NewPasswordField, PasswordOwner } from "./entry-form.js";
+import {
+  EntryForm,
+  NameField,
+  NewPasswordField,
+  PasswordField,
+  PasswordOwner,
+  signInProblem,
+  TooManyTries,
+} from "./entry-form.js";
 
 const titles: Readonly<Record<LinkInfo["purpose"], string>> = {
   verify: "Prove your address",
@@ -40,7 +48,15 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const { query } = useLocation();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
-  const use = useAction((body: UseLinkBody) => api.post<UseLinkAnswer>("/link", body));
+  const [isMailed, setMailed] = useState(false);
+  const use = useAction(async (body: UseLinkBody) => {
+    if (link.needsSignIn) {
+      const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
+      setMailed(!isSignedIn);
+      if (!isSignedIn) return undefined;
+    }
+    return api.post<UseLinkAnswer>("/link", body);
+  });
   const errors = use.error?.fields ?? {};
   const submit = async () => {
     const body = { token, ...(link.needsName ? { name } : {}), ...(link.needsPassword ? { password } : {}) };
@@ -49,9 +65,21 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   if (use.error?.status === 410) return <DeadLink error={use.error} />;
   return (
     <EntryCard title={titles[link.purpose]}>
-      <EntryForm action={use} verb="Continue" onSubmit={submit}>
+      {isMailed && <TooManyTries />}
+      <EntryForm
+        action={use}
+        verb={link.needsSignIn ? "Sign in and join" : "Continue"}
+        reasonOf={signInProblem}
+        onSubmit={submit}
+      >
         <p class="field">{sentenceOf(link)}</p>
         {link.needsName && <NameField value={name} onValue={setName} error={errors["name"]} />}
+        {link.needsSignIn && (
+          <>
+            <PasswordOwner email={link.email} />
+            <PasswordField value={password} onValue={setPassword} error={errors["password"]} />
+          </>
+        )}
         {link.needsPassword && (
           <>
             <PasswordOwner email={link.email} />
@@ -68,8 +96,11 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   );
 }
 
-function sentenceOf({ purpose, email, accountName, needsPassword }: LinkInfo): string {
-  if (purpose === "invite") return `${email} joins ${accountName ?? "the account"}.`;
+function sentenceOf({ purpose, email, accountName, inviter, needsPassword, needsSignIn }: LinkInfo): string {
+  if (purpose === "invite") {
+    const invitation = `${inviter ?? "An owner"} invites ${email} to ${accountName ?? "the account"}.`;
+    return needsSignIn ? `${invitation} Sign in to join; a new password would end this invitation.` : invitation;
+  }
   if (purpose === "sign_in" && accountName !== null) return `This signs you in to ${accountName} as ${email}.`;
   if (purpose !== "verify" || !needsPassword) return `This signs you in as ${email}.`;
   return `Choose a password: the sign-up of ${email} came from another browser, so its password does not count.`;

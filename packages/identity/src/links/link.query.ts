@@ -26,6 +26,8 @@ export interface NewLink {
   personId?: string;
   accountId?: string;
   role?: Role;
+  /** The person who invites. */
+  invitedBy?: string;
   now: Date;
   lifeMs?: number;
   /** A token made before the link; a new one without it. */
@@ -44,19 +46,17 @@ const uuid = createUuidV7();
 /** The worker removes expired links. */
 const insertLinkSql = `
   INSERT INTO one_time_link
-    (hash, id, purpose, email, name, password, person_id, account_id, role, created_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+    (hash, id, purpose, email, name, password, person_id, account_id, role, invited_by, created_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
 
 export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
-  const { purpose, email, name, passwordHash, personId, accountId, role, now } = link;
+  const { purpose, email, name, passwordHash, personId, accountId, role, invitedBy, now } = link;
   const token = link.token ?? createToken();
   const id = uuid();
   const expiresAt = new Date(now.getTime() + (link.lifeMs ?? linkLifeMs[purpose]));
-  const values = [hashToken(token), id, purpose, email, name, passwordHash, personId, accountId, role, now, expiresAt];
-  await client.query(
-    insertLinkSql,
-    values.map((value) => value ?? null),
-  );
+  const subject = [purpose, email, name, passwordHash, personId, accountId, role, invitedBy];
+  const values = [hashToken(token), id, ...subject.map((value) => value ?? null), now, expiresAt];
+  await client.query(insertLinkSql, values);
   return { id, token, expiresAt };
 }
 
@@ -69,15 +69,18 @@ export interface LiveLink {
   accountId: string | null;
   accountName: string | null;
   role: Role | null;
-  isKnown: boolean;
+  /** The name of the person who invites. */
+  inviter: string | null;
+  /** The person of the address; null without one. */
+  knownId: string | null;
 }
 
-/** Probes `one_time_link_pkey`, `account_pkey` and `person_email_key`. */
+/** Probes `one_time_link_pkey`, `account_pkey`, `person_email_key` and `person_pkey`. */
 const findLinkSql = `
   SELECT l.purpose, l.email, l.name, l.password, l.person_id AS "personId", l.account_id AS "accountId", l.role,
-    COALESCE(a.name, a.email) AS "accountName",
-    EXISTS (SELECT FROM person p WHERE p.email = l.email) AS "isKnown"
+    COALESCE(a.name, a.email) AS "accountName", inviter.name AS inviter, known.id AS "knownId"
   FROM one_time_link l LEFT JOIN account a ON a.id = l.account_id
+    LEFT JOIN person known ON known.email = l.email LEFT JOIN person inviter ON inviter.id = l.invited_by
   WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2`;
 
 export async function findLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink | undefined> {
@@ -112,17 +115,10 @@ export async function hasEnoughLinks(
   return (rows[0]?.links ?? 0) >= maxLiveLinks;
 }
 
-/** A range of `one_time_link_person_id_idx`. */
-const dropLinksOfSql = "DELETE FROM one_time_link WHERE person_id = $1 AND used_at IS NULL";
-
-/** Removes the ways in by mail that a person did not use, as when the password changes. */
-export async function dropLinksOf(client: Pick<pg.ClientBase, "query">, personId: string): Promise<void> {
-  await client.query(dropLinksOfSql, [personId]);
-}
-
 /** A range of `one_time_link_email_idx`. */
-const dropLinksSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = ANY ($2) AND used_at IS NULL";
+const dropSignUpsSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = 'verify' AND used_at IS NULL";
 
-export async function dropLinks(client: pg.ClientBase, email: string, purposes: readonly LinkPurpose[]): Promise<void> {
-  await client.query(dropLinksSql, [email, purposes]);
+/** Removes an address's other sign-ups: they carry other people's passwords. */
+export async function dropSignUps(client: pg.ClientBase, email: string): Promise<void> {
+  await client.query(dropSignUpsSql, [email]);
 }

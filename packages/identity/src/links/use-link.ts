@@ -7,6 +7,7 @@ import { passwordProblem } from "../passwords/password-problem.js";
 import type { Passwords } from "../passwords/passwords.js";
 import {
   addPerson,
+  changePassword,
   claimAccount,
   findPersonByEmail,
   homeAccountOf,
@@ -15,9 +16,10 @@ import {
   setPassword,
   verifyPerson,
 } from "../people/person.query.js";
-import { endSessionsOf, startSession } from "../sessions/session.query.js";
+import { startSession, switchAccount } from "../sessions/session.query.js";
+import type { Viewer } from "../sessions/sessions.js";
 import { browserProofOf, isToken } from "../token.js";
-import { dropLinks, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
+import { dropSignUps, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
 
 /** What a link's page shows and asks for. */
 export interface LinkInfo {
@@ -25,6 +27,10 @@ export interface LinkInfo {
   email: string;
   /** The account of an invitation or of a sign-in. */
   accountName: string | null;
+  /** The name of the person who invites. */
+  inviter: string | null;
+  /** An invited person who is known signs in first: the link alone opens nothing. */
+  needsSignIn: boolean;
   /** An invited person who is new gives a name and a password. */
   needsName: boolean;
   needsPassword: boolean;
@@ -41,15 +47,16 @@ export interface LinkDeps {
 /** Reads a link without using it up. @throws AppError 410 */
 export async function readLink(
   { pool, now }: Pick<LinkDeps, "pool" | "now">,
-  { token, browserProof }: LinkReference,
+  { token, browserProof, viewer }: LinkReference,
 ): Promise<LinkInfo> {
   const link = await requireLink(pool, token, now());
-  const { purpose, email, accountName } = link;
-  const isNew = purpose === "invite" && !link.isKnown;
+  const { purpose, email, accountName, inviter, knownId } = link;
+  const isNew = purpose === "invite" && knownId === null;
+  const needsSignIn = purpose === "invite" && !isNew && knownId !== viewer?.personId;
   // Anybody can sign up with any address: a password given in another browser may be a stranger's.
   const isForeign = purpose === "verify" && browserProof !== browserProofOf(token);
   const needsPassword = isNew || isForeign || purpose === "reset";
-  return { purpose, email, accountName, needsName: isNew, needsPassword };
+  return { purpose, email, accountName, inviter, needsSignIn, needsName: isNew, needsPassword };
 }
 
 async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink> {
@@ -62,6 +69,8 @@ interface LinkReference {
   token: string;
   /** What the browser kept of its sign-up. */
   browserProof?: string | undefined;
+  /** Who is signed in here. */
+  viewer?: Pick<Viewer, "personId" | "sessionId"> | undefined;
 }
 
 export interface LinkInput extends LinkReference {
@@ -72,23 +81,27 @@ export interface LinkInput extends LinkReference {
   userAgent?: string | undefined;
 }
 
-/** Who came through a link, in a new session. */
+/** Who came through a link. */
 export interface Arrival {
   purpose: LinkPurpose;
   personId: string;
   accountId: string;
-  sessionToken: string;
+  /** Of the new session; undefined for a known person's invitation, whose session goes on. */
+  sessionToken: string | undefined;
 }
 
 /**
- * Uses a link up and signs its person in, in one transaction. Missing input leaves the link as it is.
- * @throws AppError 410 for a used, expired or unknown link; 400 for missing or bad input; 409 `account_taken`
+ * Uses a link up and signs its person in, in one transaction; a known person's invitation only adds the account to their
+ * session. Missing input leaves the link as it is.
+ * @throws AppError 410 for a used, expired or unknown link; 401 for a known person's invitation before the sign-in; 400 for
+ * missing or bad input; 409 `account_taken`
  */
 export async function useLink({ pool, passwords, slots, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
-  const { token, name, password, network, userAgent } = input;
+  const { token, name, password, network, userAgent, viewer } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
   const needed = await readLink({ pool, now }, input);
+  if (needed.needsSignIn) throw new AppError("not_signed_in");
   const fields: Record<string, string> = {};
   if (needed.needsName && name === undefined) fields["name"] = "Required";
   if (needed.needsPassword) {
@@ -99,7 +112,11 @@ export async function useLink({ pool, passwords, slots, now }: LinkDeps, input: 
   const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password, network) : undefined;
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
-    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash, slots });
+    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash, slots, viewer });
+    if (link.purpose === "invite" && viewer?.personId === personId) {
+      await switchAccount(client, { ...viewer, accountId });
+      return { purpose: link.purpose, personId, accountId, sessionToken: undefined };
+    }
     const sessionToken = await startSession(client, { personId, accountId, userAgent, now: at });
     return { purpose: link.purpose, personId, accountId, sessionToken };
   });
@@ -113,7 +130,12 @@ interface Arrived {
 type Arrive = (
   client: pg.ClientBase,
   link: LiveLink,
-  input: { name: string | undefined; hash: string | undefined; slots: Slots | undefined },
+  input: {
+    name: string | undefined;
+    hash: string | undefined;
+    slots: Slots | undefined;
+    viewer: LinkReference["viewer"];
+  },
 ) => Promise<Arrived>;
 
 const arrivals: Record<LinkPurpose, Arrive> = {
@@ -125,17 +147,14 @@ const arrivals: Record<LinkPurpose, Arrive> = {
     const accountId = await claimAccount(client, email, slots);
     if (accountId === undefined) throw new AppError("account_taken");
     await join(client, { accountId, personId, role: "owner" }, email);
-    // Other sign-ups of the address carry other people's passwords.
-    await dropLinks(client, email, ["verify"]);
+    await dropSignUps(client, email);
     return { personId, accountId };
   },
   async reset(client, link, { hash }) {
     const personId = link.personId ?? "";
     if (hash === undefined) throw new AppError("link_expired");
-    await setPassword(client, personId, hash);
+    await changePassword(client, personId, hash);
     await verifyPerson(client, personId);
-    await endSessionsOf(client, personId);
-    await dropLinks(client, link.email, ["reset", "sign_in"]);
     return { personId, accountId: await requireHome(client, personId) };
   },
   async sign_in(client, { personId: id, accountId: wanted }) {
@@ -144,11 +163,12 @@ const arrivals: Record<LinkPurpose, Arrive> = {
     const home = await requireHome(client, personId);
     return { personId, accountId: wanted && (await isMember(client, wanted, personId)) ? wanted : home };
   },
-  async invite(client, { email, accountId: id, role }, { name, hash }) {
+  async invite(client, { email, accountId: id, role }, { name, hash, viewer }) {
     const accountId = id ?? "";
     const known = await findPersonByEmail(client, email);
+    // Another request may have made the person in this moment. The link still works.
+    if (known && known.id !== viewer?.personId) throw new AppError("not_signed_in");
     const personId = known?.id ?? (await addPerson(client, { email, name: name ?? email }));
-    // Another request made the person in this moment. The link still works.
     if (personId === undefined) throw new AppError("link_expired");
     if (known) await verifyPerson(client, personId);
     if (!known && hash !== undefined) await setPassword(client, personId, hash);

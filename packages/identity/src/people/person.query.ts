@@ -1,7 +1,7 @@
 import { drawSlot, type Slots } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
-import type { Role } from "../sessions/session.query.js";
+import { endSessionsOf, type Role } from "../sessions/session.query.js";
 
 type Client = Pick<pg.ClientBase, "query">;
 
@@ -57,6 +57,17 @@ const setPasswordSql = `
 /** @param hash of `Passwords` */
 export async function setPassword(client: Client, personId: string, hash: string): Promise<void> {
   await client.query(setPasswordSql, [uuid(), personId, personId, hash]);
+}
+
+/** Every link of the address is a way in, whoever made it. A range of `one_time_link_email_idx`. */
+const dropLinksSql = `
+  DELETE FROM one_time_link WHERE email = (SELECT email FROM person WHERE id = $1) AND used_at IS NULL`;
+
+/** Sets another password: sessions and links from before it end. */
+export async function changePassword(client: Client, personId: string, hash: string): Promise<void> {
+  await setPassword(client, personId, hash);
+  await endSessionsOf(client, personId);
+  await client.query(dropLinksSql, [personId]);
 }
 
 /** A probe of `credential_person_id_provider_key`. */

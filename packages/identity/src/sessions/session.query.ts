@@ -140,9 +140,9 @@ const switchAccountSql = `
 
 /** @returns false where the person is not in the account */
 export async function switchAccount(
-  pool: pg.Pool,
+  client: Pick<pg.ClientBase, "query">,
   { sessionId, personId, accountId }: { sessionId: string; personId: string; accountId: string },
 ): Promise<boolean> {
-  const { rowCount } = await pool.query(switchAccountSql, [sessionId, personId, accountId]);
+  const { rowCount } = await client.query(switchAccountSql, [sessionId, personId, accountId]);
   return rowCount === 1;
 }
