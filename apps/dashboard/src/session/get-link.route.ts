@@ -16,13 +16,19 @@ export function getLinkRoute(deps: LinkDeps) {
     query: linkQuery,
     answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
     async handle({ query: { token }, request }) {
+      // Each unknown token asks all cells.
+      const { refund } = await deps.guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
       const viewer = await deps.sessions.find(request.headers.cookie);
       const link = await readLink(deps, { token, browserProof, viewer }).catch(ignoreUnknown);
-      if (!(link instanceof AppError)) return { status: 200, body: link };
+      if (!(link instanceof AppError)) {
+        await refund();
+        return { status: 200, body: link };
+      }
       const path = `/link?${new URLSearchParams({ token })}`;
       const answer = await deps.otherCells.ask({ request, method: "GET", path });
       if (!answer) throw link;
+      await refund();
       return answer;
     },
   });

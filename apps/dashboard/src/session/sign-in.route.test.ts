@@ -64,6 +64,18 @@ describe("a sign-up", () => {
     await client().post("/sign-in", { email: "ada@example.com", password }).expect(200, { isSignedIn: true });
   });
 
+  it.each(["ops@intranet", "o'neil+x@sub.example.com", "a..b@example.com", "ü@example.com", "a!b@example.com"])(
+    "takes %s only if it can sign in afterwards",
+    async (email) => {
+      const asked = await client().post("/sign-up", { name: "Ops", email, password });
+      if (asked.status === 400) return expect(asked.body.fields).toEqual({ email: "Must be an email address" });
+      const [mail] = await dashboard.takeMails();
+      const use = client().post("/link", { token: tokenOf(mail) });
+      await use.set("Cookie", cookieOf(asked.headers)).expect(200);
+      await client().post("/sign-in", { email, password }).expect(200);
+    },
+  );
+
   it("answers the same for a known address, whose mail leads to the sign-in, and changes nothing", async () => {
     await signUp("known@example.com");
     const other = "another password";
@@ -246,6 +258,17 @@ describe("a forgotten password", () => {
 });
 
 describe("a link", () => {
+  it("is looked up 30 times by a network that knows none, since each look-up asks all cells; a known one is free", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    await owner.post("/people", { email: "linked@example.com", role: "member" }).expect(201);
+    const token = tokenOf((await dashboard.takeMails())[0]);
+    const look = (text: string) => client().get(`/link?token=${text}`).set("X-Forwarded-For", "198.51.100.7");
+    for (let n = 0; n < 40; n++) await look(token).expect(200);
+    for (let n = 0; n < 30; n++) await look("unknown").expect(410);
+    await look("unknown").expect(429);
+    await client().get("/link?token=unknown").set("X-Forwarded-For", "198.51.100.8").expect(410);
+  });
+
   it("is answered 410 when unknown, malformed, expired or used by another request at the same time", async () => {
     for (const token of ["A".repeat(43), "x", "../../me"]) {
       await client()
