@@ -48,6 +48,21 @@ describe("one network that floods the hashes", () => {
   });
 });
 
+describe("wrong passwords from twelve networks", () => {
+  it("take all places of strangers, and none of a network that had a right password", async () => {
+    const { hash, verify } = createPasswords(cheap);
+    const stored = await hash("correct horse", "home");
+    expect(await verify(stored, "correct horse", "home")).toBe(true);
+    const flood = Promise.allSettled(
+      Array.from({ length: 72 }, (_, n) => verify(stored, "wrong horse", `network ${n % 12}`)),
+    );
+    const strange = expect(verify(stored, "correct horse", "elsewhere")).rejects.toMatchObject({ status: 503 });
+    expect(await verify(stored, "correct horse", "home")).toBe(true);
+    await strange;
+    expect((await flood).filter(({ status }) => status === "fulfilled")).toHaveLength(42);
+  });
+});
+
 describe("a new password", () => {
   it.each(["short", "123456789", "x".repeat(201), "Password123", "qwertyuiop", "ababababab"])(
     "%s is refused",

@@ -1,10 +1,13 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
-import { createWorkShares, type Refusals } from "@waymark/http";
+import { createWorkShares, type Refusals, type WorkShares } from "@waymark/http";
+import { LRUCache } from "lru-cache";
 
 /** OWASP's smallest cost of scrypt with 32 MiB: a quarter of a second of one core. */
 const defaultCost = { N: 2 ** 15, r: 8, p: 3 };
 const saltBytes = 16;
 const hashBytes = 32;
+const maxKnownNetworks = 10_000;
+const knownLifeMs = 30 * 24 * 3_600_000;
 
 export interface PasswordsOptions {
   refusals: Refusals;
@@ -13,7 +16,7 @@ export interface PasswordsOptions {
 }
 
 /**
- * Hashes and checks passwords, a few at once, in turns between networks.
+ * Hashes and checks passwords, a few at once, in turns between networks. A network with a right password has places apart.
  * Both throw AppError: 429 while too many of the network wait, 503 while too many of all do.
  */
 export interface Passwords {
@@ -24,17 +27,16 @@ export interface Passwords {
 
 /** Makes the hashes' turns. A stored password carries its parameters, so the cost can rise later. */
 export function createPasswords({ refusals, cost = defaultCost }: PasswordsOptions): Passwords {
-  const limits = {
-    tasks: "passwords",
-    owner: "network",
-    // 32 MiB each.
-    maxRunning: 2,
-    maxRunningPerOwner: 2,
-    maxWaiting: 40,
-    maxWaitingPerOwner: 4,
-    maxWaitMs: 10_000,
+  const waits = { owner: "network", maxWaiting: 40, maxWaitingPerOwner: 4, maxWaitMs: 10_000 };
+  // 32 MiB for each running one.
+  const strangers = createWorkShares({ ...waits, tasks: "passwords", maxRunning: 2, maxRunningPerOwner: 2 }, refusals);
+  const kept = { ...waits, tasks: "known_passwords", maxRunning: 1, maxRunningPerOwner: 1 };
+  const known = createWorkShares(kept, refusals);
+  // Networks of right passwords: wrong ones from elsewhere never take their places.
+  const good = new LRUCache<string, true>({ max: maxKnownNetworks, ttl: knownLifeMs });
+  const turns: Pick<WorkShares, "run"> = {
+    run: (network, task) => (good.has(network) ? known : strangers).run(network, task),
   };
-  const turns = createWorkShares(limits, refusals);
   return {
     hash: (password, network) =>
       turns.run(network, async () => {
@@ -48,7 +50,9 @@ export function createPasswords({ refusals, cost = defaultCost }: PasswordsOptio
         const expected = Buffer.from(hash, "base64url");
         const parameters = { N: Number(N), r: Number(r), p: Number(p) };
         const derived = await derive(password, Buffer.from(salt, "base64url"), parameters);
-        return expected.length === derived.length && timingSafeEqual(expected, derived);
+        const isRight = expected.length === derived.length && timingSafeEqual(expected, derived);
+        if (isRight) good.set(network, true);
+        return isRight;
       }),
   };
 }
