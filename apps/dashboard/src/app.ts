@@ -97,7 +97,7 @@ import { listTracesRoute } from "./traces/list-traces.route.js";
 export interface AppDeps {
   config: Pick<
     Config,
-    "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "slots" | "signUp" | "allowsPrivateWebhooks"
+    "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "slots" | "signUp" | "webhookNetworks"
   >;
   pool: pg.Pool;
   sessions: Sessions;

@@ -5,7 +5,7 @@ import {
   ConfigError,
   databaseConfig,
   httpVariables,
-  integerVariable,
+  networksVariable,
   portVariable,
   processesOf,
   readEnv,
@@ -46,7 +46,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     CELL_SLOTS: cellSlotsVariable(),
     CELL_DASHBOARDS: webUrls.default([]),
     TRUSTED_PROXIES: trustedProxiesVariable(),
-    WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
+    WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     ...mailVariables(env),
     STRIPE_SECRET_KEY: z.string().optional(),
     STRIPE_WEBHOOK_SECRET: z.string().optional(),
@@ -80,8 +80,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     operators: read.OPERATORS,
     /** Whether strangers may create accounts. */
     signUp: read.SIGN_UP,
-    /** Whether the worker posts to addresses inside private networks. */
-    allowsPrivateWebhooks: read.WEBHOOK_ALLOW_PRIVATE === 1,
+    /** The private networks that the worker posts to. */
+    webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
     /** Payments; without them who runs this sets the plans. */
     stripe: readStripe(read),
   };
@@ -91,9 +91,13 @@ type StripeName = "STRIPE_SECRET_KEY" | "STRIPE_WEBHOOK_SECRET" | "STRIPE_PRICE_
 
 /** @throws ConfigError unless all of the three settings are there, or none */
 function readStripe(read: { [Name in StripeName | "STRIPE_BASE_URL"]?: string | undefined }) {
-  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICE_ID: priceId } = read;
-  if (secretKey && webhookSecret && priceId) {
-    return { secretKey, webhookSecret, priceId, baseUrl: read.STRIPE_BASE_URL };
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICE_ID: prices } = read;
+  const priceIds = (prices ?? "")
+    .split(",")
+    .map((id) => id.trim())
+    .filter(Boolean);
+  if (secretKey && webhookSecret && priceIds.length > 0) {
+    return { secretKey, webhookSecret, priceIds, baseUrl: read.STRIPE_BASE_URL };
   }
   const names: StripeName[] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
   const missing = names.filter((name) => !read[name]);

@@ -5,6 +5,7 @@ import {
   databaseConfig,
   durationVariable,
   integerVariable,
+  networksVariable,
   portVariable,
   readEnv,
 } from "@waymark/service";
@@ -26,7 +27,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
     SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
     TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
-    WEBHOOK_ALLOW_PRIVATE: integerVariable({ min: 0, max: 1 }).optional(),
+    WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
   });
   return {
@@ -45,7 +46,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         perAccount: read.ALERT_MAILS_PER_ACCOUNT_PER_HOUR,
       },
     },
-    allowPrivate: read.WEBHOOK_ALLOW_PRIVATE === 1 || undefined,
+    webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     staleAfterMs: read.TRACE_STALE_AFTER,
     sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,

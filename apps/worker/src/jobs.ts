@@ -2,6 +2,7 @@ import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts"
 import { createPartitions } from "@waymark/analytics";
 import type { Mailer } from "@waymark/mail";
 import { queues } from "@waymark/queue";
+import type { Networks } from "@waymark/service";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";
@@ -32,8 +33,8 @@ interface JobDeps {
   dashboardUrl: string;
   limits: MailLimits;
   sweepIntervalMs: number;
-  /** Whether channels may have addresses in private networks. */
-  allowPrivate: true | undefined;
+  /** The private networks that channels may be in. */
+  webhookNetworks: Networks;
   eventRetentionMonths: number | undefined;
   /** Undefined: stale traces stay running. */
   staleAfterMs: number | undefined;
@@ -152,7 +153,7 @@ function createChannelJobs(deps: JobDeps) {
     log,
     send: createSendDelivery({
       ...deps,
-      post: (request) => post(request, { allowPrivate: deps.allowPrivate === true }),
+      post: (request) => post(request, { privateNetworks: deps.webhookNetworks }),
       count: metrics.countDelivery,
     }),
     digestsPerHour: deps.limits.perAccount,

@@ -58,7 +58,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     dashboardUrl: config.mail.dashboardUrl,
     limits: config.mail.limits,
     sweepIntervalMs: config.sweepIntervalMs,
-    allowPrivate: config.allowPrivate,
+    webhookNetworks: config.webhookNetworks,
     eventRetentionMonths: config.eventRetentionMonths,
     staleAfterMs: config.staleAfterMs,
     now: () => new Date(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isPublicAddress } from "./public-address.js";
+import { isPublicAddress, networksVariable } from "./public-address.js";
 
 describe("isPublicAddress", () => {
   it.each([
@@ -55,4 +55,23 @@ describe("isPublicAddress", () => {
   it("refuses every mapped address", () => {
     fc.assert(fc.property(fc.ipV4(), (address) => isPublicAddress(`::ffff:${address}`) === false));
   });
+});
+
+describe("the variable of private networks", () => {
+  it("has the addresses of its networks, mapped ones too, and none without any", () => {
+    const networks = networksVariable().parse("10.1.0.0/16, fd00::/8");
+    const asked = ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1", "10.2.0.1", "fe80::1", "localhost"];
+    expect(asked.map((address) => networks.has(address))).toEqual([true, true, true, false, false, false]);
+    expect(networks.isEmpty).toBe(false);
+    for (const none of [undefined, "0"]) expect(networksVariable().parse(none).isEmpty).toBe(true);
+  });
+
+  it.each(["1", "10.0.0.1", "10.0.0.0/33", "fd00::/129", "10.0.0.0/8,", "here/8", "10.0.0.0/8/8"])(
+    "refuses %s",
+    (text) => {
+      expect(networksVariable().safeParse(text).error?.issues).toMatchObject([
+        { message: expect.stringMatching(/^must be networks in CIDR form.* 1 opened all of them and is refused now$/) },
+      ]);
+    },
+  );
 });

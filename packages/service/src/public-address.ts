@@ -1,4 +1,5 @@
-import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
+import { z } from "zod";
 
 /** Ranges that lead into the own network or nowhere (IANA's registries of special-purpose addresses, RFC 6890). */
 const special = new BlockList();
@@ -34,6 +35,36 @@ for (const [network, prefix] of [
 /** Global unicast. Everything else is special: loopback, mapped and translated IPv4, unique local, link local, multicast. */
 const global = new BlockList();
 global.addSubnet("2000::", 3, "ipv6");
+
+export interface Networks {
+  isEmpty: boolean;
+  has(address: string): boolean;
+}
+
+/** Private networks in CIDR form with commas between; none by default, and for the 0 of earlier releases. */
+export function networksVariable() {
+  const message =
+    "must be networks in CIDR form with commas between, such as 10.1.0.0/16,fd00::/8; 1 opened all of them and is refused now";
+  return z
+    .string()
+    .default("0")
+    .transform((text, context): Networks => {
+      const networks = new BlockList();
+      for (const part of text === "0" ? [] : text.split(",")) {
+        const [network = "", prefix = "", ...others] = part.trim().split("/");
+        const family = isIPv4(network) ? "ipv4" : isIPv6(network) && !network.includes("%") ? "ipv6" : undefined;
+        const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+        if (family && others.length === 0 && bits <= (family === "ipv4" ? 32 : 128)) {
+          networks.addSubnet(network, bits, family);
+        } else {
+          context.addIssue({ code: "custom", message });
+          break;
+        }
+      }
+      const has = (address: string) => isIP(address) > 0 && networks.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+      return { isEmpty: networks.rules.length === 0, has };
+    });
+}
 
 /** Whether an address is on the public internet, so that a server may connect to it for a stranger. */
 export function isPublicAddress(address: string): boolean {

@@ -16,8 +16,8 @@ export interface FakeStripe {
   /** For `DashboardOptions.deps`: payments through Stripe's own library to this server. */
   readonly deps: { readonly payments: Payments | undefined };
   readonly received: Received[];
-  /** The status of each subscription. */
-  readonly subscriptions: Map<string, { status: string; customer: string }>;
+  /** The status of each subscription, and its price where it is not the configured one. */
+  readonly subscriptions: Map<string, { status: string; customer: string; price?: string }>;
   /** Those of each customer, latest first. */
   readonly invoices: Map<string, object[]>;
   /** Ends the open Checkout sessions of a customer, as a payment does. */
@@ -91,7 +91,7 @@ export function useFakeStripe(): FakeStripe {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const stripe = { secretKey: "sk_test_key", webhookSecret, priceId, baseUrl };
+    const stripe = { secretKey: "sk_test_key", webhookSecret, priceIds: [priceId, "price_of_before"], baseUrl };
     payments = await openPayments({ url: new URL("http://localhost:4000"), stripe });
   });
   afterAll(async () => {
@@ -108,11 +108,15 @@ interface Lists extends Pick<FakeStripe, "subscriptions" | "invoices"> {
 function list({ subscriptions, sessions, invoices }: Lists, path: string, customer: string) {
   const isOwn = (each: { customer: string }) => each.customer === customer;
   const lists: Readonly<Record<string, () => object[]>> = {
-    "/v1/subscriptions": () => [...subscriptions].map(([id, each]) => ({ id, ...each })).filter(isOwn),
+    "/v1/subscriptions": () => [...subscriptions].map(presentSubscription).filter(isOwn),
     "/v1/checkout/sessions": () => sessions.filter(isOwn).slice(0, 1),
     "/v1/invoices": () => invoices.get(customer) ?? [],
   };
   return { status: 200, body: { object: "list", data: lists[path]?.() ?? [], has_more: false } };
+}
+
+function presentSubscription([id, { price = priceId, ...each }]: [string, { customer: string; price?: string }]) {
+  return { id, ...each, items: { object: "list", data: [{ price: { id: price } }] } };
 }
 
 function make(path: string, form: Readonly<Record<string, string>>): object | undefined {

@@ -32,7 +32,7 @@ export interface Payments {
   openPortal(customerId: string): Promise<string>;
   /** @returns undefined for a wrong or old signature */
   readEvent(body: Buffer, signature: string, now: Date): PaymentEvent | undefined;
-  /** @returns the ids of the customer's subscriptions that pay for Pro now, as Stripe has them */
+  /** @returns the ids of the customer's subscriptions that pay a price of Pro now, as Stripe has them */
   readLive(customerId: string): Promise<string[]>;
   /** @returns the latest invoices, without drafts */
   listInvoices(customerId: string): Promise<Invoice[]>;
@@ -67,11 +67,13 @@ function addressOf(baseUrl: string | undefined) {
 
 interface Settings {
   webhookSecret: string;
-  priceId: string;
+  /** The first is sold; earlier ones go on. */
+  priceIds: readonly string[];
   billingUrl: string;
 }
 
-function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: Settings): Payments {
+function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }: Settings): Payments {
+  const priceId = priceIds[0] ?? "";
   return {
     async createCustomer({ accountId, email }) {
       const metadata = { account_id: accountId };
@@ -114,7 +116,8 @@ function createPayments(stripe: Stripe, { webhookSecret, priceId, billingUrl }: 
     async readLive(customer) {
       const options = { timeout: readTimeoutMs, maxNetworkRetries: 0 };
       const { data } = await stripe.subscriptions.list({ customer, limit: maxSubscriptions }, options);
-      return data.filter(({ status }) => liveStatuses.has(status)).map(({ id }) => id);
+      const isOfPrice = ({ items }: Stripe.Subscription) => items.data.some(({ price }) => priceIds.includes(price.id));
+      return data.filter((each) => liveStatuses.has(each.status) && isOfPrice(each)).map(({ id }) => id);
     },
     async listInvoices(customer) {
       const { data } = await stripe.invoices.list({ customer, limit: maxInvoices });
@@ -152,5 +155,10 @@ function present({ id, type, data }: Stripe.Event): PaymentEvent {
 /** Stripe gives an id, or the object where the account asks for expanded events. */
 function idOf(value: unknown): string | undefined {
   const id = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : value;
-  return typeof id === "string" ? id : undefined;
+  return isStripeId(id) ? id : undefined;
+}
+
+/** Postgres takes no NUL. */
+export function isStripeId(id: unknown): id is string {
+  return typeof id === "string" && /^[!-~]{1,255}$/.test(id);
 }

@@ -1,10 +1,10 @@
-import { AppError } from "@waymark/errors";
+import { AppError, validationError } from "@waymark/errors";
 import { type EncodedBody, route } from "@waymark/http";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { applyEvent } from "./apply-event.js";
-import type { Payments } from "./payments.js";
+import { isStripeId, type Payments } from "./payments.js";
 
 interface Deps {
   pool: pg.Pool;
@@ -28,6 +28,7 @@ export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
       const { bytes } = body as EncodedBody<"application/json">;
       const event = payments.readEvent(bytes, request.get("stripe-signature") ?? "", now());
       if (!event) throw new AppError("bad_signature");
+      if (!isStripeId(event.id)) throw validationError({ id: "Must be 1 to 255 printable characters of ASCII" });
       await applyEvent({ pool, payments, log }, event);
       return { status: 200, body: {} };
     },

@@ -171,6 +171,25 @@ describe("POST /webhooks/stripe", () => {
     expect(await planOf(accountId)).toBe(plan);
   });
 
+  it.each([
+    ["another product's", "price_of_a_mug", "free"],
+    ["an earlier", "price_of_before", "pro"],
+  ])("a live subscription of %s price means %s", async (_name, price, plan) => {
+    const { accountId, customer, subscription, event } = await payer();
+    stripe.subscriptions.set(subscription, { status: "active", customer, price });
+    await deliver(event("customer.subscription.created")).expect(200);
+    expect(await planOf(accountId)).toBe(plan);
+  });
+
+  it("refuses a signed event whose id the database cannot hold", async () => {
+    const { customer, subscription } = await payer();
+    const object = { id: subscription, object: "subscription", customer };
+    const { body } = await deliver(eventText("customer.subscription.created", object, "evt_\0")).expect(400);
+    expect(Object.keys(body.fields)).toEqual(["id"]);
+    const foreign = { ...object, customer: "cus_\0" };
+    await deliver(eventText("customer.subscription.created", foreign)).expect(200);
+  });
+
   it("keeps Pro when an earlier subscription ends, or when Stripe forgot one that never paid", async () => {
     const { accountId, customer, event } = await payer();
     await deliver(event("customer.subscription.created")).expect(200);

@@ -3,7 +3,7 @@ import { useDashboard } from "../dashboard.fixture.js";
 import type { ChannelList, RuleList } from "./channels.schema.js";
 
 const dashboard = useDashboard();
-const allowing = useDashboard({ env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
+const allowing = useDashboard({ env: { WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,fd00::/8" } });
 const nobody = "00000000-0000-7000-8000-000000000000";
 
 async function open(plan: "free" | "pro" = "pro") {
@@ -89,10 +89,12 @@ describe("channels", () => {
     expect((await others()).channels).toHaveLength(1);
   });
 
-  it("take private addresses where the operator allows them", async () => {
+  it("take private addresses of networks that the operator allows, and no others", async () => {
     const owner = await allowing.signIn(await allowing.makeAccount());
     const { body } = await owner.post("/channels", { kind: "webhook", to: "http://127.0.0.1/hook" }).expect(201);
     expect(body.to).toBe("http://127.0.0.1/hook");
+    await owner.post("/channels", { kind: "webhook", to: "http://[fd12::1]/hook" }).expect(201);
+    await owner.post("/channels", { kind: "webhook", to: "http://10.0.0.1/hook" }).expect(400);
   });
 });
 

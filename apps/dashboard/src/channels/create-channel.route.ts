@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
-import { isPublicAddress } from "@waymark/service";
+import { isPublicAddress, type Networks } from "@waymark/service";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";
@@ -11,7 +11,7 @@ import { type CreatedChannel, createChannelBody } from "./channels.schema.js";
 
 interface Deps {
   pool: pg.Pool;
-  config: Pick<Config, "allowsPrivateWebhooks">;
+  config: Pick<Config, "webhookNetworks">;
 }
 
 /** `POST /channels`: failures from now on go there, too. */
@@ -25,7 +25,7 @@ export function createChannelRoute({ pool, config }: Deps) {
     answers: { 201: { description: "The channel", schema: z.custom<CreatedChannel>() } },
     async handle({ body, response }) {
       const { accountId } = ownerOf(response);
-      if (body.kind !== "mail" && !config.allowsPrivateWebhooks && isPrivate(body.to)) {
+      if (body.kind !== "mail" && isPrivate(body.to, config.webhookNetworks)) {
         throw validationError({ to: "Must be a public address: this one is inside a private network" });
       }
       return { status: 201, body: await createChannel(pool, accountId, body) };
@@ -34,8 +34,9 @@ export function createChannelRoute({ pool, config }: Deps) {
 }
 
 /** Only what the address itself says: the worker looks names up at each delivery. */
-function isPrivate(address: string): boolean {
+function isPrivate(address: string, allowed: Networks): boolean {
   if (!URL.canParse(address.trim())) return false;
   const host = new URL(address.trim()).hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  return isIP(host) > 0 ? !isPublicAddress(host) : /(?:^|\.)(?:localhost|local|internal)$/.test(host);
+  if (isIP(host) > 0) return !isPublicAddress(host) && !allowed.has(host);
+  return allowed.isEmpty && /(?:^|\.)(?:localhost|local|internal)$/.test(host);
 }

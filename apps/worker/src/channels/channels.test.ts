@@ -42,7 +42,7 @@ const settings = (env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ALERT_FROM: "alerts@example.com",
   DASHBOARD_URL: "https://waymark.example",
   SWEEP_INTERVAL_SECONDS: "1",
-  WEBHOOK_ALLOW_PRIVATE: "1",
+  WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
   ...env,
 });
 
@@ -158,6 +158,7 @@ describe("a webhook", () => {
     await until(() => wrong.received.length === 2);
     await until(() => isOver(channels[0]));
     expect(await statesOf(channels[0])).toEqual(["sent", "failed"]);
+    expect((await deliveriesOf(channels[0])).map(({ last_error }) => last_error)).toContain("Answered 404");
     expect(await statesOf(channels[1])).toEqual(["failed"]);
     expect(gone.received).toHaveLength(1);
     await expect(testChannel(pool, { channelId: channels[1] })).rejects.toMatchObject({ code: "channel_ended" });

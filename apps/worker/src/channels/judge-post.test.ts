@@ -2,7 +2,9 @@ import { describe, expect, it } from "@jest/globals";
 import { judgePost } from "./judge-post.js";
 
 const first = { attempts: 0, ageMs: 0 };
-const answered = (status: number, retryAfter?: string, text = "") => ({ status, retryAfter, text });
+const answered = (status: number, retryAfter?: string, text = "", isInside = false) => ({
+  ...{ status, retryAfter, text, isInside },
+});
 const hourMs = 3_600_000;
 
 describe("judgePost", () => {
@@ -14,6 +16,10 @@ describe("judgePost", () => {
     expect(judgePost(answered(status, undefined, "no"), first)).toMatchObject({
       ...{ state: "failed", isGone: false, reason: `Answered ${status}: no` },
     });
+  });
+
+  it("shows nothing of an answer from a private network", () => {
+    expect(judgePost(answered(404, undefined, "secret", true), first)).toMatchObject({ reason: "Answered 404" });
   });
 
   it("ends the channel after 410", () => {

@@ -24,11 +24,12 @@ export function judgePost(answer: PostAnswer, before: Before, now = Date.now()):
   if (answer.status === null) {
     return { ...(answer.isRefused ? giveUp(answer.reason) : tryLater(answer.reason, before)), isGone: false };
   }
-  const { status, text } = answer;
+  const { status, text, isInside } = answer;
   if (status >= 200 && status < 300) {
     return { state: "sent", reason: null, counts: true, retryAfterMs: 0, isGone: false };
   }
-  const said = oneLine(text, 200);
+  // An account is told what its own server says, and nothing of the operator's network.
+  const said = isInside ? "" : oneLine(text, 200);
   const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   const reason = cut(`Answered ${status}${redirect}${said === "" ? "" : `: ${said}`}`, maxReasonLength);
   const isFinal = status >= 400 && status < 500 && !laterStatuses.includes(status);

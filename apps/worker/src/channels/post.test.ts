@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { networksVariable } from "@waymark/service";
 import { type PostOptions, post } from "./post.js";
 import { type Answer, startReceiver } from "./receiver.fixture.js";
 
@@ -14,7 +15,8 @@ async function receive(...answers: Answer[]) {
 }
 
 const request = (url: string) => ({ url, headers: { "content-type": "application/json" }, body: '{"ü":1}' });
-const allowed: PostOptions = { allowPrivate: true };
+const allowed: PostOptions = { privateNetworks: networksVariable().parse("127.0.0.0/8,::1/128") };
+const closed: PostOptions = { privateNetworks: networksVariable().parse(undefined) };
 
 describe("post", () => {
   it("sends the body with its length, to the host of the URL at the resolved address", async () => {
@@ -25,7 +27,7 @@ describe("post", () => {
       return [{ address: "127.0.0.1", family: 4 }];
     };
     const answer = await post(request(`http://hooks.example:${port}/a?b`), { ...allowed, resolve });
-    expect(answer).toEqual({ status: 200, retryAfter: undefined, text: "answer 200" });
+    expect(answer).toEqual({ status: 200, retryAfter: undefined, text: "answer 200", isInside: true });
     expect(resolved).toEqual(["hooks.example"]);
     expect(received).toEqual([
       {
@@ -40,7 +42,7 @@ describe("post", () => {
     "refuses %s, and sends nothing there",
     async (host) => {
       const { port, received } = await receive(200);
-      const answer = await post(request(`http://${host}:${port}/`), { allowPrivate: false });
+      const answer = await post(request(`http://${host}:${port}/`), closed);
       expect(answer).toMatchObject({
         status: null,
         isRefused: true,
@@ -61,7 +63,7 @@ describe("post", () => {
     [[{ address: "::ffff:10.0.0.1", family: 6 }]],
   ])("refuses a name that resolves to %j", async (addresses) => {
     const answer = await post(request("http://hooks.example/"), {
-      allowPrivate: false,
+      ...closed,
       resolve: async () => addresses,
     });
     expect(answer).toMatchObject({ status: null, isRefused: true });
@@ -107,7 +109,12 @@ describe("post", () => {
       response.writeHead(200, { "content-length": "1000" });
       response.write("begun", () => incoming.socket.destroy());
     });
-    expect(await post(request(url), allowed)).toEqual({ status: 200, retryAfter: undefined, text: "begun" });
+    expect(await post(request(url), allowed)).toEqual({
+      status: 200,
+      retryAfter: undefined,
+      text: "begun",
+      isInside: true,
+    });
   });
 
   it("reads 64 KiB of an endless answer", async () => {

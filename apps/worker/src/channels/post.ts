@@ -1,12 +1,12 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
-import { isPublicAddress } from "@waymark/service";
+import { isPublicAddress, type Networks } from "@waymark/service";
 import { type HostAddress, resolveHost } from "./resolve-host.js";
 
 export interface PostOptions {
-  /** Whether addresses of private networks are allowed. */
-  allowPrivate: boolean;
+  /** The private networks that are allowed. */
+  privateNetworks: Networks;
   timeoutMs?: number;
   resolve?: (hostname: string) => Promise<HostAddress[]>;
 }
@@ -17,8 +17,16 @@ export interface PostRequest {
   body: string;
 }
 
+interface Answered {
+  status: number;
+  retryAfter: string | undefined;
+  text: string;
+  /** Whether a private network answered. */
+  isInside: boolean;
+}
+
 export type PostAnswer =
-  | { status: number; retryAfter: string | undefined; text: string }
+  | Answered
   /** No answer; `isRefused`: the address is none to post to. */
   | { status: null; reason: string; isRefused: boolean };
 
@@ -34,11 +42,12 @@ export async function post(request: PostRequest, options: PostOptions): Promise<
   try {
     const url = new URL(request.url);
     const addresses = await orAborted((options.resolve ?? resolveHost)(url.hostname), signal);
-    if (!options.allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
-      const reason = "The address is in a private network; the operator may allow it by WEBHOOK_ALLOW_PRIVATE";
+    const inside = addresses.filter(({ address }) => !isPublicAddress(address));
+    if (!inside.every(({ address }) => options.privateNetworks.has(address))) {
+      const reason = "The address is in a private network; the operator may allow its network by WEBHOOK_ALLOW_PRIVATE";
       return { status: null, reason, isRefused: true };
     }
-    return await send(url, { ...request, addresses, signal });
+    return { ...(await send(url, { ...request, addresses, signal })), isInside: inside.length > 0 };
   } catch (error) {
     const reason = signal.aborted ? "No answer in time" : `No connection: ${describe(error)}`;
     return { status: null, reason, isRefused: false };
@@ -50,7 +59,7 @@ interface Sending extends PostRequest {
   signal: AbortSignal;
 }
 
-async function send(url: URL, { headers, body, addresses, signal }: Sending): Promise<PostAnswer> {
+async function send(url: URL, { headers, body, addresses, signal }: Sending): Promise<Omit<Answered, "isInside">> {
   const lookup: LookupFunction = (_hostname, options, callback) => {
     const [first = { address: "", family: 4 }] = addresses;
     if (options.all) callback(null, [...addresses]);

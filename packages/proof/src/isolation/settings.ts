@@ -7,7 +7,7 @@ export function isolationSettings(receiverUrl: string): NodeJS.ProcessEnv {
     RESEND_API_KEY: "re_isolation",
     RESEND_BASE_URL: receiverUrl,
     ALERT_FROM: "alerts@example.com",
-    WEBHOOK_ALLOW_PRIVATE: "1",
+    WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
     OPERATORS: "owner-qqashzz@example.com",
   };
 }

@@ -28,7 +28,7 @@ const env = {
   ALERT_FROM: "Waymark <alerts@example.com>",
   ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000",
   SWEEP_INTERVAL_SECONDS: "2",
-  WEBHOOK_ALLOW_PRIVATE: "1",
+  WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
   TRUSTED_PROXIES: "loopback",
 };
 
