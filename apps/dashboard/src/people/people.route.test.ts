@@ -210,27 +210,30 @@ describe("the keys of a removed person", () => {
   const keysOf = async (as: SignedIn) =>
     ((await as.get("/keys").expect(200)).body.keys as { name: string }[]).map(({ name }) => name).sort();
 
-  it("are counted beforehand, go on by default, and are counted as those of people who left", async () => {
+  it("are counted beforehand, go on where an owner says so, and are counted as those of people who left", async () => {
     const { owner, member } = await makeTeam();
     const { body } = await owner.get("/people").expect(200);
     expect(body).toMatchObject({ people: [{ name: "A member", keys: 2 }, { keys: 1 }], leftKeys: 0 });
-    await owner.delete(`/people/${member.personId}`).expect(200);
+    await owner.delete(`/people/${member.personId}?keys=keep`).expect(200);
     expect(await keysOf(owner)).toEqual(["a", "b", "own"]);
     expect((await owner.get("/people").expect(200)).body).toMatchObject({ people: [{ keys: 1 }], leftKeys: 2 });
   });
 
-  it("are revoked with the person where an owner says so, in this account alone, and the record names each", async () => {
-    const { owner, member } = await makeTeam();
-    const other = await makeTeam();
-    const sql = "UPDATE api_key SET created_by = $1 WHERE account_id = $2";
-    await dashboard.pool.query(sql, [member.personId, other.accountId]);
-    await owner.delete(`/people/${member.personId}?keys=revoke`).expect(200);
-    expect(await keysOf(owner)).toEqual(["own"]);
-    expect(await keysOf(other.owner)).toEqual(["a", "b", "own"]);
-    const actions = (await actionsOf(owner)).slice(0, 3);
-    expect(actions.map(([action]) => action)).toEqual(["key_revoked", "key_revoked", "person_removed"]);
-    expect(actions.map(([, subject]) => subject?.replace(/ .*/, "")).sort()).toEqual(["a", "b", member.email]);
-  });
+  it.each(["", "?keys=revoke"])(
+    "are revoked with the person by default, in this account alone, and the record names each: %s",
+    async (query) => {
+      const { owner, member } = await makeTeam();
+      const other = await makeTeam();
+      const sql = "UPDATE api_key SET created_by = $1 WHERE account_id = $2";
+      await dashboard.pool.query(sql, [member.personId, other.accountId]);
+      await owner.delete(`/people/${member.personId}${query}`).expect(200);
+      expect(await keysOf(owner)).toEqual(["own"]);
+      expect(await keysOf(other.owner)).toEqual(["a", "b", "own"]);
+      const actions = (await actionsOf(owner)).slice(0, 3);
+      expect(actions.map(([action]) => action)).toEqual(["key_revoked", "key_revoked", "person_removed"]);
+      expect(actions.map(([, subject]) => subject?.replace(/ .*/, "")).sort()).toEqual(["a", "b", member.email]);
+    },
+  );
 
   it("stay where the removal is refused: the last owner, a member's try, an unknown choice", async () => {
     const { owner, member } = await makeTeam();

@@ -28,8 +28,8 @@ export interface Invitation {
   expiresAt: string;
 }
 
-/** The query of `DELETE /people/:person_id`: whether the keys that they made go on, the default, or end. */
-export const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("keep") });
+/** The query of `DELETE /people/:person_id`: whether the keys that they made end, the default, or go on. */
+export const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") });
 
 /** The answer of `GET /people`: people by name; members see no invitations. */
 export interface PeopleList {

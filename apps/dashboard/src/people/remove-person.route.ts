@@ -14,7 +14,7 @@ export function removePersonRoute({ pool, sessions }: PeopleDeps) {
     method: "delete",
     path: "/people/:person_id",
     operationId: "removePerson",
-    summary: "Remove a person, or leave; their keys go on or end",
+    summary: "Remove a person, or leave; their keys end or go on",
     query: removePersonQuery,
     answers: done,
     async handle({ params, query: { keys }, response }) {

@@ -81,7 +81,9 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
       const row = page.getByRole("table", { name: "People" }).getByRole("row").filter({ hasText: email });
       await row.getByRole("button", { name: "Remove" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByRole("group", { name: "They made 2 keys" }).getByRole("radio", { name: choice }).check();
+      const keys = dialog.getByRole("group", { name: "They made 2 keys" });
+      expect(await keys.getByRole("radio", { name: "Revoke" }).isChecked()).toBe(true);
+      await keys.getByRole("radio", { name: choice }).check();
       expect(await browser.findings(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Remove" }).click();
       await row.waitFor({ state: "detached" });

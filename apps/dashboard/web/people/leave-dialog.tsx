@@ -8,14 +8,14 @@ import { Radios } from "../ui/field.js";
 import { formatThings } from "../ui/format.js";
 
 const choices = [
-  { value: "keep", label: "Keep", hint: "Programs that use them go on." },
   { value: "revoke", label: "Revoke", hint: "They stop within a second." },
+  { value: "keep", label: "Keep", hint: "Programs that use them go on." },
 ] as const;
 
-/** Removes a person, or lets the viewer leave. Keys outlive their maker unless somebody says otherwise. */
+/** Removes a person, or lets the viewer leave. Their keys end unless somebody says otherwise. */
 export function LeaveDialog({ person, onClose }: { person: ListedPerson; onClose(): void }) {
   const { isYou, name } = person;
-  const [keys, setKeys] = useState<(typeof choices)[number]["value"]>("keep");
+  const [keys, setKeys] = useState<(typeof choices)[number]["value"]>("revoke");
   const remove = useAction(async () => {
     await api.delete(`/people/${person.id}?keys=${keys}`);
     if (isYou) return location.assign("/dashboard/sign-in");

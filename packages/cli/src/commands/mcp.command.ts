@@ -22,7 +22,10 @@ export function addMcpCommand(program: Command, act: Act, version: string): void
     .command("mcp")
     .description("give agents tools that read traces and statistics, by the Model Context Protocol over stdio");
   addServiceOptions(command)
-    .option("--stats-key <key>", "a key of the analytics service (default: WAYMARK_STATS_KEY)")
+    .option(
+      "--stats-key <key>",
+      "a key of the analytics service (default: WAYMARK_STATS_KEY, which other users cannot see)",
+    )
     .option("--stats-url <url>", `the analytics API's address (default: WAYMARK_STATS_URL or ${defaultStatsUrl})`)
     .addHelpText("after", help)
     .action(act((context: CommandContext, options: McpOptions) => serve(context, options, version)));
@@ -33,6 +36,9 @@ async function serve(context: CommandContext, options: McpOptions, version: stri
   const services = servicesOf(context.env, options);
   const signal = context.catchInterrupts();
   const note = (text: string) => void context.stderr.write(`${printable(text)}\n`);
+  if (options.key ?? options.statsKey) {
+    note("Every user of this machine sees keys in arguments. Set WAYMARK_TRACE_KEY and WAYMARK_STATS_KEY instead.");
+  }
   // Other commands start without it.
   const { bridgeTools } = await import("../mcp/mcp-bridge.js");
   await bridgeTools({ services, stdin, stdout, version, signal, note });

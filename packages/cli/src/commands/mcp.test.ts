@@ -43,6 +43,22 @@ async function connect(changes: Record<string, string> = {}): Promise<Client> {
 const textOf = (answer: unknown) => (answer as { content: { text: string }[] }).content[0]?.text ?? "";
 
 describe("waymark mcp", () => {
+  it("warns of a key in its arguments, and takes it", async () => {
+    const args = [bin, "mcp", "--stats-key", env["WAYMARK_STATS_KEY"] ?? ""];
+    const path = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
+    const { WAYMARK_STATS_KEY: _, ...own } = { PATH: path, ...env };
+    const transport = new StdioClientTransport({ command: process.execPath, args, env: own, stderr: "pipe" });
+    let said = "";
+    transport.stderr?.on("data", (chunk) => {
+      said += String(chunk);
+    });
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(transport);
+    clients.push(client);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("get_stats");
+    expect(said).toContain("Every user of this machine sees keys in arguments. Set WAYMARK_TRACE_KEY");
+  });
+
   it("gives the tools of both services over stdio", async () => {
     const api = createApiClient({ key: env["WAYMARK_TRACE_KEY"], url: env["WAYMARK_TRACE_URL"] });
     const { trace_id } = await api.createTrace({
