@@ -53,7 +53,12 @@ export const tableGrants = {
     worker: "SELECT, DELETE",
     dashboard: "SELECT",
   },
-  daily_size: { analytics_api: "SELECT", collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  daily_size: {
+    analytics_api: "SELECT",
+    dashboard: "SELECT",
+    collector: "SELECT, INSERT, UPDATE",
+    worker: "SELECT, DELETE",
+  },
   daily_stat: {
     analytics_api: "SELECT",
     collector: "SELECT, INSERT, UPDATE",

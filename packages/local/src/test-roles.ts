@@ -7,6 +7,7 @@ const services: Record<Service, Pick<Partial<PoolOptions>, "statementTimeoutMs" 
   "analytics-api": {},
   collector: { lockTimeoutMs: 5_000, plansOnce: true },
   worker: { statementTimeoutMs: 60_000, lockTimeoutMs: 5_000 },
+  dashboard: {},
 };
 
 /** Makes a role for each service, with its limits and the password of the server's user. */

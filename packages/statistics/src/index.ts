@@ -1,4 +1,5 @@
-export { createDayColumns, type DayColumns } from "./columns/day-columns.js";
+export { type ColumnReader, createDayColumns, type DayColumns } from "./columns/day-columns.js";
+export { findWrongDays } from "./columns/find-wrong-days.js";
 export { storeDays } from "./columns/store-days.js";
 export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";

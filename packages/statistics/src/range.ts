@@ -115,7 +115,7 @@ function countDays({ first, last }: Days): number {
   return (Date.parse(last) - Date.parse(first)) / dayMs + 1;
 }
 
-function addDays(from: string, count: number): string {
+export function addDays(from: string, count: number): string {
   return toDay(Date.parse(from) + count * dayMs);
 }
 

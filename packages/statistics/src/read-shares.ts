@@ -4,6 +4,8 @@ import { createWorkShares, type Refusals, type WorkShares } from "@waymark/http"
 export interface ReadShares {
   /** Runs a read when it is the account's turn. */
   read: WorkShares["run"];
+  /** Runs a read of columns, for filters, goals and funnels: it holds much memory for long. */
+  readColumns: WorkShares["run"];
 }
 
 interface ReadShareOptions {
@@ -15,16 +17,24 @@ interface ReadShareOptions {
 
 /** Creates the shares of one pool. */
 export function createReadShares({ refusals, maxReading, maxWaitingPerAccount = 8 }: ReadShareOptions): ReadShares {
-  const limits = {
+  const shared = { owner: "account", maxWaiting: 200, maxWaitingPerOwner: maxWaitingPerAccount };
+  const reads = {
+    ...shared,
     tasks: "reads",
-    owner: "account",
     maxRunning: maxReading,
     // Two, so a slow statement does not delay a quick one.
     maxRunningPerOwner: 2,
-    maxWaiting: 200,
-    maxWaitingPerOwner: maxWaitingPerAccount,
     // A read takes milliseconds. After this long, the statements before it run into their timeout.
     maxWaitMs: 3_000,
   };
-  return { read: createWorkShares(limits, refusals).run };
+  const columnReads = {
+    ...shared,
+    tasks: "filtered_reads",
+    // Each holds up to 48 MiB, and two leave one account's days to others.
+    maxRunning: Math.min(2, maxReading),
+    maxRunningPerOwner: 1,
+    // A page asks for several at once, one after the other.
+    maxWaitMs: 10_000,
+  };
+  return { read: createWorkShares(reads, refusals).run, readColumns: createWorkShares(columnReads, refusals).run };
 }

@@ -1,6 +1,6 @@
 import { type ListName, listNames, lists, visitDimensionOf } from "@waymark/lists";
 import type pg from "pg";
-import type { DayColumns } from "./columns/day-columns.js";
+import type { ColumnReader } from "./columns/day-columns.js";
 import { type EngagementOf, readEngagementOf } from "./engagement.query.js";
 import type { FigureMemory } from "./figure-memory.js";
 import type { Filter } from "./filters/filter.js";
@@ -21,7 +21,7 @@ import { type FigureRow, noSums, readCoverage, readFigures, type Sums, sumUp } f
 /** Filters, one at least, and the columns that they read. */
 export interface Filtering {
   readonly filters: readonly Filter[];
-  readonly columns: DayColumns;
+  readonly columns: ColumnReader;
 }
 
 interface StatisticsQuery {

@@ -2,6 +2,9 @@ import { randomUUID } from "node:crypto";
 import { afterAll } from "@jest/globals";
 import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
+import { createWork } from "./work.js";
+
+export const testWork = () => createWork({ owner: "account", turn: async () => undefined });
 
 /** Gives a test file a database whose pool reads as the services' pools do. */
 export function useSites() {

@@ -14,14 +14,8 @@ interface Bounds {
 
 /** A list's rows as `readFigures` orders and bounds them: most visitors first, and last `(other)`, unranked. */
 export function topOf(sums: ReadonlyMap<string, Sums>, { list, limit, maxBytes, rowBytes }: Bounds): [string, Sums][] {
-  const pageviews = ({ pageviews }: Sums) => (list.showsPageviews ? pageviews : 0);
   const rest = sums.get(otherValue);
-  const ordered = [...sums]
-    .filter(([value]) => value !== otherValue)
-    .sort(
-      ([a, one], [b, other]) =>
-        other.visitors - one.visitors || pageviews(other) - pageviews(one) || compareCodePoints(a, b),
-    );
+  const ordered = [...sums].filter(([value]) => value !== otherValue).sort(orderOf(list));
   let bytes = 0;
   const end = ordered.findIndex(([value], index) => {
     bytes += Buffer.byteLength(JSON.stringify(value)) + rowBytes;
@@ -29,6 +23,13 @@ export function topOf(sums: ReadonlyMap<string, Sums>, { list, limit, maxBytes, 
   });
   const shown = end < 0 ? ordered : ordered.slice(0, end);
   return rest ? [...shown, [otherValue, rest]] : shown;
+}
+
+/** The order of a list's values. */
+export function orderOf(list: StatisticsList) {
+  const pageviews = ({ pageviews }: Sums) => (list.showsPageviews ? pageviews : 0);
+  return ([a, one]: [string, Sums], [b, other]: [string, Sums]) =>
+    other.visitors - one.visitors || pageviews(other) - pageviews(one) || compareCodePoints(a, b);
 }
 
 /** The order of Postgres's collation "C": by code points, where JavaScript's is by units of UTF-16. */

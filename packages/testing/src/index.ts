@@ -1,4 +1,5 @@
 export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
+export { addHeavyDay } from "./heavy-day.js";
 export { useInstances } from "./instances.js";
 export { type RunningApp, useProcesses } from "./processes.js";
 export { describeWithChromium, describeWithProgram } from "./programs.js";

@@ -21,7 +21,7 @@ export interface RunningApp {
 
 /** Starts a built app on free ports; `env` has further settings. Its `turbo.json` names the apps of a package's tests. */
 type StartApp = (
-  name: "trace-api" | "analytics-api" | "collector",
+  name: "trace-api" | "analytics-api" | "collector" | "dashboard",
   databaseUrl: string,
   env?: Readonly<Record<string, string>>,
 ) => Promise<RunningApp>;

@@ -6,7 +6,7 @@ export function directUrlOf(url: string): string {
 }
 
 /** The programs with a role of their own on the tests' server. */
-export type Service = "trace-api" | "analytics-api" | "collector" | "worker";
+export type Service = "trace-api" | "analytics-api" | "collector" | "worker" | "dashboard";
 
 interface DatabaseVariables {
   DATABASE_URL: string;

@@ -5,6 +5,7 @@ import {
   coverageAnswer,
   type DayColumns,
   eventBounds,
+  type Filtering,
   filtersParameter,
   type ReadShares,
   rangeAnswer,
@@ -18,7 +19,7 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
-import { readOwnSite } from "../reads/read-own-site.js";
+import { readOwnFiltered } from "../reads/read-own-site.js";
 
 const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = named(
@@ -32,7 +33,7 @@ const eventsSchema = named(
 
 /** `GET /sites/:id/events` (statistics contract, "GET /api/v1/sites/:id/events"), with extensions. */
 export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
-  const { pool, columns, now } = deps;
+  const { pool, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/events",
@@ -53,17 +54,18 @@ export function getEventsRoute(deps: { pool: pg.Pool; reads: ReadShares; columns
       404: siteNotFound,
     },
     async handle(input) {
-      const { filters } = input.query;
       const { asked, ...days } = resolveRange(input.query, now());
-      const read = async (siteId: string) => {
-        if (filters.length === 0) return { events: await readCustomEvents(pool, { siteId, ...days }) };
+      const read = async (siteId: string, filtering: Filtering | undefined) => {
+        if (!filtering) return { events: await readCustomEvents(pool, { siteId, ...days }) };
         const [events, coverage] = [
-          await readFilteredEvents({ filters, columns }, { siteId, days }),
+          await readFilteredEvents(filtering, { siteId, days }),
           await readEventDays(pool, { siteId, ...days }),
         ];
         return { events, ...(coverage && { coverage }) };
       };
-      const body = await readOwnSite(deps, input, (siteId) => readInTime(asked, read(siteId)));
+      const body = await readOwnFiltered(deps, input, (siteId, filtering) =>
+        readInTime(asked, read(siteId, filtering)),
+      );
       return { status: 200, body: { ...asked, ...body } };
     },
   });

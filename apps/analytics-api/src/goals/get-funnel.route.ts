@@ -2,7 +2,7 @@ import { errorSchema, named, route } from "@waymark/http";
 import { coverageAnswer, rangeAnswer, readFunnel, readInTime, resolveRange } from "@waymark/statistics";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { readOwnSite } from "../reads/read-own-site.js";
+import { readOwnColumns } from "../reads/read-own-site.js";
 import { type GoalDeps, goalsQuery } from "./get-goals.route.js";
 
 const funnelSchema = named(
@@ -66,8 +66,8 @@ export function getFunnelRoute(deps: GoalDeps) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;
       const funnelId = input.params["funnelId"] ?? "";
-      const body = await readOwnSite(deps, input, (siteId) =>
-        readInTime(asked, readFunnel(deps, { siteId, funnelId, days, filters })),
+      const body = await readOwnColumns(deps, input, (siteId, columns) =>
+        readInTime(asked, readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters })),
       );
       return { status: 200, body: { ...asked, ...body } };
     },

@@ -14,7 +14,7 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { readOwnSite } from "../reads/read-own-site.js";
+import { readOwnColumns } from "../reads/read-own-site.js";
 
 export interface GoalDeps {
   pool: pg.Pool;
@@ -81,8 +81,8 @@ export function getGoalsRoute(deps: GoalDeps) {
     async handle(input) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;
-      const body = await readOwnSite(deps, input, (siteId) =>
-        readInTime(asked, readGoals(deps, { siteId, days, filters })),
+      const body = await readOwnColumns(deps, input, (siteId, columns) =>
+        readInTime(asked, readGoals({ ...deps, columns }, { siteId, days, filters })),
       );
       return { status: 200, body: { ...asked, ...body } };
     },

@@ -1,25 +1,72 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { type ReadShares, requireSite } from "@waymark/statistics";
+import {
+  type ColumnReader,
+  type DayColumns,
+  type Filter,
+  type Filtering,
+  type ReadShares,
+  requireSite,
+} from "@waymark/statistics";
 import type { Response } from "express";
 import type pg from "pg";
+
+interface ReadInput {
+  params: Readonly<Record<string, string>>;
+  response: Response;
+}
+
+export interface ReadDeps {
+  pool: pg.Pool;
+  reads: ReadShares;
+  columns: DayColumns;
+}
 
 /**
  * Reads from the site that a request names, when it is the account's turn.
  * @throws AppError 404 when the account does not have the site or a shared key is of another one, 429 or 503 when too many reads are under way
  */
 export async function readOwnSite<Result>(
-  { pool, reads }: { pool: pg.Pool; reads: ReadShares },
-  { params, response }: { params: Readonly<Record<string, string>>; response: Response },
+  deps: Pick<ReadDeps, "pool" | "reads">,
+  input: ReadInput,
   work: (siteId: string) => Promise<Result>,
 ): Promise<Result> {
-  const siteId = params["id"] ?? "";
-  const { accountId, siteId: onlySite } = principalOf(response);
-  const { id } = await requireSite(pool, accountId, siteId);
-  if (onlySite !== undefined && onlySite !== id) throw new AppError("site_not_found");
-  return reads.read(
+  const { accountId, siteId } = await findSite(deps.pool, input);
+  return deps.reads.read(
     accountId,
     () => work(siteId),
-    () => response.destroyed,
+    () => input.response.destroyed,
   );
+}
+
+/** As `readOwnSite`, with the site's columns. */
+export async function readOwnColumns<Result>(
+  { pool, reads, columns }: ReadDeps,
+  input: ReadInput,
+  work: (siteId: string, columns: ColumnReader) => Promise<Result>,
+): Promise<Result> {
+  const { accountId, siteId } = await findSite(pool, input);
+  return reads.readColumns(
+    accountId,
+    () => work(siteId, columns.open(accountId)),
+    () => input.response.destroyed,
+  );
+}
+
+/** Reads columns only where there are filters. */
+export function readOwnFiltered<Result>(
+  deps: ReadDeps,
+  input: ReadInput & { query: { filters: readonly Filter[] } },
+  work: (siteId: string, filtering: Filtering | undefined) => Promise<Result>,
+): Promise<Result> {
+  const { filters } = input.query;
+  if (filters.length === 0) return readOwnSite(deps, input, (siteId) => work(siteId, undefined));
+  return readOwnColumns(deps, input, (siteId, columns) => work(siteId, { filters, columns }));
+}
+
+async function findSite(pool: pg.Pool, { params, response }: ReadInput) {
+  const { accountId, siteId: onlySite } = principalOf(response);
+  const { id: siteId } = await requireSite(pool, accountId, params["id"] ?? "");
+  if (onlySite !== undefined && onlySite !== siteId) throw new AppError("site_not_found");
+  return { accountId, siteId };
 }

@@ -10,11 +10,11 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { readOwnSite } from "../reads/read-own-site.js";
+import { readOwnFiltered } from "../reads/read-own-site.js";
 
 /** `GET /sites/:id/realtime`, an extension of the contract. */
 export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; columns: DayColumns; now(): Date }) {
-  const { pool, columns, now } = deps;
+  const { pool, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/realtime",
@@ -34,11 +34,10 @@ export function getRealtimeRoute(deps: { pool: pg.Pool; reads: ReadShares; colum
       404: siteNotFound,
     },
     async handle(input) {
-      const { filters } = input.query;
-      const body = await readOwnSite(deps, input, (siteId) =>
-        filters.length === 0
-          ? readRealtime(pool, { siteId, now: now() })
-          : readFilteredRealtime({ filters, columns }, { siteId, now: now() }),
+      const body = await readOwnFiltered(deps, input, (siteId, filtering) =>
+        filtering
+          ? readFilteredRealtime(filtering, { siteId, now: now() })
+          : readRealtime(pool, { siteId, now: now() }),
       );
       return { status: 200, body };
     },

@@ -6,6 +6,7 @@ import {
   type DayColumns,
   engagementNeeds,
   type FigureMemory,
+  type Filtering,
   type ReadShares,
   readInTime,
   readList,
@@ -17,7 +18,7 @@ import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
-import { readOwnSite } from "../reads/read-own-site.js";
+import { readOwnFiltered } from "../reads/read-own-site.js";
 import { statsAnswer, statsQuery } from "./stats.schema.js";
 
 const example = {
@@ -44,7 +45,7 @@ export function getStatsRoute(deps: {
   memory: FigureMemory;
   now(): Date;
 }) {
-  const { pool, columns, memory, now } = deps;
+  const { pool, memory, now } = deps;
   return route({
     method: "get",
     path: "/sites/:id/stats",
@@ -72,18 +73,17 @@ export function getStatsRoute(deps: {
       const { limit, lists, interval, compare, metrics, filters } = query;
       const refusal = engagementNeeds(metrics, filters);
       if (refusal) throw validationError({ filters: refusal });
-      const filtering = filters.length > 0 ? { filters, columns } : undefined;
       const range = resolveRange(query, now());
-      const read = <Result>(work: (siteId: string) => Promise<Result>) =>
-        readOwnSite(deps, input, (siteId) => readInTime(range.asked, work(siteId)));
+      const read = <Result>(work: (siteId: string, filtering: Filtering | undefined) => Promise<Result>) =>
+        readOwnFiltered(deps, input, (siteId, filtering) => readInTime(range.asked, work(siteId, filtering)));
       if (csvList) {
-        const rows = await read((siteId) =>
+        const rows = await read((siteId, filtering) =>
           readList(pool, { siteId, range, list: csvList, limit, metrics, filtering }),
         );
         return { status: 200, contentType: csvType, body: writeCsv(csvList, rows, metrics) };
       }
-      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics, filtering, memory };
-      const body = await read((siteId) => readStatistics(pool, { siteId, ...asked }));
+      const asked = { range, lists, limit, interval, withPrevious: compare === "previous", metrics, memory };
+      const body = await read((siteId, filtering) => readStatistics(pool, { siteId, filtering, ...asked }));
       return { status: 200, body };
     },
   });

@@ -1,11 +1,10 @@
 import { route } from "@waymark/http";
 import { type FunnelFigures, readFunnel, readInTime, resolveRange } from "@waymark/statistics";
 import { z } from "zod";
-import { readOwnSite } from "../statistics/read-own-site.js";
+import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { type Answer, goalsQuery } from "./goals.schema.js";
-import type { GoalDeps } from "./list-goals.route.js";
 
-export function getFunnelRoute(deps: GoalDeps) {
+export function getFunnelRoute(deps: StatisticsDeps) {
   return route({
     method: "get",
     path: "/sites/:id/funnels/:funnelId",
@@ -17,10 +16,17 @@ export function getFunnelRoute(deps: GoalDeps) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;
       const funnelId = input.params["funnelId"] ?? "";
-      const body = await readOwnSite(deps, input, async ({ id: siteId }): Promise<Answer & FunnelFigures> => {
-        const figures = await readInTime(asked, readFunnel(deps, { siteId, funnelId, days, filters }));
-        return { ...asked, ...figures };
-      });
+      const body = await readOwnColumns(
+        deps,
+        input,
+        async ({ id: siteId }, columns): Promise<Answer & FunnelFigures> => {
+          const figures = await readInTime(
+            asked,
+            readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters }),
+          );
+          return { ...asked, ...figures };
+        },
+      );
       return { status: 200, body };
     },
   });

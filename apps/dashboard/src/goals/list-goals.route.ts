@@ -1,12 +1,10 @@
 import { route } from "@waymark/http";
-import { type DayColumns, listGoals, readGoals, readInTime, resolveRange } from "@waymark/statistics";
+import { listGoals, readGoals, readInTime, resolveRange } from "@waymark/statistics";
 import { z } from "zod";
-import { readOwnSite, type StatisticsDeps } from "../statistics/read-own-site.js";
+import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { goalsQuery, type SiteGoals } from "./goals.schema.js";
 
-export type GoalDeps = StatisticsDeps & { columns: DayColumns };
-
-export function listGoalsRoute(deps: GoalDeps) {
+export function listGoalsRoute(deps: StatisticsDeps) {
   return route({
     method: "get",
     path: "/sites/:id/goals",
@@ -17,8 +15,8 @@ export function listGoalsRoute(deps: GoalDeps) {
     async handle(input) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;
-      const body = await readOwnSite(deps, input, async ({ id: siteId }): Promise<SiteGoals> => {
-        const { goals, ...rest } = await readInTime(asked, readGoals(deps, { siteId, days, filters }));
+      const body = await readOwnColumns(deps, input, async ({ id: siteId }, columns): Promise<SiteGoals> => {
+        const { goals, ...rest } = await readInTime(asked, readGoals({ ...deps, columns }, { siteId, days, filters }));
         const rules = new Map((await listGoals(deps.pool, siteId)).map((goal) => [goal.id, goal]));
         const none = { event: null, property: null, value: null, page: null };
         return { ...asked, goals: goals.map((goal) => ({ ...none, ...rules.get(goal.id), ...goal })), ...rest };

@@ -1,7 +1,14 @@
 import { route } from "@waymark/http";
-import { readCustomEvents, readEventDays, readFilteredEvents, readInTime, resolveRange } from "@waymark/statistics";
+import {
+  type Filtering,
+  readCustomEvents,
+  readEventDays,
+  readFilteredEvents,
+  readInTime,
+  resolveRange,
+} from "@waymark/statistics";
 import { z } from "zod";
-import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteEvents, siteEventsQuery } from "./site-stats.schema.js";
 
 export function getEventsRoute(deps: StatisticsDeps) {
@@ -15,15 +22,18 @@ export function getEventsRoute(deps: StatisticsDeps) {
     async handle(input) {
       const now = deps.now();
       const { asked, ...days } = resolveRange(input.query, now);
-      const filtering = filteringOf(deps, input.query.filters);
-      const read = async (siteId: string): Promise<Pick<SiteEvents, "events" | "coverage">> => {
+      const read = async (
+        siteId: string,
+        filtering: Filtering | undefined,
+      ): Promise<Pick<SiteEvents, "events" | "coverage">> => {
         if (!filtering) return { events: await readCustomEvents(deps.pool, { siteId, ...days }) };
         const events = await readFilteredEvents(filtering, { siteId, days });
         const coverage = await readEventDays(deps.pool, { siteId, ...days });
         return { events, ...(coverage && { coverage }) };
       };
-      const body = await readOwnSite(deps, input, async (site): Promise<SiteEvents> => {
-        return { ...asked, site, days, now: now.toISOString(), ...(await readInTime(asked, read(site.id))) };
+      const body = await readOwnSite(deps, input, async (site, filtering): Promise<SiteEvents> => {
+        const figures = await readInTime(asked, read(site.id, filtering));
+        return { ...asked, site, days, now: now.toISOString(), ...figures };
       });
       return { status: 200, body };
     },

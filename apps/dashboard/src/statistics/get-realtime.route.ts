@@ -1,7 +1,7 @@
 import { route } from "@waymark/http";
 import { filtersParameter, readFilteredRealtime, readRealtime, realtimeMinutes } from "@waymark/statistics";
 import { z } from "zod";
-import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import type { SiteRealtime } from "./site-stats.schema.js";
 
 export function getRealtimeRoute(deps: StatisticsDeps) {
@@ -13,12 +13,10 @@ export function getRealtimeRoute(deps: StatisticsDeps) {
     query: z.object({ filters: filtersParameter }),
     answers: { 200: { description: "The visitors", schema: z.custom<SiteRealtime>() } },
     async handle(input) {
-      const filtering = filteringOf(deps, input.query.filters);
-      const read = (siteId: string) => {
+      const body: SiteRealtime = await readOwnSite(deps, input, ({ id: siteId }, filtering) => {
         const asked = { siteId, now: deps.now() };
         return filtering ? readFilteredRealtime(filtering, asked) : readRealtime(deps.pool, asked);
-      };
-      const body: SiteRealtime = await readOwnSite(deps, input, ({ id }) => read(id));
+      });
       return { status: 200, body };
     },
   });

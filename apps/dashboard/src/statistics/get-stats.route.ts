@@ -4,6 +4,7 @@ import { type ListName, listNames } from "@waymark/lists";
 import {
   createOverviewReader,
   csvType,
+  type Filtering,
   hasEvents,
   readCoverage,
   readInTime,
@@ -13,7 +14,7 @@ import {
   writeCsv,
 } from "@waymark/statistics";
 import { z } from "zod";
-import { filteringOf, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteStats, siteStatsQuery } from "./site-stats.schema.js";
 
 type Query = z.output<typeof siteStatsQuery>;
@@ -42,11 +43,10 @@ export function getStatsRoute(deps: StatisticsDeps) {
       const { asked, ...days } = resolveRange(query, now);
       const { limit, compare: comparison } = query;
       const lists = query.lists.length > 0 ? query.lists : listNames;
-      const filtering = filteringOf(deps, query.filters);
-      const body = await readOwnSite(deps, input, (site) => readInTime(asked, readAll(site)));
+      const body = await readOwnSite(deps, input, (site, filtering) => readInTime(asked, readAll(site, filtering)));
       return { status: 200, body };
 
-      async function readAll(site: SiteStats["site"]): Promise<SiteStats> {
+      async function readAll(site: SiteStats["site"], filtering: Filtering | undefined): Promise<SiteStats> {
         const siteId = site.id;
         const range = { asked, ...days };
         const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [], filtering };
@@ -67,9 +67,8 @@ type Input = Parameters<typeof readOwnSite>[1] & { query: Query };
 
 async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Promise<Answer> {
   const { asked, ...days } = resolveRange(input.query, deps.now());
-  const { limit, filters } = input.query;
-  const filtering = filteringOf(deps, filters);
-  return readOwnSite(deps, input, async ({ id: siteId, domain }) => {
+  const { limit } = input.query;
+  return readOwnSite(deps, input, async ({ id: siteId, domain }, filtering) => {
     const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit, filtering }));
     const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
     const headers = { "Content-Disposition": `attachment; filename="${name}"` };

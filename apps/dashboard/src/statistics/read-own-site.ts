@@ -1,4 +1,5 @@
 import {
+  type ColumnReader,
   type DayColumns,
   type Filter,
   type Filtering,
@@ -17,25 +18,45 @@ export interface StatisticsDeps {
   now(): Date;
 }
 
+interface ReadInput {
+  params: Readonly<Record<string, string>>;
+  response: Response;
+}
+
 /**
- * Reads from the site that a request names, when it is the account's turn.
+ * Reads from the site that a request names, when it is the account's turn: its columns where there are filters.
  * @throws AppError 404 when the account does not have the site, 429 or 503 when too many reads are under way
  */
 export async function readOwnSite<Result>(
-  { pool, reads }: StatisticsDeps,
-  { params, response }: { params: Readonly<Record<string, string>>; response: Response },
-  work: (site: Site) => Promise<Result>,
+  deps: StatisticsDeps,
+  input: ReadInput & { query: { filters: readonly Filter[] } },
+  work: (site: Site, filtering: Filtering | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId } = viewerOf(response);
-  const site = await requireSite(pool, accountId, params["id"] ?? "");
-  return reads.read(
+  const { filters } = input.query;
+  if (filters.length > 0) return readOwnColumns(deps, input, (site, columns) => work(site, { filters, columns }));
+  const { accountId, site } = await findSite(deps, input);
+  return deps.reads.read(
     accountId,
-    () => work(site),
-    () => response.destroyed,
+    () => work(site, undefined),
+    () => input.response.destroyed,
   );
 }
 
-/** What a request's filters need; undefined without one. */
-export function filteringOf({ columns }: StatisticsDeps, filters: readonly Filter[]): Filtering | undefined {
-  return filters.length > 0 ? { filters, columns } : undefined;
+/** As `readOwnSite`, with columns in any case. */
+export async function readOwnColumns<Result>(
+  deps: StatisticsDeps,
+  input: ReadInput,
+  work: (site: Site, columns: ColumnReader) => Promise<Result>,
+): Promise<Result> {
+  const { accountId, site } = await findSite(deps, input);
+  return deps.reads.readColumns(
+    accountId,
+    () => work(site, deps.columns.open(accountId)),
+    () => input.response.destroyed,
+  );
+}
+
+async function findSite({ pool }: StatisticsDeps, { params, response }: ReadInput) {
+  const { accountId } = viewerOf(response);
+  return { accountId, site: await requireSite(pool, accountId, params["id"] ?? "") };
 }

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { storeDays } from "@waymark/statistics";
 import { useDatabase } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
 
@@ -81,6 +82,36 @@ describe("rollup rebuild", () => {
     );
     expect(await json("rollup", "rebuild", "--site", site)).toMatchObject({ differences: 1, mended: true });
     expect((await run(["rollup", "rebuild", "--site", site, "--check"])).code).toBe(0);
+  });
+
+  it("mends what filters read from stored columns", async () => {
+    const site = await makeSite(20);
+    const filtered = async () => {
+      const later = createCommandLine({ DATABASE_URL: database.url }, () => new Date("2026-01-04T00:00:00Z"));
+      const args = ["stats", "--site", site, "--filters", "entryPage:is:/wrong"];
+      return (await later.json<{ pageviews: number }>(...args)).pageviews;
+    };
+    await database.pool.query("DELETE FROM day_part WHERE site_id = $1", [site]);
+    await database.pool.query("UPDATE visit SET entry_path = '/wrong' WHERE site_id = $1", [site]);
+    await storeDays(database.pool, { siteIds: [site], before: "2026-01-03" });
+    expect(await filtered()).toBe(20);
+    expect(await json("rollup", "rebuild", "--site", site)).toMatchObject({ mended: true });
+    expect(await filtered()).toBe(0);
+  });
+
+  it("reports and drops stored columns that are not of the events", async () => {
+    const site = await makeSite(20);
+    const text = "UPDATE day_part SET pages = (SELECT pages FROM day_part WHERE site_id = $2) WHERE site_id = $1";
+    await database.pool.query(text, [site, await makeSite(3)]);
+    const check = await run(["rollup", "rebuild", "--site", site, "--check"]);
+    expect([check.code, check.stdout]).toEqual([
+      1,
+      "2026-01-02  different parts of columns: stored 1, counted 0\n1 days compared: 1 differences, left.\n",
+    ]);
+    expect(await json("rollup", "rebuild", "--site", site)).toMatchObject({ differences: 1 });
+    expect(await json("rollup", "rebuild", "--site", site)).toMatchObject({ differences: 0 });
+    const { rows } = await database.pool.query("SELECT FROM day_part WHERE site_id = $1", [site]);
+    expect(rows).toEqual([]);
   });
 
   it("takes every site with --all, and either one or all", async () => {

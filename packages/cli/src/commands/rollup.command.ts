@@ -1,5 +1,6 @@
 import { listAllSites, type Site } from "@waymark/accounts";
 import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
+import { findWrongDays } from "@waymark/statistics";
 import type { Command } from "commander";
 import type pg from "pg";
 import { resolveSite } from "../arguments/resolve-owner.js";
@@ -29,8 +30,9 @@ interface RebuildCommandOptions {
 const maxListed = 100;
 
 const help = `
-The command counts each UTC day again over the raw events, and shows and mends differences to the rollups. It leaves days
-past the retention of events alone. Events are still recorded meanwhile.
+The command counts each UTC day again over the raw events, and shows and mends differences to the rollups. Stored columns
+that differ from the events are dropped, and the worker stores them anew. It leaves days past the retention of events alone.
+Events are still recorded meanwhile.
 With --check it changes nothing, and the exit code is 1 when something differs.
 
 Examples:
@@ -71,6 +73,10 @@ async function rebuild(
   const isCheck = options.check === true;
   const status = showStatus(context.stderr);
   const day = (time: TimeArgument | undefined) => (time ? dayOf(time(context.now())) : null);
+  const onDifference = (difference: Difference) => {
+    progress.differences++;
+    if (listed.length < maxListed) listed.push(difference);
+  };
   const rebuildSite = async (site: Site, signal: AbortSignal) => {
     const { days, skipped } = progress;
     const result = await rebuildRollups({
@@ -80,16 +86,19 @@ async function rebuild(
       to: day(options.to),
       replace: !isCheck,
       signal,
-      onDifference: (difference) => {
-        progress.differences++;
-        if (listed.length < maxListed) listed.push(difference);
-      },
+      onDifference,
       onProgress: ({ done, days: all }) => {
         progress.days = days + done;
         status.update(`Comparing ${printable(site.domain)}: ${done} of ${all} days`);
       },
     });
     Object.assign(progress, { days: days + result.days, skipped: skipped + result.skipped });
+    status.update(`Comparing columns of ${printable(site.domain)}`);
+    const asked = { first: day(options.from) ?? "-infinity", last: day(options.to) ?? "infinity" };
+    for (const wrong of await findWrongDays(pool, { siteId: site.id, days: asked, remove: !isCheck, signal })) {
+      const what = "different parts of columns";
+      onDifference({ siteId: site.id, day: wrong.day, what, stored: [wrong.parts], counted: [0] });
+    }
   };
   const work = async (signal: AbortSignal) => {
     for (const site of sites) await rebuildSite(site, signal);

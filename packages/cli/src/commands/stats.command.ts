@@ -85,7 +85,8 @@ export function addStatsCommand(program: Command, act: Act): void {
         const { site, value } = await onDatabase(context, async ({ pool }) => {
           const found = await resolveSite(pool, text);
           const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
-          const filtering = filters.length > 0 ? { filters, columns: createDayColumns({ pool, maxBytes }) } : undefined;
+          const columns = createDayColumns({ pool, maxBytes }).open(found.id);
+          const filtering = filters.length > 0 ? { filters, columns } : undefined;
           const asked = { ...query, metrics, filtering, interval: "day", withPrevious: true } as const;
           return { site: found, value: await readStatistics(pool, asked) };
         });

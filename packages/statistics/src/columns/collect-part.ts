@@ -1,5 +1,5 @@
-import { narrow, TextCollector } from "./block.js";
-import { type DayPart, detailNames, type VisitDimension, visitDimensions } from "./day-part.js";
+import { collectFloats, collectNumbers, narrow, TextCollector, TextSize } from "./block.js";
+import { type DayPart, detailNames, type PartNeeds, type VisitDimension, visitDimensions } from "./day-part.js";
 
 /** A row of `visit`; the dimensions are in the order of `visitDimensions`. */
 export type VisitRow = [
@@ -23,27 +23,46 @@ export type EventRow = [
 
 const usPerMs = 1_000;
 
+/** A part ends with the visitor whose events, or the length of whose different texts and 32 for each, reach these numbers. */
+const partBounds = { events: 200_000, characters: 2_000_000 } as const;
+
+/**
+ * Of a visitor's day: events beyond the number or the characters of their pages and names are left out, and details beyond their
+ * characters. They would be of a program, and a visitor stays in one part.
+ */
+export const visitorBounds = { events: 50_000, characters: 1_000_000 } as const;
+
 /** Collects the visits and events of a part, in the order of its columns. */
 export class PartCollector {
   events = 0;
-  /** Of all texts. */
-  readonly size = { characters: 0 };
+  private readonly size = new TextSize();
+  private readonly detailSize = new TextSize();
+  /** Where the last visitor has no more room. */
+  private ends = { events: 0, size: 0, details: 0 };
   private visitors = 0;
   private lastVisitor: string | undefined;
-  private readonly visitor: number[] = [];
-  private readonly firstEvent: number[] = [];
-  private readonly views: number[] = [];
-  private readonly bounce: number[] = [];
-  private readonly durations: number[] = [];
+  private readonly visitor = collectNumbers();
+  private readonly firstEvent = collectNumbers();
+  private readonly views = collectNumbers();
+  private readonly bounce = collectNumbers();
+  private readonly durations = collectFloats();
   private readonly dimensions = visitDimensions.map(() => new TextCollector(this.size));
   private readonly names = new TextCollector(this.size);
   private readonly pages = new TextCollector(this.size);
-  private readonly times: number[] = [];
-  private readonly details = detailNames.map(() => new TextCollector(this.size));
+  private readonly times = collectNumbers();
+  private readonly details = detailNames.map(() => new TextCollector(this.detailSize));
+
+  /** @param needs without `details` the part has none */
+  constructor(private readonly needs: Pick<PartNeeds, "details"> = { details: true }) {}
+
+  /** Of all different texts, and 32 for each. */
+  get characters(): number {
+    return this.size.characters + this.detailSize.characters;
+  }
 
   addVisit(row: VisitRow): void {
     const [visitor, , , durationUs, isBounce] = row;
-    if (visitor !== this.lastVisitor) this.visitors++;
+    if (visitor !== this.lastVisitor) this.beginVisitor();
     this.lastVisitor = visitor;
     this.visitor.push(this.visitors - 1);
     this.firstEvent.push(this.events);
@@ -53,20 +72,32 @@ export class PartCollector {
     for (let at = 0; at < this.dimensions.length; at++) this.dimensions[at]?.push(row[5 + at] as string | null);
   }
 
-  /** Adds an event of the last visit. */
+  private beginVisitor(): void {
+    this.visitors++;
+    const { events, characters } = visitorBounds;
+    const size = this.size.characters + characters;
+    this.ends = { events: this.events + events, size, details: this.detailSize.characters + characters };
+  }
+
+  /** Adds an event of the last visit where the visitor has room for it. */
   addEvent(row: EventRow): void {
     const [, us, name, path] = row;
-    const visit = this.views.length - 1;
-    if (name === null) this.views[visit] = (this.views[visit] ?? 0) + 1;
+    if (this.events >= this.ends.events || this.size.characters >= this.ends.size) return;
+    const withDetails = this.detailSize.characters < this.ends.details;
+    if (name === null) this.views.raiseLast();
     this.events++;
     this.names.push(name);
     this.pages.push(name === null ? path : null);
     this.times.push(Math.floor(us / usPerMs));
-    for (let at = 0; at < this.details.length; at++) this.details[at]?.push(row[4 + at] as string | null);
+    if (!this.needs.details) return;
+    for (let at = 0; at < this.details.length; at++)
+      this.details[at]?.push(withDetails ? (row[4 + at] as string | null) : null);
   }
 
   finish(): DayPart {
-    const { visitors, events, durations } = this;
+    const { visitors, events } = this;
+    this.firstEvent.push(events);
+    const [views, durations] = [this.views.finish(), this.durations.finish()];
     const isWholeMs = durations.every((us) => us % usPerMs === 0);
     const dimensions = this.dimensions.map((column, index) => [visitDimensions[index], column.finish()] as const);
     const details = this.details.map((column, index) => [detailNames[index], column.finish()] as const);
@@ -74,12 +105,12 @@ export class PartCollector {
       visitors,
       visits: {
         count: this.visitor.length,
-        visitor: Uint32Array.from(this.visitor),
-        firstEvent: Uint32Array.from([...this.firstEvent, events]),
-        views: narrow(this.views, 1 + this.views.reduce((most, views) => Math.max(most, views), 0)),
-        bounce: Uint8Array.from(this.bounce),
+        visitor: this.visitor.finish(),
+        firstEvent: this.firstEvent.finish(),
+        views: narrow(views, 1 + views.reduce((most, count) => Math.max(most, count), 0)),
+        bounce: new Uint8Array(this.bounce.finish()),
         // A day's milliseconds fit into 32 bits; its microseconds do not.
-        duration: isWholeMs ? Uint32Array.from(durations, (us) => us / usPerMs) : Float64Array.from(durations),
+        duration: isWholeMs ? new Uint32Array(durations.map((us) => us / usPerMs)) : durations,
         durationUs: isWholeMs ? usPerMs : 1,
         dimensions: Object.fromEntries(dimensions) as Record<VisitDimension, (typeof dimensions)[0][1]>,
       },
@@ -87,8 +118,10 @@ export class PartCollector {
         count: events,
         names: this.names.finish(),
         pages: this.pages.finish(),
-        times: Uint32Array.from(this.times),
-        details: Object.fromEntries(details) as NonNullable<DayPart["events"]["details"]>,
+        times: this.times.finish(),
+        details: this.needs.details
+          ? (Object.fromEntries(details) as NonNullable<DayPart["events"]["details"]>)
+          : undefined,
       },
     };
   }
@@ -126,12 +159,6 @@ export class RowFeed<Row> {
   }
 }
 
-/** A part ends with the visitor whose events, or the length of whose texts, reach these numbers. */
-const partBounds = { events: 200_000, characters: 8_000_000 } as const;
-
-/** Of a visitor's day; further ones are left out. They would be of a program, and a visitor stays in one part. */
-export const maxVisitorEvents = 50_000;
-
 /**
  * Makes the parts of a day, one at least. An event that no visit holds, as before visits were counted, is left out.
  * @param visits in order of visitor and beginning
@@ -140,20 +167,19 @@ export const maxVisitorEvents = 50_000;
 export async function* collectParts(
   visits: RowFeed<VisitRow>,
   events: RowFeed<EventRow>,
-  maxEvents: number = partBounds.events,
+  { maxEvents = partBounds.events, needs }: { maxEvents?: number; needs?: PartNeeds } = {},
 ): AsyncGenerator<DayPart> {
-  let part = new PartCollector();
+  let part = new PartCollector(needs);
   let last: string | undefined;
-  let ofVisitor = 0;
+  const isFull = () => part.events >= maxEvents || part.characters >= partBounds.characters;
   for (;;) {
     if (visits.isEmpty) await visits.fill();
     const visit = visits.row;
     if (!visit) break;
     const [visitor] = visit;
-    if (visitor !== last) ofVisitor = 0;
-    if (visitor !== last && (part.events >= maxEvents || part.size.characters >= partBounds.characters)) {
+    if (visitor !== last && isFull()) {
       yield part.finish();
-      part = new PartCollector();
+      part = new PartCollector(needs);
     }
     last = visitor;
     part.addVisit(visit);
@@ -161,7 +187,7 @@ export async function* collectParts(
       if (events.isEmpty) await events.fill();
       const event = events.row;
       if (!event || isAfter(event, visit)) break;
-      if (event[0] === visitor && event[1] >= visit[1] && ofVisitor++ < maxVisitorEvents) part.addEvent(event);
+      if (event[0] === visitor && event[1] >= visit[1]) part.addEvent(event);
       events.advance();
     }
     visits.advance();

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { eventSpan } from "../event-span.js";
 import type { Days } from "../range.js";
 import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
-import type { VisitDimension } from "./day-part.js";
+import type { PartNeeds, VisitDimension } from "./day-part.js";
 
 /** A UTC day of a site. */
 export interface SiteDay {
@@ -12,10 +12,15 @@ export interface SiteDay {
 }
 
 /** Changes with the form of stored parts, which makes all of them outdated. */
-const formVersion = 1;
+const formVersion = 2;
 
-/** A day's total changes with each event, so it tells whether a stored part is of the present events. */
-export const versionSql = `${formVersion} || ':' || md5(daily_stat::text)`;
+/**
+ * Whether a stored part is of the present events: a day's total changes with each event, and `mended` when a rebuild mends it. A
+ * probe of `daily_size_pkey`.
+ */
+export const versionSql = `${formVersion} || ':' || md5(daily_stat::text) || ':' || coalesce((
+  SELECT mend."values" FROM daily_size AS mend WHERE (mend.site_id, mend.day, mend.dimension) = (daily_stat.site_id, daily_stat.day, 'mended')
+), 0)`;
 
 /** Days with events and their versions. Reads a range of `daily_stat_pkey`. */
 const readVersionsSql = `
@@ -54,22 +59,25 @@ const visitsSql = `
 const dayMs = 86_400_000;
 
 /** A day's events with a visitor, from a range of `event_pkey`. */
-const eventsSql = `
+const eventsSql = ({ details }: PartNeeds) => `
   SELECT visitor::text, (extract(epoch FROM at - $4::timestamptz) * 1000000)::bigint, name, CASE WHEN type = 'pageview' THEN path END,
-    host, props::text, revenue_currency || ' ' || trim_scale(revenue_amount)
+    ${details ? "host, props::text, revenue_currency || ' ' || trim_scale(revenue_amount)" : "NULL, NULL, NULL"}
   FROM event
   WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4 AND at < $5 AND visitor IS NOT NULL
     AND type IN ('pageview', 'event')
   ORDER BY event.visitor, at, id`;
 
-/** Enough to spread the cost of a round trip, few enough to keep memory small. */
-const batchRows = 5_000;
+/** Enough to spread the cost of a round trip; rows have up to 16 KiB. */
+const batchRows = 1_000;
 
 /** Opens both feeds of a day. @param client in a transaction, whose snapshot they are of */
-export async function openDay(client: pg.ClientBase, { siteId, day }: SiteDay) {
+export async function openDay(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
   return {
     visits: await openFeed<VisitRow>(client, "visits", visitsSql, [siteId, day]),
-    events: await openFeed<EventRow>(client, "events", eventsSql, [siteId, ...eventSpan(Date.parse(day), dayMs)]),
+    events: await openFeed<EventRow>(client, "events", eventsSql(needs), [
+      siteId,
+      ...eventSpan(Date.parse(day), dayMs),
+    ]),
   };
 }
 

@@ -1,12 +1,7 @@
-import { type Block, narrow, readBlock, writeBlock } from "./block.js";
-import {
-  type DayPart,
-  detailNames,
-  type Ids,
-  type PartNeeds,
-  type VisitDimension,
-  visitDimensions,
-} from "./day-part.js";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Work } from "../work.js";
+import { type Block, type BlockReader, narrow, readBlock, writeBlock } from "./block.js";
+import { type DayPart, detailNames, type Ids, type PartNeeds, type TextColumn, visitDimensions } from "./day-part.js";
 
 /** A part as stored: each block is read only where it is needed. */
 export interface PartBlocks {
@@ -24,20 +19,20 @@ export interface ReadBlocks {
   readonly details: Uint8Array | null;
 }
 
-/** @param part with times and details */
-export function writePart({ visits, events }: DayPart): PartBlocks {
+/** Writes a block after the other, with other work in between. @param part with times and details */
+export async function writePart({ visits, events }: DayPart): Promise<PartBlocks> {
   const { count, visitor, firstEvent, views, bounce, duration, durationUs, dimensions } = visits;
   const isNew = new Uint8Array(count);
-  const customs: number[] = [];
+  const customs = new Uint32Array(count);
   let mostEvents = 0;
   for (let visit = 0; visit < count; visit++) {
     isNew[visit] = visit === 0 || visitor[visit] !== visitor[visit - 1] ? 1 : 0;
     const all = (firstEvent[visit + 1] ?? 0) - (firstEvent[visit] ?? 0);
-    customs.push(all - (views[visit] ?? 0));
+    customs[visit] = all - (views[visit] ?? 0);
     mostEvents = Math.max(mostEvents, all);
   }
-  return {
-    visits: writeBlock({
+  const blocks = {
+    visits: {
       isNew,
       views,
       customs: narrow(customs, mostEvents + 1),
@@ -45,15 +40,22 @@ export function writePart({ visits, events }: DayPart): PartBlocks {
       duration,
       durationUs: Uint32Array.of(durationUs),
       ...dimensions,
-    }),
-    pages: writeBlock({ names: events.names, pages: events.pages }),
-    times: writeBlock({ times: events.times ?? new Uint32Array(0) }),
-    details: writeBlock({ ...events.details }),
+    },
+    pages: { names: events.names, pages: events.pages },
+    times: { times: events.times ?? new Uint32Array(0) },
+    details: { ...events.details },
   };
+  const written: Partial<Record<keyof PartBlocks, Block>> = {};
+  for (const name of ["visits", "pages", "times", "details"] as const) {
+    written[name] = writeBlock(blocks[name]);
+    await nextTurn();
+  }
+  return written as PartBlocks;
 }
 
-export function readPart(blocks: ReadBlocks): DayPart {
-  const block = readBlock(blocks.visits);
+/** Reads a part in slices of work. */
+export async function readPart(blocks: ReadBlocks, work: Work): Promise<DayPart> {
+  const block = readBlock(blocks.visits, work);
   const [isNew, views, customs] = [block.numbers("isNew"), block.numbers("views"), block.numbers("customs")];
   const count = isNew.length;
   const visitor = new Uint32Array(count);
@@ -67,7 +69,7 @@ export function readPart(blocks: ReadBlocks): DayPart {
     events += (views[visit] ?? 0) + (customs[visit] ?? 0);
   }
   firstEvent[count] = events;
-  const pages = readBlock(blocks.pages);
+  const pages = readBlock(blocks.pages, work);
   return {
     visitors,
     visits: {
@@ -78,26 +80,21 @@ export function readPart(blocks: ReadBlocks): DayPart {
       bounce: block.numbers("bounce") as Uint8Array,
       duration: block.numbers("duration") as Uint32Array | Float64Array,
       durationUs: block.numbers("durationUs")[0] ?? 1,
-      dimensions: Object.fromEntries(visitDimensions.map((name) => [name, block.texts(name)])) as Record<
-        VisitDimension,
-        ReturnType<typeof block.texts>
-      >,
+      dimensions: await readTexts(block, visitDimensions),
     },
     events: {
       count: events,
-      names: pages.texts("names"),
-      pages: pages.texts("pages"),
-      times: blocks.times ? (readBlock(blocks.times).numbers("times") as Uint32Array) : undefined,
-      details: blocks.details ? readDetails(blocks.details) : undefined,
+      ...(await readTexts(pages, ["names", "pages"])),
+      times: blocks.times ? (readBlock(blocks.times, work).numbers("times") as Uint32Array) : undefined,
+      details: blocks.details ? await readTexts(readBlock(blocks.details, work), detailNames) : undefined,
     },
   };
 }
 
-function readDetails(stored: Uint8Array): NonNullable<DayPart["events"]["details"]> {
-  const block = readBlock(stored);
-  return Object.fromEntries(detailNames.map((name) => [name, block.texts(name)])) as NonNullable<
-    DayPart["events"]["details"]
-  >;
+async function readTexts<Name extends string>(block: BlockReader, names: readonly Name[]) {
+  const columns: Partial<Record<Name, TextColumn>> = {};
+  for (const name of names) columns[name] = await block.texts(name);
+  return columns as Record<Name, TextColumn>;
 }
 
 /** Whether a part has all that a question needs. */
@@ -105,20 +102,15 @@ export function hasNeeds({ events }: DayPart, { times, details }: PartNeeds): bo
   return !(times && !events.times) && !(details && !events.details);
 }
 
-/** The bytes that a part takes in memory, its texts as two bytes a character. */
+/** The bytes that a part takes in memory. Its texts count four times: the heap of the dashboard has less room than the process. */
 export function sizeOf({ visits, events }: DayPart): number {
-  const texts = [
-    ...Object.values(visits.dimensions),
-    events.names,
-    events.pages,
-    ...Object.values(events.details ?? {}),
-  ];
   const columns = [visits.visitor, visits.firstEvent, visits.views, visits.bounce, visits.duration, events.times];
+  const texts = Object.values({ ...visits.dimensions, ...events.details, names: events.names, pages: events.pages });
   let bytes = 0;
   for (const column of columns) bytes += column?.byteLength ?? 0;
   for (const { ids, values } of texts) {
     bytes += ids.byteLength;
-    for (const value of values) bytes += 2 * value.length + 32;
+    for (const value of values) bytes += 4 * (2 * value.length + 32);
   }
   return bytes;
 }

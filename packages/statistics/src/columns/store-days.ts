@@ -40,12 +40,12 @@ export async function storeDays(
 
 async function storeDay(pool: pg.Pool, siteDay: SiteDay): Promise<boolean> {
   try {
-    const { parts } = await readDay(pool, siteDay, async (day, client, version) => {
+    const parts = await readDay(pool, siteDay, { details: true }, async (day, client, version) => {
       if (!(await tryLockDay(client, siteDay))) return 0;
       await removeParts(client, siteDay);
       let part = 0;
       for await (const made of day)
-        await storePart(client, { ...siteDay, part: part++, version, blocks: writePart(made) });
+        await storePart(client, { ...siteDay, part: part++, version, blocks: await writePart(made) });
       return part;
     });
     return parts > 0;

@@ -61,12 +61,13 @@ const readPartsSql = ({ times, details }: PartNeeds, siteId: string, keys: reado
 
 /** Reads stored parts, in order. Those of another version are left out. */
 export async function readStoredParts(
-  pool: pg.Pool,
+  database: pg.Pool | pg.ClientBase,
   { siteId, wanted, needs }: { siteId: string; wanted: readonly StoredKey[]; needs: PartNeeds },
 ): Promise<StoredPart[]> {
   if (wanted.length === 0) return [];
   const keys = wanted.map(({ day, part, version }) => `('${day}'::date, ${part}, ${pg.escapeLiteral(version)})`);
-  const sent = await withConnection(pool, (client) => copy(client, readPartsSql(needs, siteId, keys)));
+  const read = (client: pg.ClientBase) => copy(client, readPartsSql(needs, siteId, keys));
+  const sent = await (database instanceof pg.Pool ? withConnection(database, read) : read(database));
   return readCopiedRows(sent).map(([day, part, version, visits, pages, times = null, details = null]) => {
     if (!day || !version || !visits || !pages) throw new Error("A stored part lacks a column");
     return { day: String(day), part: Number(part), version: String(version), visits, pages, times, details };
@@ -139,7 +140,7 @@ const findOutdatedSql = `
   WHERE site_id = $1 AND dimension = 'total' AND value = '' AND daily_stat.day < $2
     AND daily_stat.day >= greatest(horizon.day, horizon.visits_day, '-infinity')
     AND NOT EXISTS (
-      SELECT FROM day_part WHERE (site_id, day, part) = (daily_stat.site_id, daily_stat.day, 0) AND version = ${versionSql}
+      SELECT FROM day_part WHERE (site_id, day, part) = (daily_stat.site_id, daily_stat.day, 0) AND version = (${versionSql})
     )
   ORDER BY day`;
 

@@ -1,5 +1,6 @@
 import { otherValue } from "@waymark/lists";
 import { type VisitDimension, visitDimensions } from "../columns/day-part.js";
+import { createFinder, type TextFinder } from "../text-finder.js";
 
 /** Dimensions of a visit's page views and custom events. */
 const eventDimensions = ["page", "host", "event"] as const;
@@ -28,8 +29,8 @@ export interface Filter {
   test(value: string): boolean;
 }
 
-/** Bounds of `filters`. */
-export const filterBounds = { filters: 10, values: 50 } as const;
+/** Bounds of `filters`; the characters are of a filter's values that are looked for as a part of texts. */
+export const filterBounds = { filters: 10, values: 50, characters: 1_000 } as const;
 
 export class FilterError extends Error {
   override name = "FilterError";
@@ -61,6 +62,9 @@ function parseFilter(text: string): Filter {
   if (wanted.includes(otherValue))
     throw new FilterError(`Must not have the value ${otherValue}, which stands for many`);
   const isPart = operator.startsWith("contains");
+  if (isPart && wanted.reduce((sum, { length }) => sum + length, 0) > filterBounds.characters) {
+    throw new FilterError(`Must have at most ${filterBounds.characters} characters in all values of ${operator}`);
+  }
   return { subject, isNegated: operator.endsWith("Not"), isPart, values: wanted, test: testOf(isPart, wanted) };
 }
 
@@ -77,7 +81,13 @@ function subjectOf(text: string): FilterSubject | undefined {
 }
 
 function testOf(isPart: boolean, wanted: readonly string[]): Filter["test"] {
-  if (isPart) return (value) => wanted.some((part) => value.includes(part));
+  if (isPart) {
+    let find: TextFinder | undefined;
+    return (value) => {
+      find ??= createFinder(wanted);
+      return find(value) >= 0;
+    };
+  }
   const values = new Set(wanted);
   return (value) => values.has(value);
 }

@@ -11,23 +11,22 @@ export async function readFilteredRealtime(
   const from = now.getTime() - realtimeMinutes * 60_000;
   const days = { first: toDay(from), last: toDay(now.getTime()) };
   let visitors = 0;
-  for await (const { day, parts } of columns.read({ siteId, days, needs: { ...needsOf(filters), times: true } })) {
+  const needs = { ...needsOf(filters), times: true };
+  await columns.read({ siteId, days, needs }, async ({ day, part }) => {
     const [first, last] = [from - Date.parse(day), now.getTime() - Date.parse(day)];
-    for (const part of parts) {
-      const match = matchVisits(part, filters);
-      const { visits, events } = part;
-      const seen = new Uint8Array(part.visitors);
-      for (let visit = 0; visit < visits.count; visit++) {
-        if (match.visits[visit] === 0) continue;
-        const end = visits.firstEvent[visit + 1] ?? 0;
-        for (let event = visits.firstEvent[visit] ?? 0; event < end; event++) {
-          const time = events.times?.[event] ?? -1;
-          const isView = events.names.ids[event] === 0 && match.events?.[event] !== 0;
-          if (isView && time >= first && time <= last) seen[visits.visitor[visit] ?? 0] = 1;
-        }
+    const match = await matchVisits(part, filters, columns.work);
+    const { visits, events } = part;
+    const seen = new Uint8Array(part.visitors);
+    for (let visit = 0; visit < visits.count; visit++) {
+      if (match.visits[visit] === 0) continue;
+      const end = visits.firstEvent[visit + 1] ?? 0;
+      for (let event = visits.firstEvent[visit] ?? 0; event < end; event++) {
+        const time = events.times?.[event] ?? -1;
+        const isView = events.names.ids[event] === 0 && match.events?.[event] !== 0;
+        if (isView && time >= first && time <= last) seen[visits.visitor[visit] ?? 0] = 1;
       }
-      for (const one of seen) visitors += one;
     }
-  }
+    for (const one of seen) visitors += one;
+  });
   return { since: new Date(from).toISOString(), visitors };
 }

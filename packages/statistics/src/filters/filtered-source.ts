@@ -30,12 +30,10 @@ export function openFilteredSource({ columns, filters }: Filtering, siteId: stri
       const sums = noSums();
       const before = until.getTime() - Date.parse(day);
       const needs = { ...needsOf(filters), times: true };
-      for await (const { parts } of columns.read({ siteId, days: { first: day, last: day }, needs })) {
-        for (const part of parts) {
-          const match = matchBefore(part, matchVisits(part, filters), before);
-          addTotals(sums, part, countEvents(part, match));
-        }
-      }
+      await columns.read({ siteId, days: { first: day, last: day }, needs }, async ({ part }) => {
+        const match = matchBefore(part, await matchVisits(part, filters, columns.work), before);
+        addTotals(sums, part, countEvents(part, match));
+      });
       return sums;
     },
   };

@@ -1,4 +1,5 @@
 import type { DayPart, PartNeeds, TextColumn } from "../columns/day-part.js";
+import type { Work } from "../work.js";
 import type { Filter } from "./filter.js";
 
 /** What filters make of a part. */
@@ -21,35 +22,68 @@ export function needsOf(filters: readonly Filter[]): PartNeeds {
  * property holds when one of the visit's views or events fulfils it, a negated one when none has the value. Filters of events and
  * properties that are not negated must hold for one and the same event.
  */
-export function matchVisits(part: DayPart, filters: readonly Filter[]): Match {
+export async function matchVisits(part: DayPart, filters: readonly Filter[], work: Work): Promise<Match> {
   const visits = new Uint8Array(part.visits.count).fill(1);
-  for (const { subject, isNegated, test } of filters) {
-    if (subject.kind !== "visit") continue;
+  const checks: Check[] = [];
+  for (const filter of filters) {
+    const { subject, isNegated } = filter;
+    if (subject.kind !== "visit") {
+      checks.push(await checkOf(part, subject, filter, work));
+      continue;
+    }
     const { values, ids } = part.visits.dimensions[subject.dimension];
-    const passes = Uint8Array.from(values, (value) => (test(value) === isNegated ? 0 : 1));
+    const passes = await testValues(values, filter, work);
+    if (isNegated) flip(passes);
     for (let visit = 0; visit < visits.length; visit++)
       visits[visit] = (visits[visit] ?? 0) & (passes[ids[visit] ?? 0] ?? 0);
+    if (work.spend(visits.length)) await work.rest();
   }
-  const checks = filters.flatMap((filter) => checkOf(part, filter));
   if (checks.length === 0) return { visits, events: undefined };
   const together = checks.filter(({ of, isNegated }) => of === "custom" && !isNegated);
   together.sort((a, b) => Number(b.isMixed) - Number(a.isMixed));
   for (const check of checks) {
-    if (!together.includes(check)) keepVisits(part, visits, markEvents(part, [check]), check.isNegated);
+    if (together.includes(check)) continue;
+    keepVisits(part, visits, await markEvents(part, [check], work), check.isNegated);
   }
-  if (together.length > 0) keepVisits(part, visits, markEvents(part, together), false);
-  return { visits, events: countedEvents(part, checks) };
+  if (together.length > 0) keepVisits(part, visits, await markEvents(part, together, work), false);
+  return { visits, events: await countedEvents(part, checks, work) };
+}
+
+/** 1 for each value that passes a filter's test, negated or not. */
+async function testValues(
+  values: readonly string[],
+  { test }: Pick<Filter, "test">,
+  work: Work,
+  textOf?: (value: string) => string,
+): Promise<Uint8Array> {
+  const hits = new Uint8Array(values.length);
+  // Reading JSON takes longer than looking through it.
+  const steps = textOf ? 5 : 1;
+  for (const [id, value] of values.entries()) {
+    if (work.look(steps * (value.length + 10))) await work.rest();
+    if (test(textOf ? textOf(value) : value)) hits[id] = 1;
+  }
+  return hits;
+}
+
+function flip(marks: Uint8Array): void {
+  for (let at = 0; at < marks.length; at++) marks[at] = 1 - (marks[at] ?? 0);
 }
 
 /** Leaves the visits that began before a moment of the day, and their events before it. @param before milliseconds since midnight */
 export function matchBefore({ visits, events }: DayPart, match: Match, before: number): Match {
   const { times } = events;
   if (!times) throw new Error("The part was read without its times");
-  const early = Uint8Array.from(times, (time) => (time < before ? 1 : 0));
-  return {
-    visits: match.visits.map((matches, visit) => matches & (early[visits.firstEvent[visit] ?? 0] ?? 0)),
-    events: match.events?.map((counts, event) => counts & (early[event] ?? 0)) ?? early,
-  };
+  const counts = new Uint8Array(times.length);
+  for (let event = 0; event < counts.length; event++) {
+    counts[event] = (times[event] ?? 0) < before ? (match.events?.[event] ?? 1) : 0;
+  }
+  const kept = new Uint8Array(visits.count);
+  for (let visit = 0; visit < kept.length; visit++) {
+    const isEarly = (times[visits.firstEvent[visit] ?? 0] ?? before) < before;
+    kept[visit] = isEarly ? (match.visits[visit] ?? 0) : 0;
+  }
+  return { visits: kept, events: counts };
 }
 
 /** A condition on single events. */
@@ -63,21 +97,23 @@ interface Check {
   readonly isMixed: boolean;
 }
 
-function checkOf({ events }: DayPart, { subject, isNegated, test }: Filter): Check[] {
-  if (subject.kind === "visit") return [];
-  const read = (of: Check["of"], column: TextColumn | undefined, textOf = (text: string) => text): Check[] => {
-    if (!column) throw new Error("The part was read without its details");
-    const hits = Uint8Array.from(column.values, (text) => (test(textOf(text)) ? 1 : 0));
-    const isMixed = column === events.details?.props;
-    // Custom events have no path, and page views have no name.
-    if (of !== "any" && !isMixed) hits[0] = 0;
-    return [{ of, isNegated, column, hits, isMixed }];
-  };
-  if (subject.kind === "property") {
-    return read("custom", events.details?.props, (props) => propertyOf(props, subject.name));
-  }
-  if (subject.dimension === "host") return read("any", events.details?.host);
-  return subject.dimension === "page" ? read("view", events.pages) : read("custom", events.names);
+async function checkOf({ events }: DayPart, subject: EventSubject, filter: Filter, work: Work): Promise<Check> {
+  const [of, column] = columnOf(events, subject);
+  if (!column) throw new Error("The part was read without its details");
+  const textOf = subject.kind === "property" ? (props: string) => propertyOf(props, subject.name) : undefined;
+  const hits = await testValues(column.values, filter, work, textOf);
+  const isMixed = column === events.details?.props;
+  // Custom events have no path, and page views have no name.
+  if (of !== "any" && !isMixed) hits[0] = 0;
+  return { of, isNegated: filter.isNegated, column, hits, isMixed };
+}
+
+type EventSubject = Exclude<Filter["subject"], { kind: "visit" }>;
+
+function columnOf(events: DayPart["events"], subject: EventSubject): [Check["of"], TextColumn | undefined] {
+  if (subject.kind === "property") return ["custom", events.details?.props];
+  if (subject.dimension === "host") return ["any", events.details?.host];
+  return subject.dimension === "page" ? ["view", events.pages] : ["custom", events.names];
 }
 
 /** A property's value as text; empty for none. @param props JSON, or empty */
@@ -88,7 +124,7 @@ function propertyOf(props: string, name: string): string {
 }
 
 /** Marks the events with a value of each check. All checks are of one kind of event. */
-function markEvents({ events }: DayPart, [first, ...others]: readonly Check[]): Uint8Array {
+async function markEvents({ events }: DayPart, [first, ...others]: readonly Check[], work: Work): Promise<Uint8Array> {
   const marks = new Uint8Array(events.count);
   if (!first) return marks;
   const { ids } = first.column;
@@ -97,9 +133,11 @@ function markEvents({ events }: DayPart, [first, ...others]: readonly Check[]): 
     for (let event = 0; event < marks.length; event++) {
       marks[event] = (marks[event] ?? 0) & (hits[column.ids[event] ?? 0] ?? 0);
     }
+    if (work.spend(marks.length)) await work.rest();
   }
   const names = events.names.ids;
   if (first.isMixed) for (let event = 0; event < marks.length; event++) if (names[event] === 0) marks[event] = 0;
+  if (work.spend(3 * marks.length)) await work.rest();
   return marks;
 }
 
@@ -116,7 +154,11 @@ function keepVisits({ visits }: DayPart, kept: Uint8Array, marks: Uint8Array, wi
 }
 
 /** Marks the events that fulfil all filters of their kind: views those of `page`, custom events those of `event` and properties. */
-function countedEvents({ events }: DayPart, checks: readonly Check[]): Uint8Array | undefined {
+async function countedEvents(
+  { events }: DayPart,
+  checks: readonly Check[],
+  work: Work,
+): Promise<Uint8Array | undefined> {
   const counting = checks.filter(({ of }) => of !== "any");
   if (counting.length === 0) return undefined;
   const names = events.names.ids;
@@ -129,6 +171,7 @@ function countedEvents({ events }: DayPart, checks: readonly Check[]): Uint8Arra
     for (let event = 0; event < counted.length; event++) {
       if (passes[ids[event] ?? 0] === 0 && !(isMixed && names[event] === 0)) counted[event] = 0;
     }
+    if (work.spend(2 * counted.length)) await work.rest();
   }
   return counted;
 }

@@ -1,5 +1,6 @@
 import type { DayPart, Ids, TextColumn } from "../columns/day-part.js";
 import { noSums, type Sums } from "../statistics.query.js";
+import type { Work } from "../work.js";
 import type { Match } from "./match-visits.js";
 
 const hourMs = 3_600_000;
@@ -97,6 +98,27 @@ export function addHours(
   }
 }
 
+/** Sums by value, with the bytes that they take in memory. */
+export class HeldSums {
+  readonly rows = new Map<string, Sums>();
+  bytes = 0;
+
+  of(value: string): Sums {
+    let row = this.rows.get(value);
+    if (!row) {
+      row = noSums();
+      this.rows.set(value, row);
+      this.bytes += heldBytes(value);
+    }
+    return row;
+  }
+}
+
+/** Of a value with its sums or count. */
+export function heldBytes(value: string): number {
+  return 200 + 2 * value.length;
+}
+
 /** Sums by a column's value: one array for each figure. */
 class Columns {
   readonly visitors: Uint32Array;
@@ -134,15 +156,14 @@ class Columns {
   }
 
   /** Adds all but unknown values to sums by value. */
-  foldInto(sums: Map<string, Sums>, values: readonly string[], durationUs: number): void {
+  async foldInto(sums: HeldSums, values: readonly string[], durationUs: number, work: Work): Promise<void> {
     for (let id = 1; id < this.length; id++) {
+      if (work.spend(1)) await work.rest();
       if ((this.visits[id] ?? 0) === 0) continue;
       const value = values[id] ?? "";
-      let row = sums.get(value);
-      if (!row) {
-        row = noSums();
-        sums.set(value, row);
-      }
+      // The first look at a text reads all of it.
+      if (work.spend(30 + (value.length >> 2))) await work.rest();
+      const row = sums.of(value);
       row.visitors += this.visitors[id] ?? 0;
       row.pageviews += this.pageviews[id] ?? 0;
       row.visits += this.visits[id] ?? 0;
@@ -155,12 +176,12 @@ class Columns {
 }
 
 /** Adds a list of visits' own attributes. */
-export function addAttribute(
-  sums: Map<string, Sums>,
+export async function addAttribute(
+  sums: HeldSums,
   part: DayPart,
   counted: Counted,
-  { values, ids }: TextColumn,
-): void {
+  { column: { values, ids }, work }: { column: TextColumn; work: Work },
+): Promise<void> {
   if (values.length <= 1) return;
   const columns = new Columns(values.length);
   const { visitor, views } = part.visits;
@@ -173,16 +194,17 @@ export function addAttribute(
     columns.pageviews[id] = (columns.pageviews[id] ?? 0) + counts;
     if ((views[visit] ?? 0) > 0) columns.addVisitor(visitor[visit] ?? 0, id);
   }
-  columns.foldInto(sums, values, part.visits.durationUs);
+  if (work.spend(5 * counted.visits.length)) await work.rest();
+  await columns.foldInto(sums, values, part.visits.durationUs, work);
 }
 
 /** Adds a list of the views that count: a visit counts once for each value among them. */
-export function addViewed(
-  sums: Map<string, Sums>,
+export async function addViewed(
+  sums: HeldSums,
   part: DayPart,
   counted: Counted,
-  { match, column }: { match: Match; column: TextColumn },
-): void {
+  { match, column, work }: { match: Match; column: TextColumn; work: Work },
+): Promise<void> {
   const { values, ids } = column;
   if (values.length <= 1) return;
   const columns = new Columns(values.length);
@@ -204,5 +226,6 @@ export function addViewed(
       columns.addVisitor(visitor[visit] ?? 0, id);
     }
   }
-  columns.foldInto(sums, values, part.visits.durationUs);
+  if (work.spend(5 * part.events.count)) await work.rest();
+  await columns.foldInto(sums, values, part.visits.durationUs, work);
 }

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { TextCollector } from "../columns/block.js";
 import { eventSpan } from "../event-span.js";
 import type { Days } from "../range.js";
+import type { Work } from "../work.js";
 import type { GoalTally } from "./count-goals.js";
 import type { Goal } from "./goal.js";
 import { matchGoals } from "./match-goals.js";
@@ -44,12 +45,13 @@ const readAnonymousSql = `
 
 const dayMs = 86_400_000;
 
-const batchRows = 5_000;
+/** Rows have up to 11 KB. */
+const batchRows = 1_000;
 
 /** Adds a day's events without a visitor to the counts of goals, some rows at a time. */
 export async function countAnonymous(
   pool: pg.Pool,
-  asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[] },
+  asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
 ): Promise<void> {
   const { siteId, day, goals } = asked;
   const values = [
@@ -64,28 +66,29 @@ export async function countAnonymous(
       await client.query(readAnonymousSql, values);
       for (;;) {
         const { rows } = await client.query<AnonymousRow>(`FETCH ${batchRows} FROM anonymous`);
-        addRows(rows, asked);
+        await addRows(rows, asked);
         if (rows.length < batchRows) return;
       }
     }),
   );
 }
 
-function addRows(
+async function addRows(
   rows: readonly AnonymousRow[],
-  { goals, tallies }: { goals: readonly Goal[]; tallies: readonly GoalTally[] },
-): void {
+  { goals, tallies, work }: { goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
+): Promise<void> {
   const columnOf = (key: "name" | "path" | "props") => {
     const column = new TextCollector();
     for (const row of rows) column.push(row[key]);
     return column.finish();
   };
   const [names, pages, props] = [columnOf("name"), columnOf("path"), columnOf("props")];
-  const { candidates, fulfils } = matchGoals({ names, pages, props }, goals);
+  const { isCandidate, fulfils } = await matchGoals({ names, pages, props }, goals, work);
   for (const [index, { count, currency, amount }] of rows.entries()) {
-    for (const goal of candidates(index)) {
-      const tally = tallies[goal];
-      if (!tally || !fulfils(goal, index)) continue;
+    if (!isCandidate(index)) continue;
+    if (work.spend(2 * tallies.length)) await work.rest();
+    for (const [goal, tally] of tallies.entries()) {
+      if (!fulfils(goal, index)) continue;
       tally.count += count;
       const revenue = currency !== null && amount !== null ? readRevenue(`${currency} ${amount}`) : undefined;
       if (revenue) addRevenue(tally.revenue, revenue);

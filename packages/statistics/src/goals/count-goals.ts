@@ -1,4 +1,5 @@
 import type { DayPart } from "../columns/day-part.js";
+import type { Work } from "../work.js";
 import type { Goal } from "./goal.js";
 import { matchGoals } from "./match-goals.js";
 import { addRevenue, type RevenueSums, readRevenue } from "./revenue.js";
@@ -20,26 +21,32 @@ export function noTally(): GoalTally {
  * @param tallies in the order of the goals
  * @param matching 1 for each visit that counts
  */
-export function countGoals(
+export async function countGoals(
   tallies: readonly GoalTally[],
   part: DayPart,
-  { goals, matching }: { goals: readonly Goal[]; matching: Uint8Array },
-): void {
+  { goals, matching, work }: { goals: readonly Goal[]; matching: Uint8Array; work: Work },
+): Promise<void> {
   const { visits, events } = part;
-  const { candidates, fulfils } = matchGoals({ ...events, props: events.details?.props }, goals);
+  const { isCandidate, fulfils } = await matchGoals({ ...events, props: events.details?.props }, goals, work);
   const revenues = events.details?.revenue;
-  const amounts = revenues?.values.map(readRevenue);
+  const amounts: ReturnType<typeof readRevenue>[] = [];
+  for (const text of revenues?.values ?? []) {
+    amounts.push(readRevenue(text));
+    if (work.spend(50)) await work.rest();
+  }
   const lastVisitor = new Int32Array(goals.length).fill(-1);
   for (let visit = 0; visit < visits.count; visit++) {
     if (matching[visit] === 0) continue;
     const visitor = visits.visitor[visit] ?? 0;
     const end = visits.firstEvent[visit + 1] ?? 0;
     for (let event = visits.firstEvent[visit] ?? 0; event < end; event++) {
-      for (const goal of candidates(event)) {
-        const tally = tallies[goal];
-        if (!tally || !fulfils(goal, event)) continue;
+      if (work.spend(2)) await work.rest();
+      if (!isCandidate(event)) continue;
+      if (work.spend(2 * tallies.length)) await work.rest();
+      for (const [goal, tally] of tallies.entries()) {
+        if (!fulfils(goal, event)) continue;
         tally.count++;
-        const amount = amounts?.[revenues?.ids[event] ?? 0];
+        const amount = amounts[revenues?.ids[event] ?? 0];
         if (amount) addRevenue(tally.revenue, amount);
         if (lastVisitor[goal] === visitor) continue;
         lastVisitor[goal] = visitor;

@@ -7,7 +7,7 @@ export interface GoalInput {
   event?: string | undefined;
   property?: string | undefined;
   value?: string | undefined;
-  /** `*` stands for any text; the rest of the path must be the same. */
+  /** `*` stands for any text, ten times at most; the rest of the path must be the same. */
   page?: string | undefined;
 }
 
@@ -31,6 +31,9 @@ const maxNameBytes = 200;
 /** As events have them (`packages/analytics`); a longer text would never match. */
 const maxBytes = { event: 200, property: 200, value: 2_000, page: 2_000 } as const;
 
+/** Goals of former releases may have more. */
+const maxStars = 10;
+
 type Fields = Record<string, string>;
 
 /** Checks a goal. Without a name it gets its rule's. @throws AppError 400 with a message per field */
@@ -47,6 +50,7 @@ export function readGoal(input: GoalInput): Omit<Goal, "id"> {
     const problem = rule[part] !== null && lengthProblem(rule[part], maxBytes[part], part === "value" ? 0 : 1);
     if (problem) fields[part] = problem;
   }
+  if ((page ?? "").split("*").length - 1 > maxStars) fields["page"] ??= `Must have at most ${maxStars} *`;
   const name = input.name ?? cut(nameOf(rule));
   const problem = nameProblem(name);
   if (input.name !== undefined && problem) fields["name"] = problem;

@@ -178,7 +178,7 @@ describe("the services' roles", () => {
     );
     const days = { first: "2026-03-10", last: "2026-03-15" };
     for (const one of [dashboard, api]) {
-      const deps = { pool: one, columns: createDayColumns({ pool: one, maxBytes: 1_000_000 }) };
+      const deps = { pool: one, columns: createDayColumns({ pool: one, maxBytes: 1_000_000 }).open("account") };
       const { goals } = await readGoals(deps, { siteId, days, filters: [] });
       expect(goals).toEqual([{ id, name: "/", visitors: 0, count: 1, conversionRate: 0 }]);
       expect(await readFunnel(deps, { siteId, funnelId, days, filters: [] })).toMatchObject({ id: funnelId });

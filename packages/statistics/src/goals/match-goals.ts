@@ -1,21 +1,16 @@
 import type { TextColumn } from "../columns/day-part.js";
+import type { Work } from "../work.js";
 import type { Goal } from "./goal.js";
 import { compilePattern } from "./page-pattern.js";
 
 type Rule = Pick<Goal, "event" | "property" | "value" | "page">;
 
-/** Indexes of goals. */
-type Indexes = readonly number[];
-
 /** Which goals events fulfil. */
 export interface GoalMatch {
-  /** The goals of an event by its page or name; an event of a goal with a property must have it, too. */
-  candidates(event: number): Indexes;
-  /** Whether an event has the property of a candidate, if that has one. */
+  /** Whether an event may fulfil a goal at all. */
+  isCandidate(event: number): boolean;
   fulfils(goal: number, event: number): boolean;
 }
-
-const none: Indexes = [];
 
 /** The columns of events that goals are about. */
 interface EventColumns {
@@ -26,44 +21,88 @@ interface EventColumns {
   readonly props: TextColumn | undefined;
 }
 
-/** Tests each page and name once, and each combination of properties where an event needs it. */
-export function matchGoals({ names, pages, props }: EventColumns, goals: readonly Rule[]): GoalMatch {
-  const patterns = goals.map(({ page }) => (page === null ? undefined : compilePattern(page)));
-  const ofPage = pages.values.map((path) => indexesOf(goals, (_, index) => patterns[index]?.(path) === true));
-  const ofName = names.values.map((name, id) => (id === 0 ? none : indexesOf(goals, ({ event }) => event === name)));
-  const [nameIds, pageIds] = [names.ids, pages.ids];
-  const ofProps: (Indexes | undefined)[] = [];
-  function goalsOfProps(event: number): Indexes {
-    if (!props) throw new Error("The events were read without their properties");
-    const id = props.ids[event] ?? 0;
-    ofProps[id] ??= matchProps(props.values[id] ?? "", goals);
-    return ofProps[id];
+/** The values that fulfil each goal, a bit for each pair: a hundred goals of ten thousand values are 160 kB. */
+class Bits {
+  private readonly words: number;
+  private readonly bits: Uint32Array;
+
+  constructor(goals: number, values: number) {
+    this.words = Math.ceil(goals / 32);
+    this.bits = new Uint32Array(this.words * values);
   }
+
+  set(goal: number, value: number): void {
+    const word = value * this.words + (goal >>> 5);
+    this.bits[word] = (this.bits[word] ?? 0) | (1 << (goal & 31));
+  }
+
+  has(goal: number, value: number): boolean {
+    return ((this.bits[value * this.words + (goal >>> 5)] ?? 0) & (1 << (goal & 31))) !== 0;
+  }
+
+  hasAny(value: number): boolean {
+    for (let word = value * this.words; word < (value + 1) * this.words; word++) if (this.bits[word] !== 0) return true;
+    return false;
+  }
+}
+
+/** Tests each page, name and combination of properties once, in slices of work. */
+export async function matchGoals(
+  { names, pages, props }: EventColumns,
+  goals: readonly Rule[],
+  work: Work,
+): Promise<GoalMatch> {
+  const ofPage = new Bits(goals.length, pages.values.length);
+  const ofName = new Bits(goals.length, names.values.length);
+  for (const [goal, { page, event }] of goals.entries()) {
+    if (page !== null) await matchPages(ofPage, goal, { page, pages, work });
+    const name = event === null ? -1 : names.values.indexOf(event, 1);
+    if (name > 0) ofName.set(goal, name);
+    if (work.spend(names.values.length)) await work.rest();
+  }
+  const ofProps = await matchProps(props, goals, work);
+  const [nameIds, pageIds] = [names.ids, pages.ids];
   return {
-    candidates: (event) => {
+    isCandidate(event) {
       const name = nameIds[event] ?? 0;
-      return (name === 0 ? ofPage[pageIds[event] ?? 0] : ofName[name]) ?? none;
+      return name === 0 ? ofPage.hasAny(pageIds[event] ?? 0) : ofName.hasAny(name);
     },
-    fulfils: (goal, event) => goals[goal]?.property === null || goalsOfProps(event).includes(goal),
+    fulfils(goal, event) {
+      const name = nameIds[event] ?? 0;
+      if (name === 0) return ofPage.has(goal, pageIds[event] ?? 0);
+      if (!ofName.has(goal, name)) return false;
+      return goals[goal]?.property === null || ofProps.has(goal, props?.ids[event] ?? 0);
+    },
   };
 }
 
-function indexesOf(goals: readonly Rule[], isOf: (goal: Rule, index: number) => boolean): Indexes {
-  let indexes: number[] | undefined;
-  for (const [index, goal] of goals.entries()) {
-    if (!isOf(goal, index)) continue;
-    indexes ??= [];
-    indexes.push(index);
+async function matchPages(
+  bits: Bits,
+  goal: number,
+  { page, pages, work }: { page: string; pages: TextColumn; work: Work },
+): Promise<void> {
+  const { matches, isSearch } = compilePattern(page);
+  if (work.spend(20 * page.length)) await work.rest();
+  for (const [id, path] of pages.values.entries()) {
+    if (isSearch ? work.look(path.length) : work.spend(10)) await work.rest();
+    if (matches(path)) bits.set(goal, id);
   }
-  return indexes ?? none;
 }
 
-/** The goals with a property that has their value. @param json an event's properties; empty for none */
-function matchProps(json: string, goals: readonly Rule[]): Indexes {
-  if (json === "") return none;
-  const props = JSON.parse(json) as Record<string, unknown>;
-  return indexesOf(
-    goals,
-    ({ property, value }) => property !== null && Object.hasOwn(props, property) && String(props[property]) === value,
-  );
+/** The combinations of properties that have the value of goals with one. */
+async function matchProps(props: TextColumn | undefined, goals: readonly Rule[], work: Work): Promise<Bits> {
+  const asking = [...goals.entries()].filter(([, { property }]) => property !== null);
+  if (asking.length === 0) return new Bits(0, 0);
+  if (!props) throw new Error("The events were read without their properties");
+  const bits = new Bits(goals.length, props.values.length);
+  for (const [id, json] of props.values.entries()) {
+    if (work.look(5 * json.length + 10 * asking.length)) await work.rest();
+    if (json === "") continue;
+    const values = JSON.parse(json) as Record<string, unknown>;
+    for (const [goal, { property, value }] of asking) {
+      if (property !== null && Object.hasOwn(values, property) && String(values[property]) === value)
+        bits.set(goal, id);
+    }
+  }
+  return bits;
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { DayColumns } from "../columns/day-columns.js";
+import type { ColumnReader } from "../columns/day-columns.js";
 import type { Filter } from "../filters/filter.js";
 import { matchVisits, needsOf } from "../filters/match-visits.js";
 import type { Days } from "../range.js";
@@ -21,7 +21,7 @@ export interface GoalsQuery {
 
 interface GoalDeps {
   pool: pg.Pool;
-  columns: DayColumns;
+  columns: ColumnReader;
 }
 
 /** The first and last day that an answer is of, where it is not of all asked days; null for none. */
@@ -53,17 +53,20 @@ export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ go
     const counts = isAll ? await readDayCounts(deps.pool, { siteId, days }) : new Map<string, number>();
     const needs = { details: needsOf(filters).details || goals.some(({ event }) => event !== null) };
     let known = 0;
-    for await (const { day, parts, isEnd } of deps.columns.read({ siteId, days, needs })) {
-      for (const part of parts) {
-        const { visits: matching } = matchVisits(part, filters);
-        countGoals(tallies, part, { goals, matching });
+    const { work } = deps.columns;
+    await deps.columns.read(
+      { siteId, days, needs },
+      async ({ part }) => {
+        const { visits: matching } = await matchVisits(part, filters, work);
+        await countGoals(tallies, part, { goals, matching, work });
         all += countVisitors(part, matching);
         known += part.events.count;
-      }
-      if (!isEnd) continue;
-      if (isAll && known !== counts.get(day)) await countAnonymous(deps.pool, { siteId, day, goals, tallies });
-      known = 0;
-    }
+      },
+      async (day) => {
+        if (isAll && known !== counts.get(day)) await countAnonymous(deps.pool, { siteId, day, goals, tallies, work });
+        known = 0;
+      },
+    );
   }
   const figures = goals.map(({ id, name }, index): GoalFigures => {
     const { visitors, count, revenue } = tallies[index] ?? noTally();
@@ -96,11 +99,11 @@ export async function readFunnel(
   const reached = steps.map(() => 0);
   if (days) {
     const needs = { details: needsOf(filters).details || steps.some(({ property }) => property !== null) };
-    for await (const { parts } of deps.columns.read({ siteId, days, needs })) {
-      for (const part of parts) {
-        walkFunnel(reached, part, { steps, matching: matchVisits(part, filters).visits });
-      }
-    }
+    const { work } = deps.columns;
+    await deps.columns.read({ siteId, days, needs }, async ({ part }) => {
+      const { visits: matching } = await matchVisits(part, filters, work);
+      await walkFunnel(reached, part, { steps, matching, work });
+    });
   }
   return { id, name, steps: steps.map((goal, step) => toStep(goal, reached, step)), ...coverage };
 }

@@ -1,4 +1,5 @@
 import type { DayPart } from "../columns/day-part.js";
+import type { Work } from "../work.js";
 import type { Goal } from "./goal.js";
 import { matchGoals } from "./match-goals.js";
 
@@ -8,13 +9,13 @@ import { matchGoals } from "./match-goals.js";
  * @param reached visitors by step
  * @param matching 1 for each visit that counts
  */
-export function walkFunnel(
+export async function walkFunnel(
   reached: number[],
   part: DayPart,
-  { steps, matching }: { steps: readonly Goal[]; matching: Uint8Array },
-): void {
+  { steps, matching, work }: { steps: readonly Goal[]; matching: Uint8Array; work: Work },
+): Promise<void> {
   const { visits, events } = part;
-  const { candidates, fulfils } = matchGoals({ ...events, props: events.details?.props }, steps);
+  const { fulfils } = await matchGoals({ ...events, props: events.details?.props }, steps, work);
   let [visitor, step] = [-1, 0];
   for (let visit = 0; visit < visits.count; visit++) {
     if (matching[visit] === 0) continue;
@@ -24,7 +25,8 @@ export function walkFunnel(
     }
     const end = visits.firstEvent[visit + 1] ?? 0;
     for (let event = visits.firstEvent[visit] ?? 0; event < end && step < steps.length; event++) {
-      if (!candidates(event).includes(step) || !fulfils(step, event)) continue;
+      if (work.spend(2)) await work.rest();
+      if (!fulfils(step, event)) continue;
       reached[step] = (reached[step] ?? 0) + 1;
       step++;
     }

@@ -1,0 +1,97 @@
+import { AppError } from "@waymark/errors";
+
+/** Work of one request over texts and rows that clients made, in slices. Between two slices all other requests have their turn. */
+export interface Work {
+  /**
+   * Counts steps of some nanoseconds, such as rows or characters.
+   * @returns whether the slice is over, so that `rest` must come next
+   */
+  spend(steps: number): boolean;
+  /** As `spend`, for characters that a filter or goal looks through. @throws AppError 400 above the bound of a request */
+  look(characters: number): boolean;
+  /** Waits for the next slice. @throws an error with SQLSTATE 57014 when the request takes longer than 15 s */
+  rest(): Promise<void>;
+}
+
+interface WorkOptions {
+  /** Whose work it is. */
+  owner: string;
+  /** Resolves in a later round of the event loop, when it is the owner's turn. */
+  turn(owner: string): Promise<void>;
+}
+
+const sliceMs = 4;
+
+/** Some 100 µs, so that the clock is read rarely. */
+const stepsPerReading = 20_000;
+
+const timeoutMs = 15_000;
+
+/** Some five seconds of a processor. */
+const maxLooked = 2_000_000_000;
+
+/** @param maxCharacters that its filters and goals look through */
+export function createWork({ owner, turn }: WorkOptions, maxCharacters = maxLooked): Work {
+  const started = performance.now();
+  let sliceEnd = started + sliceMs;
+  let steps = stepsPerReading;
+  let characters = maxCharacters;
+  function spend(spent: number): boolean {
+    steps -= spent;
+    if (steps > 0) return false;
+    steps = stepsPerReading;
+    return performance.now() >= sliceEnd;
+  }
+  return {
+    spend,
+    look(looked) {
+      characters -= looked;
+      if (characters < 0) throw tooMuch(maxCharacters);
+      return spend(looked);
+    },
+    async rest() {
+      await turn(owner);
+      const now = performance.now();
+      if (now - started > timeoutMs) throw tooLong("The days took too long to add up");
+      sliceEnd = now + sliceMs;
+    },
+  };
+}
+
+export function tooLong(message: string): Error {
+  return Object.assign(new Error(message), { code: "57014" });
+}
+
+function tooMuch(most: number): AppError {
+  const reason = `Filters and goals look through at most ${most / 1_000_000} million characters of different texts; ask for fewer days, filters or goals with *`;
+  return new AppError("validation_failed", { details: { fields: { filters: reason }, reason } });
+}
+
+/** Rows in an order up to a number of them, found in slices. @param compare below 0 where the first one comes first */
+export async function firstOf<Row>(
+  rows: Iterable<Row>,
+  { compare, limit, work }: { compare(one: Row, other: Row): number; limit: number; work: Work },
+): Promise<Row[]> {
+  const chunk = 200;
+  let first: Row[] = [];
+  let last: Row | undefined;
+  let added = 0;
+  const settle = () => {
+    first = first.sort(compare).slice(0, limit);
+    last = first.length === limit ? first.at(-1) : undefined;
+    added = 0;
+  };
+  for (const row of rows) {
+    let steps = 50;
+    if (last === undefined || compare(row, last) < 0) {
+      first.push(row);
+      if (++added === chunk) {
+        settle();
+        steps = 100 * first.length;
+      }
+    }
+    if (work.spend(steps)) await work.rest();
+  }
+  settle();
+  return first;
+}
