@@ -52,6 +52,19 @@ describe("collecting", () => {
     expect((await readRollups(database.pool, site.id)).stats["2026-05-01 browser Firefox"]).toEqual([1, 1]);
   });
 
+  it("gives an event the id of its own time, however the clock steps meanwhile", async () => {
+    const site = await makeSite(database.pool);
+    let reads = 0;
+    const collector = open({ now: () => now + (reads++ % 2) * 7_200_000 });
+    for (let n = 0; n < 4; n++) await collector.collect(beacon(site.domain));
+    const events = await readEvents(site.id);
+    expect(events).toHaveLength(4);
+    for (const { id, at } of events) {
+      const millis = Number.parseInt(id.replace("-", "").slice(0, 12), 16);
+      expect(Math.abs(millis - at.getTime())).toBeLessThan(10);
+    }
+  });
+
   it("tells visitors apart by address and browser within a day", async () => {
     const site = await makeSite(database.pool);
     const collector = open();

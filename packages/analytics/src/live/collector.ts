@@ -81,16 +81,19 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
   const isBot = createBotCheck();
   const readUserAgent = createUserAgentReader();
   const classify = createClassifiers();
-  const uuid = createUuidV7(now);
+  let eventMillis = 0;
+  const uuid = createUuidV7(() => eventMillis);
 
-  const toEvent = (beacon: Beacon, site: KnownSite, at: string, salt: Buffer): SiteEvent => {
+  const toEvent = (beacon: Beacon, site: KnownSite, millis: number, salt: Buffer): SiteEvent => {
     const { name, url, isHashPath, referrer, props, ip, userAgent, country } = beacon;
     const type = name === "pageview" || name === "engagement" ? name : "event";
     const isEvent = type === "event";
+    // An import of the exported event takes ids near its time alone.
+    eventMillis = millis;
     return {
       siteId: site.id,
       id: uuid(),
-      at,
+      at: `${new Date(millis).toISOString().slice(0, -1)}000Z`,
       type,
       visitor: hashVisitor(salt, site.id, ip, userAgent),
       path: cutToBytes(isHashPath ? `${url.pathname}${url.hash}` : url.pathname, eventBounds.pathBytes),
@@ -121,11 +124,11 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
       admit?.(found.map(({ id }) => id));
-      const at = `${new Date(now()).toISOString().slice(0, -1)}000Z`;
-      const day = at.slice(0, 10);
+      const millis = now();
+      const day = new Date(millis).toISOString().slice(0, 10);
       const salt = (await salts.saltsOf([day])).get(day);
       if (!salt) throw new Error(`There is no salt for ${day}`);
-      const written = await writer.write(found.map((site) => toEvent(beacon, site, at, salt)));
+      const written = await writer.write(found.map((site) => toEvent(beacon, site, millis, salt)));
       return { dropped: written === "whole" ? null : "site-refused" };
     },
     drain: () => writer.drain(),
