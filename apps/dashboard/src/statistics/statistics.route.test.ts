@@ -27,27 +27,36 @@ async function open(lines: readonly Line[] = []) {
   return { accountId, viewer, siteId, ask: await api.client(accountId) };
 }
 
+interface Random {
+  ts: string;
+  visitor: string | undefined;
+  ua: string;
+  kind: string;
+}
+
 /** Visits of 40 days before the moment and some hours after it. */
 const visits = fc.array(
   fc.record({
     ts: fc
       .integer({ min: -40 * dayMs, max: dayMs / 2 })
       .map((offset) => new Date(now.getTime() + offset).toISOString()),
-    visitor: fc.constantFrom("a", "b", "c", "d"),
+    visitor: fc.constantFrom("a", "b", "c", "d", undefined),
     path: fc.constantFrom("/", "/pricing", "/a?utm_source=mail&utm_campaign==1%2B1", '/"quoted",x'),
     referrer: fc.constantFrom("", "https://www.google.com/", "https://news.example/x"),
     country: fc.constantFrom("NL", "DE", ""),
     ua: fc.constant(
       "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
     ),
-    kind: fc.constantFrom("view", "view", "signup"),
+    kind: fc.constantFrom("view", "view", "signup", "engagement"),
   }),
   { minLength: 1, maxLength: 60 },
 );
 
-function toLine({ kind, ua, ...visit }: { kind: string; ua: string; ts: string }): Line {
-  const name = kind === "view" ? {} : { name: kind, props: { plan: "pro" } };
-  return { ...visit, ...name, type: kind === "view" ? "pageview" : "event", user_agent: ua };
+/** Without a visitor and a browser the line is of nobody. */
+function toLine({ kind, ua, visitor, ...visit }: Random): Line {
+  const type = kind === "view" ? "pageview" : kind === "engagement" ? kind : "event";
+  const name = type === "event" ? { name: kind, props: { plan: "pro" } } : {};
+  return { ...visit, ...name, ...(visitor && { visitor, user_agent: ua }), type };
 }
 
 const ranges = [
