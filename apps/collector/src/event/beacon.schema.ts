@@ -95,7 +95,7 @@ export const beaconBody = z.object({
   domain: domains.describe("The site's domain, or several with commas between; short: `d`"),
   referrer: referrer.describe("Where the visit came from, `document.referrer`; short: `r`"),
   props: props.describe(
-    "A custom event's properties, an object or one as JSON text: up to 30 texts, numbers, true or false, 8,192 bytes of JSON in all; short: `p`",
+    "A custom event's properties, an object or one as JSON text: up to 30 texts, numbers (integers below 2^53, longer ones as text), true or false, 8,192 bytes of JSON in all; short: `p`",
   ),
   h: z
     .unknown()

@@ -215,6 +215,10 @@ describe("POST /api/event", () => {
         },
       ],
       [{ n: "x", u, d: "a", p: { nul: "\u0000" } }, { "props.nul": "Must not contain the NUL character (U+0000)" }],
+      [
+        { n: "x", u, d: "a", p: '{"id":9007199254740993}' },
+        { "props.id": "Must be a whole number from -9007199254740991 to 9007199254740991, or its digits as a text" },
+      ],
       [{ n: "x", u, d: "a", p: { long: "x".repeat(2_001) } }, { "props.long": "Must be at most 2000 bytes of UTF-8" }],
       [
         { n: "x", u, d: "a", p: Object.fromEntries(Array.from({ length: 31 }, (_, i) => [i, i])) },

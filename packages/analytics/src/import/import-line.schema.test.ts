@@ -12,6 +12,8 @@ function read(value: unknown) {
   return result.line;
 }
 
+const unsafe = "Must be a whole number from -9007199254740991 to 9007199254740991, or its digits as a text";
+
 function problem(value: unknown): string {
   const result = readImportLine(value);
   return result.ok ? "(none)" : result.problem;
@@ -112,6 +114,8 @@ describe("a line that is understood", () => {
     const line = read({ ...event, props });
     expect(line).toMatchObject({ type: "event", name: "signup", path: null });
     expect(JSON.stringify(line.props)).toBe('{"a":"x","b":1,"c":false,"__proto__":"y"}');
+    const numbers = { a: 2 ** 53 - 1, b: 1 - 2 ** 53, c: 0.1, d: "9007199254740993" };
+    expect(read({ ...event, props: numbers }).props).toEqual(numbers);
     expect(read({ ...event, props: {} }).props).toBeNull();
     expect(read({ ...event, props: null }).props).toBeNull();
   });
@@ -150,6 +154,7 @@ describe("properties above their bound in all", () => {
       problem: "props: Must be at most 8192 bytes of JSON in all",
     });
     expect(read({ ...event, props, channel: "Direct" }).props).toEqual(props);
+    expect(read({ ...event, props: { a: 2 ** 60 }, channel: "Direct" }).props).toEqual({ a: 2 ** 60 });
   });
 });
 
@@ -211,6 +216,8 @@ describe("a line that is refused names the field and says why", () => {
     [{ ...event, props: { a: ["x"] } }, "props.a: Must be a text, a number, true or false"],
     [{ ...event, props: { a: "v".repeat(2_001) } }, "props.a: Must be at most 2000 bytes of UTF-8"],
     [{ ...event, props: { a: Number.POSITIVE_INFINITY } }, "props.a: Must be a number that is not too large"],
+    [{ ...event, props: { a: 2 ** 53 } }, `props.a: ${unsafe}`],
+    [{ ...event, props: { a: -(2 ** 53) } }, `props.a: ${unsafe}`],
     [{ ...event, props: { a: "\u0000" } }, "props.a: Must not contain the NUL character"],
     [{ ...event, props: { "": 1 } }, "props: The name of a property: Must not be empty"],
     [{ ...event, props: { ["p".repeat(201)]: 1 } }, "props: The name of a property: Must be at most 200 bytes"],

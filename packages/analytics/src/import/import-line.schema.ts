@@ -157,7 +157,7 @@ class Fields {
 
   /** An exported event kept the bounds of its own time. */
   private props(value: unknown, isExported: boolean): Record<string, PropertyValue> | null {
-    const result = readProperties(value, isExported ? anyLength : eventBounds.propertiesBytes);
+    const result = readProperties(value, isExported);
     return "problem" in result ? this.refuse(["props", ...result.path].join("."), result.problem) : result.props;
   }
 
@@ -351,10 +351,10 @@ export type PropertiesResult = { props: Record<string, PropertyValue> | null } |
 /**
  * Checks the properties of a custom event within `eventBounds`: texts, numbers, true and false; null is left out.
  * @param value any parsed JSON
- * @param maxBytes of all properties together, as JSON
+ * @param isExported whether they were recorded once: then they may take more bytes together, and be integers of any size
  * @returns the properties, null for none; or a problem with the path of the property, empty for all together
  */
-export function readProperties(value: unknown, maxBytes: number = eventBounds.propertiesBytes): PropertiesResult {
+export function readProperties(value: unknown, isExported = false): PropertiesResult {
   if (value === null || value === undefined) return { props: null };
   if (typeof value !== "object" || Array.isArray(value)) return { problem: "Must be a JSON object", path: [] };
   const entries = Object.entries(value).filter(([, each]) => each !== null);
@@ -364,20 +364,27 @@ export function readProperties(value: unknown, maxBytes: number = eventBounds.pr
   for (const [name, each] of entries) {
     const nameProblem = textProblem(name) ?? lengthProblem(name, eventBounds.propertyNameBytes, 1);
     if (nameProblem) return { problem: `The name of a property: ${nameProblem}`, path: [] };
-    const problem = valueProblem(each);
+    const problem = valueProblem(each, isExported);
     if (problem) return { problem, path: [name] };
   }
   // Assignments would lose a property called __proto__.
   const props = Object.fromEntries(entries);
-  if (Buffer.byteLength(JSON.stringify(props)) > maxBytes) {
-    return { problem: `Must be at most ${maxBytes} bytes of JSON in all`, path: [] };
+  if (!isExported && Buffer.byteLength(JSON.stringify(props)) > eventBounds.propertiesBytes) {
+    return { problem: `Must be at most ${eventBounds.propertiesBytes} bytes of JSON in all`, path: [] };
   }
   return { props: entries.length === 0 ? null : props };
 }
 
-function valueProblem(value: unknown): string | undefined {
+function valueProblem(value: unknown, isExported: boolean): string | undefined {
   if (typeof value === "boolean") return undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : "Must be a number that is not too large";
+  if (typeof value === "number") return isExported && Number.isFinite(value) ? undefined : numberProblem(value);
   if (typeof value !== "string") return "Must be a text, a number, true or false; lists and objects are not kept";
   return textProblem(value) ?? lengthProblem(value, eventBounds.propertyValueBytes, 0);
+}
+
+/** Beyond 2^53 parsing has made different integers one. */
+function numberProblem(value: number): string | undefined {
+  if (!Number.isFinite(value)) return "Must be a number that is not too large";
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  return `Must be a whole number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, or its digits as a text`;
 }
