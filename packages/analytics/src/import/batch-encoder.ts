@@ -4,7 +4,7 @@ import { eventTypes } from "../recording/site-event.js";
 import { type Attribution, createVisitorOf, dayOf, isSalted } from "./attribute-line.js";
 import { atLength, type EncodedBatch, idLength, noText, numbersPerEvent, type Origin } from "./encoded-batch.js";
 import type { ImportLine } from "./import-line.schema.js";
-import { type LineId, lineId } from "./line-id.js";
+import { endLength, type LineId, lineId } from "./line-id.js";
 import type { OccurrenceCounter } from "./occurrences.js";
 import { SharedValues } from "./shared-values.js";
 
@@ -33,6 +33,7 @@ interface Unsure {
 /** Encodes lines as events at once, so that nothing else of them stays in memory. */
 export class BatchEncoder {
   private readonly ids: Buffer;
+  private readonly formerEnds: Buffer;
   private readonly ats: Buffer;
   private readonly numbers: Int32Array;
   private readonly lines: number[] = [];
@@ -52,6 +53,7 @@ export class BatchEncoder {
   constructor(private readonly options: BatchOptions) {
     const { siteId, maxLines, salts } = options;
     this.ids = Buffer.allocUnsafeSlow(maxLines * idLength);
+    this.formerEnds = Buffer.allocUnsafeSlow(maxLines * endLength);
     this.ats = Buffer.allocUnsafeSlow(maxLines * atLength);
     this.numbers = new Int32Array(maxLines * numbersPerEvent);
     this.rows = new EventRows(siteId, maxLines * expectedRowBytes);
@@ -89,7 +91,7 @@ export class BatchEncoder {
     const visitor = this.visitorOf(line);
     const origin = this.placeOfOrigin(attribution);
     this.rows.add({ id, at, type, visitor, path, name, props, host, country, isInteractive, engagement }, origin);
-    this.ids.write(id, place * idLength, "latin1");
+    this.writeId(place, ids, occurrence);
     this.ats.write(at, place * atLength, "latin1");
     const { numbers } = this;
     let next = place * numbersPerEvent;
@@ -109,15 +111,15 @@ export class BatchEncoder {
     for (const { place, ids, occurrence } of this.unsure) {
       const before = earlier.get(ids.first) ?? 0;
       if (before === 0) continue;
-      const id = ids.nth(before + occurrence);
-      this.ids.write(id, place * idLength, "latin1");
-      this.rows.rename(place, id);
+      this.rows.rename(place, ids.nth(before + occurrence));
+      this.writeId(place, ids, before + occurrence);
     }
     await occurrences.tidy();
     const count = this.lines.length;
     const { bytes, ends } = this.rows.finish();
     return {
       ids: this.ids.subarray(0, count * idLength),
+      formerEnds: this.formerEnds.subarray(0, count * endLength),
       ats: this.ats.subarray(0, count * atLength),
       numbers: this.numbers.subarray(0, count * numbersPerEvent),
       texts: [...this.texts.keys()],
@@ -128,6 +130,12 @@ export class BatchEncoder {
       lines: Float64Array.from(this.lines),
       early: this.early,
     };
+  }
+
+  private writeId(place: number, ids: LineId, occurrence: number): void {
+    const id = ids.nth(occurrence);
+    this.ids.write(id, place * idLength, "latin1");
+    this.formerEnds.write(ids.formerEnd(occurrence) ?? id.slice(-endLength), place * endLength, "latin1");
   }
 
   private isEarly(at: string): boolean {

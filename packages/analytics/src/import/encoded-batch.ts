@@ -4,6 +4,7 @@ import type { UserAgent } from "../attribution/user-agent.js";
 import type { WrittenEvents } from "../recording/record-events.query.js";
 import { eventTypes, type SiteEvent } from "../recording/site-event.js";
 import type { Derived } from "./import-line.schema.js";
+import { endLength } from "./line-id.js";
 
 /** How a visitor came, and with which software. Lines share a few of these. */
 export type Origin = Readonly<Classification & UserAgent & Partial<Derived>>;
@@ -23,6 +24,8 @@ export const [idLength, atLength] = [36, 27];
 export interface EncodedBatch {
   /** One after the other, as texts. */
   readonly ids: Uint8Array;
+  /** The ends of the ids that former releases gave the events; those of the ids where they gave the same. */
+  readonly formerEnds: Uint8Array;
   readonly ats: Uint8Array;
   readonly numbers: Int32Array;
   readonly texts: readonly string[];
@@ -47,7 +50,11 @@ export interface Batch {
 
 export function decodeBatch(siteId: string, encoded: EncodedBatch): Batch {
   const { numbers, texts, origins, rare, lines, early } = encoded;
-  const [ids, ats] = [asciiOf(encoded.ids), asciiOf(encoded.ats)];
+  const [ids, formerEnds, ats] = [encoded.ids, encoded.formerEnds, encoded.ats].map(asciiOf) as [
+    string,
+    string,
+    string,
+  ];
   const textAt = (index: number) => texts[numbers[index] ?? noText] ?? null;
   const events: SiteEvent[] = [];
   const places = new Map<SiteEvent, number>();
@@ -74,7 +81,12 @@ export function decodeBatch(siteId: string, encoded: EncodedBatch): Batch {
     events.push(event);
     places.set(event, place);
   }
-  return { events, lines, early, written: { bytes: bufferOf(encoded.rows), ends: encoded.rowEnds, places } };
+  const rows = { bytes: bufferOf(encoded.rows), ends: encoded.rowEnds, places };
+  const formerIdOf = (event: SiteEvent) => {
+    const start = (places.get(event) ?? 0) * endLength;
+    return event.id.slice(0, -endLength) + formerEnds.slice(start, start + endLength);
+  };
+  return { events, lines, early, written: { ...rows, formerIdOf } };
 }
 
 function asciiOf(bytes: Uint8Array): string {

@@ -6,7 +6,9 @@ import fc from "fast-check";
 import pg from "pg";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { importEvents } from "./import-events.js";
+import { readImportLine } from "./import-line.schema.js";
 import type { ImportOptions } from "./import-options.js";
+import { lineId } from "./line-id.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();
@@ -189,6 +191,39 @@ describe("the same lines again", () => {
       }))
       .toReversed();
     expect(await importOf(site, reworded)).toMatchObject({ imported: 0, duplicates: 300 });
+  });
+
+  it("count for each of two visitors whose addresses have the same 16 bits, in two files", async () => {
+    const site = uuid();
+    const files = ["10.3.80.2", "10.3.240.0"].map((ip) => [{ ts, path: "/", ip, user_agent: "A" }]);
+    for (const file of [...files, ...files]) await importOf(site, file);
+    expect(await totalsOf(site)).toEqual([2, 2]);
+  });
+
+  it.each([10, 1_100])("count once after a release that took 16 bits imported %i of them", async (count) => {
+    const site = uuid();
+    const lines = Array.from({ length: count }, (_, n) => {
+      return {
+        ts: `2026-05-01T12:00:${String(n % 60).padStart(2, "0")}Z`,
+        path: "/",
+        ip: `192.0.2.${n % 7}`,
+        user_agent: "A",
+      };
+    });
+    await importOf(site, lines);
+    const former = new Map<string, number>();
+    for (const line of lines) {
+      const result = readImportLine(line);
+      if (!result.ok) throw new Error(result.problem);
+      const { first, nth, formerEnd } = lineId(result.line);
+      const occurrence = (former.get(first) ?? 0) + 1;
+      former.set(first, occurrence);
+      const values = [site, nth(occurrence), nth(occurrence).slice(0, -4) + formerEnd(occurrence)];
+      await database.pool.query("UPDATE event SET id = $3 WHERE site_id = $1 AND id = $2", values);
+    }
+    const more = { ts: "2026-05-01T12:00:30Z", path: "/more", ip: "192.0.2.1", user_agent: "A" };
+    expect(await importOf(site, [more, ...lines])).toMatchObject({ imported: 1, duplicates: count });
+    expect((await totalsOf(site))[1]).toBe(count + 1);
   });
 
   it("are found in a file that overlaps or was corrected", async () => {

@@ -5,27 +5,40 @@ import type { ImportLine } from "./import-line.schema.js";
 
 /**
  * Event ids from the content of lines, so that a line imported again is the same event. Ids stay for ever beside the other
- * fields, so a hash over the address would reveal it to anybody who tries all addresses. Therefore only 16 bits of address and
- * browser go in: enough to separate visitors of one page at one moment, and shared by 65,536 addresses for each browser.
+ * fields, so a hash over the address would reveal it to anybody who tries all addresses. Therefore only 20 bits of address and
+ * browser go in: enough to separate visitors of one page at one moment in several files, and shared by 4,096 addresses for each
+ * browser.
  */
 export interface LineId {
   /** Of the first occurrence. */
   readonly first: string;
   /** Of the nth occurrence of identical lines, from 1. */
   nth(occurrence: number): string;
+  /** The last characters of the id that former releases gave the nth occurrence; undefined where they gave the same. */
+  formerEnd(occurrence: number): string | undefined;
 }
+
+/** Characters of an id that tell more of the visitor than former releases did. */
+export const endLength = 4;
+
+/** Of the bits beyond the 16 that former releases took. */
+const ends = Array.from({ length: 16 }, (_, bits) => (crc32(`${bits}`) & 0xffff).toString(16).padStart(endLength, "0"));
 
 /** Lines with the same meaning have the same id, however they are written. */
 export function lineId(line: ImportLine): LineId {
-  const { id } = line;
-  if (id !== null) return { first: id.toLowerCase(), nth: () => id.toLowerCase() };
-  const digest = hash("sha256", contentOf(line), "hex");
+  const { id, visitor, ip, userAgent } = line;
+  if (id !== null) return { first: id.toLowerCase(), nth: () => id.toLowerCase(), formerEnd: () => undefined };
+  const isByAddress = visitor === null && (ip !== null || userAgent !== null);
+  const who = isByAddress ? crc32(`${ip ?? ""}\0${userAgent ?? ""}`) : undefined;
+  const digest = hash("sha256", contentOf(line, who === undefined ? visitor : who & 0xffff), "hex");
   const millis = millisOf(line.at);
-  const first = toUuid(millis, digest);
-  return {
-    first,
-    nth: (occurrence) => (occurrence === 1 ? first : toUuid(millis, hash("sha256", `${digest}#${occurrence}`, "hex"))),
-  };
+  const former = toUuid(millis, digest);
+  const formerNth = (occurrence: number) =>
+    occurrence === 1 ? former : toUuid(millis, hash("sha256", `${digest}#${occurrence}`, "hex"));
+  if (who === undefined) return { first: former, nth: formerNth, formerEnd: () => undefined };
+  const end = ends[(who >>> 16) & 0xf] ?? "";
+  const nth = (occurrence: number) => formerNth(occurrence).slice(0, -endLength) + end;
+  return { first: nth(1), nth, formerEnd: (occurrence) => formerNth(occurrence).slice(-endLength) };
 }
 
 const variants = "89ab";
@@ -45,10 +58,9 @@ function toUuid(millis: number, digest: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-8${digest.slice(1, 4)}-${variant}${digest.slice(5, 8)}-${digest.slice(8, 20)}`;
 }
 
-function contentOf(line: ImportLine): string {
-  const { at, type, path, query, referrer, country, visitor, ip, userAgent, derived, name, props } = line;
+function contentOf(line: ImportLine, who: string | number | null): string {
+  const { at, type, path, query, referrer, country, derived, name, props } = line;
   const { revenue, isInteractive, engagement } = line;
-  const who = visitor ?? (ip === null && userAgent === null ? null : crc32(`${ip ?? ""}\0${userAgent ?? ""}`) & 0xffff);
   const sortedProps = props && Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1));
   // Ids of lines without these fields are older than the fields.
   const rare = revenue === null && isInteractive && engagement === null ? [] : [{ revenue, isInteractive, engagement }];

@@ -114,6 +114,8 @@ export interface WrittenEvents {
   readonly ends: Uint32Array;
   /** Of each event its place among the rows. */
   readonly places: ReadonlyMap<SiteEvent, number>;
+  /** The id that former releases gave an event: it begins as the id, and may end in another way. */
+  formerIdOf(event: SiteEvent): string;
 }
 
 /** So many known events between a batch's first and last are looked up here. */
@@ -122,6 +124,10 @@ const maxKnownIds = 1_000;
 /** The known events among some ids, in a range of `event_pkey`. */
 const readKnownIdsSql = `
   SELECT id::text FROM event WHERE site_id = $1 AND id BETWEEN $2 AND $3 ORDER BY id LIMIT ${maxKnownIds + 1}`;
+
+/** The known ones of some ids within bounds, by probes of `event_pkey`. */
+const findKnownIdsSql =
+  "SELECT id::text FROM event WHERE site_id = $1 AND id = ANY($2::uuid[]) AND id BETWEEN $3 AND $4";
 
 /** As `insertEvents`, at less cost: under the site's lock no new event has a known id. */
 export async function copyEvents(
@@ -136,10 +142,21 @@ export async function copyEvents(
     if (id < low) low = id;
     else if (id > high) high = id;
   }
-  const { rows } = await client.query<{ id: string }>(readKnownIdsSql, [first.siteId, low, high]);
-  if (rows.length > maxKnownIds) return insertEvents(client, events);
+  const { formerIdOf } = written;
+  const bounds = [`${low.slice(0, 24)}000000000000`, `${high.slice(0, 24)}ffffffffffff`];
+  const { rows } = await client.query<{ id: string }>(readKnownIdsSql, [first.siteId, ...bounds]);
+  if (rows.length > maxKnownIds) {
+    const formerIds = events.map(formerIdOf);
+    const found = await client.query<{ id: string }>(findKnownIdsSql, [first.siteId, formerIds, ...bounds]);
+    const formers = new Set(found.rows.map(({ id }) => id));
+    return insertEvents(
+      client,
+      events.filter((event) => !formers.has(formerIdOf(event))),
+    );
+  }
   const known = new Set(rows.map(({ id }) => id));
-  const fresh = known.size === 0 ? events : events.filter(({ id }) => !known.has(id));
+  const isNew = (event: SiteEvent) => !known.has(event.id) && !known.has(formerIdOf(event));
+  const fresh = known.size === 0 ? events : events.filter(isNew);
   const sold = fresh.filter(({ revenue }) => revenue !== null);
   if (sold.length > 0) await insertEvents(client, sold);
   const copied = sold.length === 0 ? fresh : fresh.filter(({ revenue }) => revenue === null);
