@@ -7,9 +7,10 @@ import { type ServiceName, serviceNames } from "./operations.js";
 import { type FuzzResult, runFuzz } from "./run-fuzz.js";
 import { fuzzSettings } from "./settings.js";
 
-const usage = `usage: pnpm fuzz [--requests 100000] [--seed N] [--only ${serviceNames.join("|")}]
+const usage = `usage: pnpm fuzz [--requests 100000] [--seed N] [--only ${serviceNames.join("|")}] [--costly]
 Sends random and hostile requests to the built services, with a Postgres and a Redis of their own, and checks each answer
-against the OpenAPI documents. Exit status 1 tells of a failure.`;
+against the OpenAPI documents. Exit status 1 tells of a failure.
+  --costly  sends requests at the maxima of their limits, and fails if another account's small requests wait meanwhile`;
 
 const isService = (text: string): text is ServiceName => serviceNames.some((name) => name === text);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -20,6 +21,7 @@ function readOptions() {
       requests: { type: "string", default: "100000" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       only: { type: "string" },
+      costly: { type: "boolean", default: false },
       help: { type: "boolean" },
     },
   });
@@ -29,7 +31,7 @@ function readOptions() {
     say(usage);
     process.exit(values.help ? 0 : 2);
   }
-  return { requests, seed, only };
+  return { requests, seed, only, isCostly: values.costly };
 }
 
 function printResult({ counts, failures, memoryMib, requests }: FuzzResult): void {
@@ -48,7 +50,7 @@ const options = readOptions();
 say(`Seed ${options.seed}`);
 const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
 const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
-const system = await startSystem({ folder, env: fuzzSettings, say: sayTroubles });
+const system = await startSystem({ folder, isDirect: true, env: fuzzSettings, say: sayTroubles });
 const stop = async () => {
   await system.stop();
   await rm(folder, { recursive: true, force: true });

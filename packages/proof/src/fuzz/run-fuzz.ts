@@ -1,17 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import fc from "fast-check";
+import fc, { type Arbitrary } from "fast-check";
 import { processNames, type System, waitUntilReady } from "../system/start-system.js";
 import { createAnswerCheck } from "./check-answer.js";
 import { nameOf, type Operation, readOperations, type ServiceName } from "./operations.js";
+import { type CostlyRequest, fillSite, planCostly } from "./plan-costly.js";
 import { type PlannedRequest, planRequest } from "./plan-request.js";
 import { curlOf, type Received, type Sent, send } from "./send.js";
 import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
+import { watchAll } from "./watch-all.js";
 
 export interface FuzzOptions {
   requests: number;
   seed: number;
   only: ServiceName | undefined;
+  /** Sends requests at the maxima of their limits, while other accounts are watched. */
+  isCostly?: boolean;
   say(line: string): void;
 }
 
@@ -42,17 +46,15 @@ const maxMemoryMib = 512;
 
 /** Sends random requests to a running system and checks each answer. The same seed plans the same requests. */
 export async function runFuzz(system: System, options: FuzzOptions): Promise<FuzzResult> {
-  const { requests, seed, only, say } = options;
+  const { requests, seed, only, isCostly = false, say } = options;
   const first = await createTenant(system, `fuzz-${seed}-first`);
   const all = await readOperations(system, first.cookie);
-  const plan = planRequests(
-    all.filter(({ service }) => only === undefined || service === only),
-    seed,
-  );
+  const chosen = all.filter(({ service }) => only === undefined || service === only);
+  const plan = planRequests(isCostly ? planCostly(chosen) : planAny(chosen), seed, isCostly ? 20 : 1_000);
   const pids = processNames.map((name) => system.apps[name].identity.pid);
   const check = createAnswerCheck();
   const result: FuzzResult = { requests: 0, failures: [], counts: new Map(), memoryMib: new Map() };
-  const tenants = tenantsInTurn(system, seed);
+  const tenants = tenantsInTurn(system, seed, isCostly);
 
   const work = async () => {
     while (result.requests < requests && result.failures.length < maxFailures) {
@@ -81,7 +83,9 @@ export async function runFuzz(system: System, options: FuzzOptions): Promise<Fuz
     }
   }
 
-  await Promise.all(Array.from({ length: concurrency }, work));
+  const run = () => Promise.all(Array.from({ length: concurrency }, work));
+  const waits = isCostly ? await watchAll(system, first, run) : await run().then(() => []);
+  for (const fault of waits) result.failures.push({ operation: "another account's small request", fault, curl: "" });
   result.failures.push(...(await findDamage(system, pids, result.memoryMib)));
   return result;
 }
@@ -96,27 +100,32 @@ async function sendUntilFree(sent: Sent): Promise<Received> {
   return received;
 }
 
+function planAny(operations: readonly Operation[]): Arbitrary<CostlyRequest> {
+  return fc.oneof(...operations.map((operation) => planRequest(operation).map((planned) => ({ operation, planned }))));
+}
+
 /** @returns a function that plans one request more */
-function planRequests(operations: readonly Operation[], seed: number) {
-  const arbitrary = fc.oneof(
-    ...operations.map((operation) => planRequest(operation).map((planned) => ({ operation, planned }))),
-  );
-  const size = 1_000;
-  let waiting: { operation: Operation; planned: PlannedRequest }[] = [];
+export function planRequests(arbitrary: Arbitrary<CostlyRequest>, seed: number, size: number) {
+  let waiting: CostlyRequest[] = [];
   let round = 0;
   return () => {
     if (waiting.length === 0) waiting = fc.sample(arbitrary, { seed: seed + round++, numRuns: size });
-    return waiting.pop() as (typeof waiting)[number];
+    return waiting.pop() as CostlyRequest;
   };
 }
 
 /** A new tenant each so many requests: the hostile ones end sessions, revoke keys and delete sites. */
-function tenantsInTurn(system: System, seed: number) {
+function tenantsInTurn(system: System, seed: number, isCostly: boolean) {
   const tenants = new Map<number, Promise<Tenant>>();
+  const open = async (mark: string, plan: "free" | "pro") => {
+    const tenant = await createTenant(system, mark, plan);
+    if (isCostly) await fillSite(system.url("collector"), tenant);
+    return tenant;
+  };
   return {
     at(index: number): Promise<Tenant> {
       const turn = Math.floor(index / requestsPerTenant);
-      const known = tenants.get(turn) ?? createTenant(system, `fuzz-${seed}-${turn}`, turn % 4 === 3 ? "free" : "pro");
+      const known = tenants.get(turn) ?? open(`fuzz-${seed}-${turn}`, turn % 4 === 3 ? "free" : "pro");
       tenants.set(turn, known);
       tenants.delete(turn - 3);
       return known;
@@ -124,7 +133,7 @@ function tenantsInTurn(system: System, seed: number) {
   };
 }
 
-function complete(operation: Operation, planned: PlannedRequest, tenant: Tenant, system: System): Sent {
+export function complete(operation: Operation, planned: PlannedRequest, tenant: Tenant, system: System): Sent {
   const { service } = operation;
   const { method, path, body, credential } = planned;
   const origin = system.url(service);

@@ -7,15 +7,17 @@ import { startMessageReceiver } from "./receiver.js";
 import { runIsolation } from "./run-isolation.js";
 import { isolationSettings } from "./settings.js";
 
-const usage = `usage: pnpm isolation [--operations 10000] [--seed N]
+const usage = `usage: pnpm isolation [--operations 10000] [--seed N] [--costly]
 Several accounts do random operations through every path of the built services, with own, foreign and missing ids. Exit
-status 1 tells that somebody saw or changed another's data, or that a path is not in routes.ts.`;
+status 1 tells that somebody saw or changed another's data, or that a path is not in routes.ts.
+  --costly  one account more sends requests at the maxima of their limits, and the witness's small requests must not wait`;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values } = parseArgs({
   options: {
     operations: { type: "string", default: "10000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    costly: { type: "boolean", default: false },
     help: { type: "boolean" },
   },
 });
@@ -28,7 +30,7 @@ say(`Seed ${seed}`);
 const folder = await mkdtemp(join(tmpdir(), "waymark-isolation-"));
 const receiver = await startMessageReceiver();
 const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
-const system = await startSystem({ folder, env: isolationSettings(receiver.url), say: sayTroubles });
+const system = await startSystem({ folder, isDirect: true, env: isolationSettings(receiver.url), say: sayTroubles });
 const stop = async () => {
   await system.stop();
   await receiver.close();
@@ -36,7 +38,7 @@ const stop = async () => {
 };
 process.once("SIGINT", () => void stop().then(() => process.exit(130)));
 try {
-  const result = await runIsolation(system, { operations, seed, receiver, say });
+  const result = await runIsolation(system, { operations, seed, receiver, isCostly: values.costly, say });
   const { foreign, events, messages, failures, untried } = result;
   say(`${result.operations} operations, ${foreign} with another's ids; ${events} live events, ${messages} messages`);
   for (const name of untried) say(`Never succeeded for its own tenant: ${name}`);

@@ -1,7 +1,9 @@
 import { changePlan } from "@waymark/accounts";
+import { besideCostly } from "../fuzz/beside-costly.js";
 import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
 import { curlOf, type Received } from "../fuzz/send.js";
 import { learnIds, renewProofs } from "../fuzz/tenant.js";
+import { watchAll } from "../fuzz/watch-all.js";
 import { randomFrom } from "../random-from.js";
 import type { System } from "../system/start-system.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
@@ -16,6 +18,8 @@ export interface IsolationOptions {
   operations: number;
   seed: number;
   receiver: MessageReceiver;
+  /** One account more sends requests at the maxima of their limits, and the witness's small requests must not wait. */
+  isCostly?: boolean;
   say(line: string): void;
 }
 
@@ -37,7 +41,7 @@ const isLiveStream = ({ path }: Operation) => path.endsWith("/stream");
 
 /** Several accounts do random operations on own, foreign and missing things; nobody may see another's mark or change another's data. */
 export async function runIsolation(system: System, options: IsolationOptions): Promise<IsolationResult> {
-  const { receiver, say } = options;
+  const { receiver, seed, isCostly = false, say } = options;
   const witness = await createActor(system, "witness", receiver.url);
   const actors = await Promise.all(
     ["ash", "birch", "cedar", "dogwood"].map((each) => createActor(system, each, receiver.url)),
@@ -68,14 +72,16 @@ export async function runIsolation(system: System, options: IsolationOptions): P
     await learn(system, act, performed.received, done);
   };
   const work = async (actor: Actor, index: number) => {
-    const random = randomFrom(options.seed * 31 + index);
+    const random = randomFrom(seed * 31 + index);
     while (result.operations < options.operations && failures.length < maxFailures) {
       if (++result.operations % 1_000 === 0) say(`${result.operations} operations, ${failures.length} failures`);
       if (index === 3 && result.operations > options.operations / 2) await downgrade(system, actor);
       await step(actor, random);
     }
   };
-  await Promise.all(actors.map(work));
+  const run = () => Promise.all(actors.map(work));
+  const costly = () => besideCostly(system, { operations, seed }, run);
+  for (const fault of isCostly ? await watchAll(system, witness, costly) : await run().then(() => [])) fail(fault);
   for (const fault of await before.findChanges()) fail(fault);
   for (const fault of findMisdirected(receiver.messages, everybody)) fail(fault);
   for (const fault of listeners.findLeaks()) fail(fault);

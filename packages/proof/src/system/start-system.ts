@@ -73,6 +73,8 @@ export interface SystemOptions {
   settings?: Readonly<Record<string, string>>;
   /** Gives Postgres a small file system of its own, where this process may mount one. */
   isOwnDiskWanted?: boolean;
+  /** Leads the services past the wires, whose proxies wait while this process is busy. */
+  isDirect?: boolean;
   /** Gets warnings and errors of the apps. */
   say(line: string): void;
 }
@@ -124,15 +126,14 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
     statementTimeoutMs: 0,
   });
   undo.push(() => pool.end());
-  const env = { ...options.env, ...(redisWire && { REDIS_URL: `redis://127.0.0.1:${redisWire.port}` }) };
-  const started = await startApps(
-    { ...options, env },
-    { databaseUrl: through(postgresWire, postgres.connectionString), passwords },
-  );
+  const redisPort = options.isDirect ? redis?.port : redisWire?.port;
+  const env = { ...options.env, ...(redisPort && { REDIS_URL: `redis://127.0.0.1:${redisPort}` }) };
+  const { connectionString, port } = postgres;
+  const databaseUrl = options.isDirect ? connectionString : through(postgresWire, connectionString);
+  const started = await startApps({ ...options, env }, { databaseUrl, passwords });
   undo.push(() => Promise.all(Object.values(started.apps).map((app) => app.stop())));
   await Promise.all(Object.values(started.apps).map((app) => app.ready));
   await Promise.all(processNames.map((name) => waitUntilReady(started.metricsUrl(name))));
-  const { connectionString, port } = postgres;
   const dataFolder = join(postgresFolder, "data");
   return {
     ...{ folder, pool, postgres: { port, dataFolder, connectionString }, postgresWire, redis, redisWire, hasOwnDisk },
