@@ -123,7 +123,12 @@ export const tableGrants = {
   slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },
   span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
-  trace: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  // Deletions lock FOR UPDATE.
+  trace: {
+    trace_api: "SELECT, INSERT, UPDATE, DELETE",
+    worker: "SELECT, UPDATE, DELETE",
+    dashboard: "SELECT, UPDATE (written_at), DELETE",
+  },
   trace_block: { trace_api: "SELECT", worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT" },
   // A trigger notes the changes of whoever updates a trace.
   trace_change: {

@@ -1,11 +1,18 @@
-import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
+import { type CreateGroupCommit, smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { settleCalls } from "./model-calls/settle-calls.query.js";
+import { lockCalls, settleCalls, settleTraces } from "./model-calls/settle-calls.query.js";
 
 /** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
 /** Two connections, and one statement per account, so most connections stay free for others. */
 const oneDeletion = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
+
+/** Waits for the statements that add calls to the trace: these lock it FOR KEY SHARE until their commit. */
+const lockTraceSql = "SELECT FROM trace WHERE account_id = $1 AND id = $2 FOR UPDATE";
+
+/** The trace's range of `model_call_pkey`. */
+const hasUnsettledSql =
+  "SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at IS NOT NULL LIMIT 1";
 
 /**
  * Removes a trace with its contexts, scores, failure and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
@@ -69,10 +76,9 @@ export function createTraceDeleter(
     name: "delete-trace",
     run: (traces) =>
       Promise.all(
-        traces.map(async ({ accountId, traceId }) => {
-          const { rowCount } = await pool.query(deleteTraceStatement(accountId, traceId));
-          return rowCount === 1;
-        }),
+        traces.map(({ accountId, traceId }) =>
+          withTransaction(pool, (client) => settleAndDelete(client, accountId, traceId)),
+        ),
       ),
     ...oneDeletion,
   });
@@ -93,7 +99,7 @@ export function createTraceDeleter(
     ...oneDeletion,
   });
   return async (accountId: string, traceId: string): Promise<boolean> => {
-    // The money is spent: the sums keep it.
+    // Most of the work, before the lock.
     await settleCalls(pool, accountId, traceId);
     const isDeleted = await deleteTrace({ accountId, traceId });
     try {
@@ -105,6 +111,20 @@ export function createTraceDeleter(
     }
     return isDeleted;
   };
+}
+
+/** Books the trace's last calls, and deletes it: the money is spent, and the sums keep it. */
+async function settleAndDelete(client: pg.ClientBase, accountId: string, traceId: string): Promise<boolean> {
+  const values = [accountId, traceId];
+  const { rowCount: found } = await client.query({ name: "lock-ending-trace", text: lockTraceSql, values });
+  if (found !== 1) return false;
+  const { rowCount: unsettled } = await client.query({ name: "has-unsettled-calls", text: hasUnsettledSql, values });
+  if (unsettled === 1) {
+    await lockCalls(client, accountId);
+    await settleTraces(client, "ending", accountId, traceId);
+  }
+  const { rowCount } = await client.query(deleteTraceStatement(accountId, traceId));
+  return rowCount === 1;
 }
 
 /** One probe of `trace_pkey`. */

@@ -9,6 +9,7 @@ import {
 } from "./blocks/find-blocks.query.js";
 import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
 import { isoText } from "./iso-text.js";
+import { countedCallsSql } from "./model-calls/counted-calls.js";
 import { settleCalls } from "./model-calls/settle-calls.query.js";
 import type { ScoreFilter } from "./scores/score-filter.js";
 import type { TraceStatus } from "./statuses.js";
@@ -230,7 +231,7 @@ function scoreFilter({ name, min = -Infinity, max = Infinity }: ScoreFilter): Fi
 
 /** A range of `model_call_pkey` per examined trace. */
 function costsSql(minCost: string): string {
-  const costSql = "SELECT sum(m.cost) FROM model_call m WHERE m.account_id = $1 AND m.trace_id = trace.id AND m.counts";
+  const costSql = `SELECT sum(counted.cost) FROM ${countedCallsSql} WHERE counted.account_id = $1 AND counted.trace_id = trace.id`;
   return `COALESCE((${costSql}) >= ${minCost}::numeric, false)`;
 }
 

@@ -8,6 +8,8 @@ export interface ModelCall {
   tokens: Tokens | null;
   /** Dollars, a decimal number. */
   cost: string | null;
+  /** Whether the sender told the cost of a call with tokens; null otherwise. */
+  isTold: true | null;
 }
 
 /** @param startedAt of the span: prices change */
@@ -17,16 +19,17 @@ export type PriceUsage = (usage: ModelUsage, startedAt: string) => Promise<Model
 export function createUsagePricer(): PriceUsage {
   let loading: Promise<PriceCall> | undefined;
   return async ({ provider, model, tokens, cost }, startedAt) => {
-    if (cost !== null) return { provider, model, tokens, cost: roundCost(cost) };
-    if (tokens === null) return { provider, model, tokens, cost };
+    const told = { provider, model, tokens, isTold: tokens && cost !== null ? (true as const) : null };
+    if (cost !== null) return { ...told, cost: roundCost(cost) };
+    if (tokens === null) return { ...told, cost };
     loading ??= loadPrices();
     const price = await loading;
-    return { provider, model, tokens, cost: price({ provider, model, tokens, startedAt }) };
+    return { ...told, cost: price({ provider, model, tokens, startedAt }) };
   };
 }
 
 const columns =
-  "span_id, started_at, provider, model, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, cost";
+  "span_id, started_at, provider, model, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, cost, is_told";
 const types = [
   "int",
   "uuid",
@@ -39,6 +42,7 @@ const types = [
   "bigint",
   "bigint",
   "numeric",
+  "boolean",
 ];
 
 /**
@@ -76,6 +80,7 @@ export function callValues(calls: readonly CallOfSpan[]): unknown[] {
     calls.map(({ call }) => call.tokens?.cacheWrite),
     calls.map(({ call }) => call.tokens?.reasoning),
     calls.map(({ call }) => call.cost),
+    calls.map(({ call }) => call.isTold),
   ];
 }
 

@@ -1,6 +1,7 @@
-import { binaryArray, type CreateGroupCommit, idBounds } from "@waymark/database";
+import { binaryArray, type CreateGroupCommit, idBounds, rowIsLocked } from "@waymark/database";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
 import type pg from "pg";
+import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import {
   type CallOfSpan,
   callValues,
@@ -28,14 +29,14 @@ const maxKnownContexts = 20_000;
 
 /**
  * Stores the spans of each request with their new resources and scopes, if the account has the trace and the trace would
- * have at most $20 of these. A span that exists stays unchanged. Returns the numbers of the requests with a trace. Contexts
- * and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
+ * have at most $20 of these, and keeps the trace from deletion until the commit. A span that exists stays unchanged. Returns
+ * for each request whether it exceeds these, and without its trace whether that is locked. Contexts and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
  * of `trace_pkey` and `model_call_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
  */
-const insertOtlpSpansSql = `
+const insertOtlpSpansSql = (onLock: OnLock) => `
   WITH found AS MATERIALIZED (
     SELECT r.number, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, number)
-    WHERE EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
   ), brought AS MATERIALIZED (
     SELECT number, account_id, trace_id, b.id, b.value, b.bytes
     FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[]) AS b (number, id, value, bytes) JOIN found USING (number)
@@ -69,12 +70,21 @@ const insertOtlpSpansSql = `
     "number",
     `number NOT IN (SELECT number FROM full_traces) AND NOT EXISTS (
       SELECT FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = c.span_id
-        AND s.trace_id BETWEEN $32 AND $33
+        AND s.trace_id BETWEEN $33 AND $34
     )`,
   )}
-  ), noted AS (${noteChangeSql("found", "trace_id", "number <> ALL ($21)")}
+    RETURNING account_id, trace_id
+  ), noted AS (${noteChangeSql("found", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
   )
-  SELECT number::int, number IN (SELECT number FROM full_traces) FROM found`;
+  SELECT found.number IS NOT NULL, r.number IN (SELECT number FROM full_traces), CASE WHEN found.number IS NULL THEN
+    EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) END
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, number) LEFT JOIN found USING (number)
+  ORDER BY r.number`;
+
+const statements = {
+  skip: { name: "insert-otlp-spans", text: insertOtlpSpansSql("skip") },
+  wait: { name: "insert-locked-otlp-spans", text: insertOtlpSpansSql("wait") },
+} as const;
 
 /** Adds spans to traces, with their resources and scopes. */
 export function createOtlpSpanStore({
@@ -89,7 +99,12 @@ export function createOtlpSpanStore({
   const known = new Set<string>();
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
     name: "add-otlp-spans",
-    run: (requests) => insertSpans(pool, requests),
+    run: (requests) => insertSpans(pool, requests, "skip"),
+    // The trace was deleted while the statement waited for its lock.
+    runLocked: async (requests) =>
+      (await insertSpans(pool, requests, "wait")).map((result) =>
+        result === rowIsLocked ? "trace_not_found" : result,
+      ),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ spans, contexts }) =>
@@ -138,18 +153,19 @@ function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
   return [...contexts.values()];
 }
 
-async function insertSpans(pool: pg.Pool, requests: readonly RowToAdd[]): Promise<OtlpSpansResult[]> {
-  const { rows } = await pool.query<[number, boolean]>({
-    name: "insert-otlp-spans",
-    text: insertOtlpSpansSql,
+async function insertSpans(
+  pool: pg.Pool,
+  requests: readonly RowToAdd[],
+  onLock: OnLock,
+): Promise<(OtlpSpansResult | typeof rowIsLocked)[]> {
+  const { rows } = await pool.query<[found: boolean, isFull: boolean, isLocked: boolean | null]>({
+    ...statements[onLock],
     rowMode: "array",
     values: valuesOf(requests),
   });
-  const found = new Map(rows);
-  return requests.map((_, index) => {
-    const isFull = found.get(index + 1);
-    if (isFull === undefined) return "trace_not_found";
-    return isFull ? "context_limit" : "stored";
+  return rows.map(([isFound, isFull, isLocked]) => {
+    if (isFound) return isFull ? "context_limit" : "stored";
+    return isLocked ? rowIsLocked : "trace_not_found";
   });
 }
 

@@ -1,6 +1,7 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
 import { usageOfJson } from "@waymark/otlp";
 import type pg from "pg";
+import type { OnLock } from "../batching/on-lock.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
@@ -33,9 +34,16 @@ export function createSpanAdder({
   priceUsage,
   countAccepted,
 }: AddSpansDeps): AddSpans {
+  const insert = (requests: readonly SpansToAdd[], onLock: OnLock) =>
+    requests[0]?.idempotency ? insertIdempotentSpans(pool, requests, onLock) : insertSpans(pool, requests, onLock);
   const insertBatched = createGroupCommit<SpansToAdd, AddSpansResult>({
     name: "add-span",
-    run: (requests) => (requests[0]?.idempotency ? insertIdempotentSpans(pool, requests) : insertSpans(pool, requests)),
+    run: (requests) => insert(requests, "skip"),
+    // The trace was deleted while the statement waited for its lock.
+    runLocked: async (requests) =>
+      (await insert(requests, "wait")).map((result) =>
+        result === rowIsLocked ? { outcome: "trace_not_found" } : result,
+      ),
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ spans }) => spans.reduce((bytes, { span }) => bytes + bytesOf(span), 0),

@@ -2,7 +2,7 @@ import { idBounds } from "@waymark/database";
 import { jsonMembers, mergeMembers } from "@waymark/fields";
 import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/otlp";
 import type pg from "pg";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
+import { keepTraceSql, type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { callValues, insertCallsSql, type ModelCall, type PriceUsage } from "../model-calls/model-call.js";
 import { storedAttributes } from "./span-row.js";
 import type { SpanToChange } from "./span-to-change.js";
@@ -18,26 +18,32 @@ interface MergedSpan {
 type Merged = MergedSpan | "trace_not_found" | "span_not_found" | "locked" | "attributes_too_large";
 
 /**
- * Locks spans in traces of the account in the given order and reads their attributes. On `skip` it reports rows of other
- * transactions as `locked`. A probe of `trace_pkey` and one or two of `span_pkey` per span.
+ * Keeps traces of the account from deletion, locks their spans in the given order and reads their attributes. On `skip` it
+ * reports rows of other transactions as `locked`. A probe of `trace_pkey` and one or two of `span_pkey` per span.
  */
 const lockSpansSql = (onLock: OnLock) => `
   WITH asked AS MATERIALIZED (
-    SELECT c.*, t.id IS NOT NULL AS has_trace
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, id, position)
-    LEFT JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, id, position)
+  ), kept AS MATERIALIZED (
+    SELECT c.position FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id ${keepTraceSql(onLock)}
   ), locked AS MATERIALIZED (
-    SELECT c.position, s.attributes::text AS attributes, s.started_at::text AS started_at FROM asked c
+    SELECT c.position, s.attributes::text AS attributes, s.started_at::text AS started_at FROM asked c JOIN kept USING (position)
     JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
       AND s.trace_id BETWEEN $4 AND $5
-    WHERE c.has_trace ORDER BY c.position FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
+    ORDER BY c.position FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
   )
-  SELECT CASE WHEN NOT has_trace THEN 'trace_not_found' WHEN locked.position IS NOT NULL THEN 'found'
+  SELECT CASE WHEN kept.position IS NULL THEN ${
+    onLock === "wait"
+      ? "'trace_not_found'"
+      : `CASE WHEN EXISTS (
+        SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id
+      ) THEN 'locked' ELSE 'trace_not_found' END`
+  } WHEN locked.position IS NOT NULL THEN 'found'
     WHEN EXISTS (
       SELECT FROM span s
       WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $4 AND $5
     ) THEN 'locked' ELSE 'span_not_found' END, attributes, started_at
-  FROM asked LEFT JOIN locked USING (position) ORDER BY position`;
+  FROM asked LEFT JOIN kept USING (position) LEFT JOIN locked USING (position) ORDER BY position`;
 
 const statements = {
   skip: { name: "lock-spans", text: lockSpansSql("skip") },
@@ -82,7 +88,7 @@ export async function mergeAttributes(
   );
 }
 
-const noCall: ModelCall = { provider: "", model: "", tokens: null, cost: null };
+const noCall: ModelCall = { provider: "", model: "", tokens: null, cost: null, isTold: null };
 
 function usageOf(stored: string | null): ModelUsage | null {
   const attributes = stored === null ? undefined : jsonMembers(stored, ["attributes"]).get("attributes");

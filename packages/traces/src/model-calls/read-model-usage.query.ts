@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { countedCallsSql } from "./counted-calls.js";
 
 interface Sums {
   input_tokens: number;
@@ -78,8 +79,8 @@ export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Pro
 /** The trace's range of `model_call_pkey`: the whole, and a row for each model. */
 const readTraceUsageSql = `
   SELECT NULL AS day, provider, model, count(*)::float8 AS calls, ${sumsSql}, ${costSql("count(cost)")},
-    GROUPING(model) = 1 AS is_whole, bool_or(cost IS NULL) AS lacks_prices
-  FROM model_call WHERE account_id = $1 AND trace_id = $2 AND counts
+    GROUPING(model) = 1 AS is_whole, bool_or(lacks_price) AS lacks_prices
+  FROM ${countedCallsSql} WHERE account_id = $1 AND trace_id = $2
   GROUP BY GROUPING SETS ((), (provider, model))
   ORDER BY is_whole DESC, sum(input_tokens + output_tokens) DESC NULLS LAST, provider, model`;
 

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { isoText } from "../iso-text.js";
+import { countedCallsSql } from "./counted-calls.js";
 import { settleCalls } from "./settle-calls.query.js";
 
 /** Tokens and cost of some model calls. */
@@ -21,8 +22,8 @@ const daySumsSql = sumsSql("sum(priced_calls)");
 const sqlOf = {
   day: `SELECT ${isoText("day::timestamptz")} AS key, ${daySumsSql} FROM model_day
     WHERE account_id = $1 AND agent_id = $2 AND day >= $3::timestamptz::date AND day < $4::timestamptz GROUP BY day`,
-  hour: `SELECT ${isoText("date_trunc('hour', started_at)")} AS key, ${sumsSql("count(cost)")} FROM model_call
-    WHERE account_id = $1 AND agent_id = $2 AND started_at >= $3 AND started_at < $4 AND counts
+  hour: `SELECT ${isoText("date_trunc('hour', started_at)")} AS key, ${sumsSql("count(cost)")} FROM ${countedCallsSql}
+    WHERE account_id = $1 AND agent_id = $2 AND started_at >= $3 AND started_at < $4
     GROUP BY date_trunc('hour', started_at)`,
   agent: `SELECT agent_id AS key, ${daySumsSql} FROM model_day
     WHERE account_id = $1 AND agent_id = ANY ($2) AND day >= $3::timestamptz::date AND day < $4::timestamptz GROUP BY agent_id`,

@@ -1,5 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { countedCallsSql } from "./counted-calls.js";
 import { lockCalls, settleCalls, settleTraces } from "./settle-calls.query.js";
 
 /** The shortest retention keeps the calls of these days. */
@@ -15,7 +16,7 @@ const countedSql = `
     COALESCE(sum(cached_input_tokens), 0)::bigint AS cached_input_tokens,
     COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
     COALESCE(sum(reasoning_tokens), 0)::bigint AS reasoning_tokens, COALESCE(sum(cost), 0) AS cost
-  FROM model_call WHERE account_id = $1 AND counts AND started_at >= $2::date GROUP BY 1, 2, 3, 4, 5`;
+  FROM ${countedCallsSql} WHERE account_id = $1 AND started_at >= $2::date GROUP BY 1, 2, 3, 4, 5`;
 
 /** Stored and counted sums that differ, by day. */
 const differencesSql = `
@@ -27,7 +28,7 @@ const differencesSql = `
 
 const removeDaysSql = "DELETE FROM model_day WHERE account_id = $1 AND day >= $2::date";
 const insertDaysSql = `
-  INSERT INTO model_day (account_id, day, agent_id, provider, model, ${amounts}) SELECT * FROM (${countedSql}) AS counted`;
+  INSERT INTO model_day (account_id, day, agent_id, provider, model, ${amounts}) SELECT * FROM (${countedSql}) AS sums`;
 
 interface UsageDifference {
   day: string;

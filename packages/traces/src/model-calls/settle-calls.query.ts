@@ -1,5 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { tokenColumns } from "./counted-calls.js";
 
 /** Calls that one statement settles, with all others of their traces: some hundred milliseconds. */
 const maxCalls = 2_000;
@@ -11,10 +12,22 @@ const settleAgainSeconds = 30;
 /** A parent's id is any text. */
 const uuidOf = (text: string) =>
   `CASE WHEN ${text} ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN ${text}::uuid END`;
-const amounts =
-  "calls, priced_calls, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, cost";
 
-/** Which traces a statement settles: `trace_id`s after $2, at most $3. */
+/** Climbs from the spans of the calls in `from` to their ancestors, each once, in a recursive `name (trace_id, id)`. */
+const ancestorsSql = (name: string, from: string) => `SELECT c.trace_id, lower(s.parent_span_id) FROM ${from}
+    CROSS JOIN LATERAL (
+      SELECT id, parent_span_id FROM span WHERE account_id = $1 AND trace_id = c.trace_id AND id = c.span_id OFFSET 0
+    ) s
+    WHERE lower(s.parent_span_id) <> s.id::text
+    UNION
+    SELECT b.trace_id, lower(s.parent_span_id) FROM ${name} b
+    CROSS JOIN LATERAL (
+      SELECT parent_span_id FROM span WHERE account_id = $1 AND trace_id = b.trace_id AND id = ${uuidOf("b.id")} OFFSET 0
+    ) s
+    WHERE s.parent_span_id IS NOT NULL`;
+const amounts = ["calls", "priced_calls", ...tokenColumns, "cost"].join(", ");
+
+/** Which traces a statement settles: `trace_id`s after $2, at most $3; `ending` is one that nothing more can come to. */
 const chosen = {
   due: `SELECT DISTINCT trace_id FROM (
       SELECT trace_id FROM model_call WHERE account_id = $1 AND settle_at <= now() AND trace_id > $2 ORDER BY settle_at LIMIT $3
@@ -22,17 +35,20 @@ const chosen = {
   one: `SELECT $2::uuid AS trace_id WHERE EXISTS (
       SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at <= now()
     ) LIMIT $3`,
+  ending: `SELECT $2::uuid AS trace_id WHERE EXISTS (
+      SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at IS NOT NULL
+    ) LIMIT $3`,
   settled: `SELECT trace_id FROM model_call WHERE account_id = $1 AND trace_id > $2
     GROUP BY trace_id HAVING bool_and(settle_at IS NULL) ORDER BY trace_id LIMIT $3`,
 } as const;
 
 /**
- * Decides which model calls of the chosen traces count, and books the differences in `model_day`. A call counts unless a span
- * below its own reports tokens. `below` climbs from each span with tokens to its ancestors, each once. Of a span's versions the
- * latest one counts. Calls of a deleted trace stay as they are. A trace of OpenTelemetry with a gap in its spans is settled
- * again later: the missing span may be in a transaction that this one cannot see. A row's place is safe to use: writers only
- * add rows. Ranges of `model_call_pkey` and probes of
- * `span_pkey` and `model_day_pkey`; runs under `lockSql`, so it alone changes an account's calls and sums.
+ * Decides how far the model calls of the chosen traces count, by the rule of `INSIGHT.md`, and books the differences in
+ * `model_day`. `above_tokens` are the spans above others with tokens. `above_costs` are those above a told cost or one that
+ * counts, looked for only where the sender tells costs. Of a span's versions the latest one counts. Calls of a deleted trace
+ * stay as they are. A trace of OpenTelemetry with a gap in its spans is settled again later: the missing span may be in a
+ * transaction that this one cannot see. A row's place is safe to use: writers only add rows. Ranges of `model_call_pkey` and
+ * probes of `span_pkey` and `model_day_pkey`; runs under `lockSql`, so it alone changes an account's calls and sums.
  */
 const settleSql = (traces: keyof typeof chosen) => `
   WITH RECURSIVE traces AS MATERIALIZED (
@@ -45,43 +61,51 @@ const settleSql = (traces: keyof typeof chosen) => `
         AND (m.input_tokens IS NOT NULL OR m.cost IS NOT NULL) AS is_current
     FROM traces
     CROSS JOIN LATERAL (SELECT ctid AS place, * FROM model_call WHERE account_id = $1 AND trace_id = traces.trace_id OFFSET 0) m
-  ), below (trace_id, id) AS (
-    SELECT c.trace_id, lower(s.parent_span_id) FROM calls c
-    CROSS JOIN LATERAL (
-      SELECT id, parent_span_id FROM span WHERE account_id = $1 AND trace_id = c.trace_id AND id = c.span_id OFFSET 0
-    ) s
-    WHERE c.is_current AND c.input_tokens IS NOT NULL AND lower(s.parent_span_id) <> s.id::text
-    UNION
-    SELECT b.trace_id, lower(s.parent_span_id) FROM below b
-    CROSS JOIN LATERAL (
-      SELECT parent_span_id FROM span WHERE account_id = $1 AND trace_id = b.trace_id AND id = ${uuidOf("b.id")} OFFSET 0
-    ) s
-    WHERE s.parent_span_id IS NOT NULL
+  ), above_tokens (trace_id, id) AS (
+    ${ancestorsSql("above_tokens", "(SELECT * FROM calls WHERE is_current AND input_tokens IS NOT NULL) c")}
+  ), weighed AS MATERIALIZED (
+    SELECT c.*, c.is_current AND c.input_tokens IS NOT NULL AND above.id IS NULL AS counts_tokens,
+      c.is_current AND c.cost IS NOT NULL AND (c.input_tokens IS NULL OR c.is_told IS TRUE) AS tells_cost
+    FROM calls c LEFT JOIN above_tokens above ON above.trace_id = c.trace_id AND above.id = c.span_id::text
+  ), above_costs (trace_id, id) AS (
+    ${ancestorsSql(
+      "above_costs",
+      `(
+      SELECT * FROM weighed WHERE (tells_cost OR counts_tokens AND cost IS NOT NULL)
+        AND trace_id IN (SELECT trace_id FROM weighed WHERE tells_cost)
+    ) c`,
+    )}
   ), gaps AS MATERIALIZED (
-    SELECT DISTINCT b.trace_id FROM below b JOIN traces t ON t.trace_id = b.trace_id AND t.is_otel
+    SELECT DISTINCT b.trace_id FROM (SELECT * FROM above_tokens UNION SELECT * FROM above_costs) b
+    JOIN traces t ON t.trace_id = b.trace_id AND t.is_otel
     LEFT JOIN LATERAL (
       SELECT true AS is_there FROM span WHERE account_id = $1 AND trace_id = b.trace_id AND id = ${uuidOf("b.id")} OFFSET 0
     ) s ON true
     WHERE s.is_there IS NULL
+  ), priced AS MATERIALIZED (
+    SELECT w.*, CASE WHEN w.tells_cost THEN above.id IS NULL ELSE w.counts_tokens AND w.cost IS NOT NULL END AS counts_cost
+    FROM weighed w LEFT JOIN above_costs above ON above.trace_id = w.trace_id AND above.id = w.span_id::text
   ), decided AS MATERIALIZED (
-    SELECT c.*, CASE WHEN NOT c.is_live THEN c.counts
-      ELSE c.is_current AND b.id IS NULL END AS next_counts,
-      CASE WHEN c.is_live AND c.trace_id IN (SELECT trace_id FROM gaps)
-        AND c.written_at > now() - interval '${settleAgainSeconds} s'
-        THEN c.written_at + interval '${settleAgainSeconds} s' END AS next_settle_at
-    FROM calls c LEFT JOIN below b ON b.trace_id = c.trace_id AND b.id = c.span_id::text
+    SELECT p.*, CASE WHEN p.is_live THEN p.counts_tokens OR p.counts_cost ELSE p.counts END AS next_counts,
+      CASE WHEN NOT p.is_live THEN p.counted_part
+        WHEN p.counts_tokens AND p.tells_cost AND NOT p.counts_cost THEN 'tokens'
+        WHEN p.counts_cost AND p.input_tokens IS NOT NULL AND NOT p.counts_tokens THEN 'cost' END AS next_part,
+      CASE WHEN p.is_live AND p.trace_id IN (SELECT trace_id FROM gaps)
+        AND p.written_at > now() - interval '${settleAgainSeconds} s'
+        THEN p.written_at + interval '${settleAgainSeconds} s' END AS next_settle_at
+    FROM priced p
   ), changed AS MATERIALIZED (
-    SELECT * FROM decided
-    WHERE counts <> next_counts OR counts AND is_live AND agent_id IS DISTINCT FROM next_agent
+    SELECT * FROM decided WHERE counts <> next_counts OR counted_part IS DISTINCT FROM next_part
+      OR counts AND is_live AND agent_id IS DISTINCT FROM next_agent
   ), booked AS (
     INSERT INTO model_day AS d (account_id, day, agent_id, provider, model, ${amounts})
-    SELECT $1, started_at::date, agent, provider, model, sum(sign) AS calls, sum(CASE WHEN cost IS NULL THEN 0 ELSE sign END),
-      COALESCE(sum(sign * input_tokens), 0), COALESCE(sum(sign * output_tokens), 0),
-      COALESCE(sum(sign * cached_input_tokens), 0), COALESCE(sum(sign * cache_write_tokens), 0),
-      COALESCE(sum(sign * reasoning_tokens), 0), COALESCE(sum(sign * cost), 0)
+    SELECT $1, started_at::date, agent, provider, model, sum(sign) AS calls,
+      sum(CASE WHEN cost IS NULL OR part = 'tokens' THEN 0 ELSE sign END),
+      ${tokenColumns.map((name) => `COALESCE(sum(sign * ${name}) FILTER (WHERE part IS DISTINCT FROM 'cost'), 0)`).join(", ")},
+      COALESCE(sum(sign * cost) FILTER (WHERE part IS DISTINCT FROM 'tokens'), 0)
     FROM (
-      SELECT -1 AS sign, agent_id AS agent, c.* FROM changed c WHERE counts
-      UNION ALL SELECT 1, next_agent, c.* FROM changed c WHERE next_counts
+      SELECT -1 AS sign, agent_id AS agent, counted_part AS part, c.* FROM changed c WHERE counts
+      UNION ALL SELECT 1, next_agent, next_part, c.* FROM changed c WHERE next_counts
     ) AS signed GROUP BY 2, 3, 4, 5
     ON CONFLICT (account_id, day, agent_id, provider, model) DO UPDATE SET
       ${amounts
@@ -92,11 +116,11 @@ const settleSql = (traces: keyof typeof chosen) => `
     DELETE FROM model_call m USING decided d
     WHERE d.is_live AND NOT d.is_current AND m.ctid = d.place
   ), settled AS (
-    UPDATE model_call m SET counts = d.next_counts, settle_at = d.next_settle_at,
+    UPDATE model_call m SET counts = d.next_counts, counted_part = d.next_part, settle_at = d.next_settle_at,
       agent_id = CASE WHEN d.is_live THEN d.next_agent ELSE m.agent_id END
     FROM decided d
     WHERE (d.is_current OR NOT d.is_live) AND m.ctid = d.place AND (m.settle_at IS NOT NULL OR m.counts <> d.next_counts
-        OR d.is_live AND m.agent_id IS DISTINCT FROM d.next_agent)
+        OR m.counted_part IS DISTINCT FROM d.next_part OR d.is_live AND m.agent_id IS DISTINCT FROM d.next_agent)
   )
   SELECT (SELECT count(*)::int FROM traces) AS traces, (SELECT count(*)::int FROM changed) AS changed,
     (SELECT trace_id FROM traces ORDER BY trace_id DESC LIMIT 1) AS last`;
@@ -104,6 +128,7 @@ const settleSql = (traces: keyof typeof chosen) => `
 const statements = {
   due: { name: "settle-due-calls", text: settleSql("due") },
   one: { name: "settle-calls-of-trace", text: settleSql("one") },
+  ending: { name: "settle-calls-of-ending-trace", text: settleSql("ending") },
   settled: { name: "settle-calls-again", text: settleSql("settled") },
 } as const;
 
