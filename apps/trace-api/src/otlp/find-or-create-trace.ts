@@ -141,7 +141,9 @@ async function createTrace(
   request.used = Math.max(request.used ?? 0, result.used);
   if (result.outcome === "created") {
     if (standing === "open") agents?.add(ownAgent);
-    return { stored: { id: input.traceId, agentId: created.agentId, name, startedAt, rootSpanId: null } };
+    return {
+      stored: { id: input.traceId, agentId: created.agentId, name, startedAt, rootSpanId: null, hasFailedRoot: false },
+    };
   }
   if (result.outcome === "trace_limit") request.isMonthFull = true;
   else agents?.close();

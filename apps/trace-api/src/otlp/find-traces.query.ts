@@ -18,6 +18,7 @@ export interface StoredTrace {
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   startedAt: string;
   rootSpanId: string | null;
+  hasFailedRoot: boolean;
 }
 
 /** Undefined for an unknown trace, or one that was deleted long ago. */
@@ -29,7 +30,7 @@ export type FoundTrace = StoredTrace | "deleted" | undefined;
  * table would read the whole index. Sessions use UTC.
  */
 const findTracesSql = `
-  SELECT q.number::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.root_span_id,
+  SELECT q.number::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.root_span_id, t.has_failed_root,
     CASE WHEN t.id IS NULL THEN EXISTS (
       SELECT FROM deleted_otel_trace d WHERE d.account_id = q.account_id AND d.otel_trace_id = q.otel_trace_id
     ) END
@@ -41,7 +42,10 @@ const findTracesSql = `
 
 type FoundRow = [
   number,
-  ...([string, string, string, string, string | null, null] | [null, null, null, null, null, boolean]),
+  ...(
+    | [string, string, string, string, string | null, boolean | null, null]
+    | [null, null, null, null, null, null, boolean]
+  ),
 ];
 
 /** Finds traces; the results have the order of the ids. */
@@ -72,8 +76,9 @@ async function findTraces(pool: pg.Pool, requests: readonly OtlpTracesToFind[]):
     ],
   });
   const found: FoundTrace[] = [];
-  for (const [number, id, agentId, name, startedAt, rootSpanId, isDeleted] of rows) {
-    if (id !== null) found[number - 1] = { id, agentId, name, startedAt, rootSpanId };
+  for (const [number, id, agentId, name, startedAt, rootSpanId, hasFailedRoot, isDeleted] of rows) {
+    if (id !== null)
+      found[number - 1] = { id, agentId, name, startedAt, rootSpanId, hasFailedRoot: hasFailedRoot === true };
     else if (isDeleted) found[number - 1] = "deleted";
   }
   let start = 0;

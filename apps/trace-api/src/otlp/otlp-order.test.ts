@@ -81,12 +81,39 @@ describe("the spans of a trace", () => {
         expect(await read(split)).toEqual(await read(whole));
         expect(await count("trace_usage", split)).toBe(1);
         const rootSteps = steps.slice(0, roots);
-        if (rootSteps.length === 1) {
-          expect(await count("alert", split)).toBe(rootSteps[0]?.isError ? 1 : 0);
-          expect(await count("agent", split)).toBe(1);
-        }
+        const alerts = rootSteps.some(({ isError }) => isError) ? 1 : 0;
+        expect([await count("alert", split), await count("alert", whole)]).toEqual([alerts, alerts]);
+        if (rootSteps.length === 1) expect(await count("agent", split)).toBe(1);
       }),
       { numRuns: 60 },
     );
   });
+
+  it.each(["earlier root first", "later root first", "both roots at once"])(
+    "make a failure of a later failed root, told once and kept from repeats: %s",
+    async (order) => {
+      const account = await test.makeAccount("pro");
+      const step = { parent: 0, startMs: 0, name: "run", service: "shop", isError: false };
+      const [earlier, later] = spansOf(
+        order.length.toString(16).padStart(32, "b"),
+        [step, { ...step, startMs: 1, isError: true }],
+        2,
+      );
+      const requests = { "earlier root first": [[earlier], [later]], "later root first": [[later], [earlier]] }[order];
+      const send = async () => {
+        for (const resourceSpans of requests ?? [[earlier, later]])
+          await sendJson(account, { resourceSpans }).expect(200);
+      };
+      await send();
+      await send();
+      const [trace] = await read(account);
+      expect(trace).toMatchObject({ status: "error", started_at: "2026-06-01T12:00:00.000Z" });
+      expect(await count("alert", account)).toBe(1);
+      const { body } = await account.get("/api/v1/traces").expect(200);
+      await account.patch(`/api/v1/traces/${body.traces[0].id}`, { status: "success" }).expect(200);
+      await send();
+      expect(await read(account)).toMatchObject([{ status: "success" }]);
+      expect(await count("alert", account)).toBe(1);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { type MappedSpan, spanUuid } from "@waymark/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
+import type { TraceGroup } from "./trace-group.js";
 import type { TraceUpdate } from "./update-trace.query.js";
 
 /** Whether a span has no parent. */
@@ -28,6 +29,13 @@ export function changesTrace(stored: StoredTrace, span: MappedSpan): boolean {
   return isBefore([span.startedAt, spanUuid(stored.id, span.spanId)], [stored.startedAt, stored.rootSpanId]);
 }
 
+/** Whether a root span of the group is the first failed one of its trace. The update checks this again under its lock. */
+export function failsTrace(stored: StoredTrace, { failedRoot }: TraceGroup): boolean {
+  return (
+    failedRoot !== undefined && !stored.hasFailedRoot && spanUuid(stored.id, failedRoot.spanId) !== stored.rootSpanId
+  );
+}
+
 /** Compares lists of texts by the bytes of their UTF-8, as the collation `C` does. */
 function isBefore(a: readonly string[], b: readonly string[]): boolean {
   for (const [index, text] of a.entries()) {
@@ -44,15 +52,15 @@ function isBefore(a: readonly string[], b: readonly string[]): boolean {
 export function traceUpdateOf(
   accountId: string,
   { id }: StoredTrace,
-  span: MappedSpan,
+  { rootOrFirst: span, failedRoot }: TraceGroup,
   how: { alertId: string | null; keepsAgent: boolean },
 ): TraceUpdate {
-  const { agentId, name, startedAt, endedAt, status, resource, traceId } = span;
+  const { agentId, name, startedAt, endedAt, resource, traceId } = span;
   const update = { accountId, traceId: id, agentId, name, startedAt };
   if (!isRoot(span)) return { ...update, agentId: how.keepsAgent ? null : agentId, root: null };
   const root = {
     spanId: spanUuid(id, span.spanId),
-    status: status === "error" ? "error" : "success",
+    failedSpanId: failedRoot ? spanUuid(id, failedRoot.spanId) : null,
     endedAt,
     metadata: `{"otel_trace_id":"${traceId}","resource":${resource.json}}`,
     alertId: how.alertId,

@@ -15,7 +15,7 @@ import {
   type Sender,
 } from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
-import { changesTrace, isRoot, traceUpdateOf } from "./root-span.js";
+import { changesTrace, failsTrace, isRoot, traceUpdateOf } from "./root-span.js";
 import { groupByTrace, inPortions, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
 import { createTraceUpdater } from "./update-trace.query.js";
 
@@ -127,13 +127,10 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
       if (group.spans.some(({ status }) => status === "error")) {
         await deps.clearFailure({ accountId, traceId: trace.stored.id });
       }
-      if (!changesTrace(trace.stored, group.rootOrFirst)) return;
-      const mayAlert = isRoot(group.rootOrFirst) && canAlert(sender.plan, group.rootOrFirst.status);
-      const alertId = mayAlert ? deps.uuid() : null;
+      if (!changesTrace(trace.stored, group.rootOrFirst) && !failsTrace(trace.stored, group)) return;
+      const alertId = canAlert(sender.plan, group.failedRoot?.status) ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;
-      const isAlertNew = await updateTrace(
-        traceUpdateOf(accountId, trace.stored, group.rootOrFirst, { alertId, keepsAgent }),
-      );
+      const isAlertNew = await updateTrace(traceUpdateOf(accountId, trace.stored, group, { alertId, keepsAgent }));
       if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
       return;
     }

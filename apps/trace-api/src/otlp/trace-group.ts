@@ -1,5 +1,5 @@
 import type { MappedSpan } from "@waymark/otlp";
-import { precedes } from "./root-span.js";
+import { isRoot, precedes } from "./root-span.js";
 
 /** The spans of one trace in one request. */
 export interface TraceGroup {
@@ -8,6 +8,8 @@ export interface TraceGroup {
   spans: MappedSpan[];
   /** The root span, or without one the first span; see {@link precedes}. */
   rootOrFirst: MappedSpan;
+  /** A root span that failed. */
+  failedRoot: MappedSpan | undefined;
 }
 
 /** Groups spans by trace, in the order of the first span of each trace. */
@@ -15,8 +17,10 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
   const groups = new Map<string, TraceGroup>();
   for (const span of spans) {
     const group = groups.get(span.traceId);
-    if (!group) groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span });
+    const failedRoot = isRoot(span) && span.status === "error" ? span : undefined;
+    if (!group) groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span, failedRoot });
     else {
+      group.failedRoot ??= failedRoot;
       group.spans.push(span);
       if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
     }

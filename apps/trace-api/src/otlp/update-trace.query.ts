@@ -5,7 +5,7 @@ import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { noteChangeSql } from "../model-calls/model-call.js";
 
-/** A root span sets all fields of its trace. Until it arrives, another span sets name, agent and start. */
+/** The first root span sets all fields of its trace. Until one arrives, another span sets name, agent and start. */
 export interface TraceUpdate {
   accountId: string;
   traceId: string;
@@ -19,43 +19,55 @@ export interface TraceUpdate {
 
 interface RootUpdate {
   spanId: string;
-  status: "success" | "error";
+  /** A failed root span of the trace: this one or another; null if none. */
+  failedSpanId: string | null;
   endedAt: string | null;
   /** A JSON object as text. */
   metadata: string;
-  /** The id of its alert; null if status or plan allow none. */
+  /** The id of its alert; null if no root failed or the plan allows none. */
   alertId: string | null;
 }
 
+/** Set by the span that describes the trace. */
+const described = ["agent_id", "name", "started_at", "metadata", "root_span_id"];
+
 /**
  * Updates traces from their spans, so the result does not depend on the order of arrival: the root span with the
- * smallest start and id counts; before a root arrives, the span with the smallest start, name and agent. A repeated span
- * changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
+ * smallest start and id describes the trace; before a root arrives, the span with the smallest start, name and agent. A trace
+ * is a success until a root failed: the first one to arrive sets `error`, once. A repeated span changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
  * and `skip` reports rows in another transaction's hands. Two probes of `trace_pkey` each.
  */
 const updateTracesSql = (onLock: OnLock) => `
   WITH changes AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[], $8::timestamptz[],
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::uuid[], $8::timestamptz[],
       $9::json[], $10::uuid[])
-      AS c (account_id, id, agent_id, name, started_at, root_span_id, status, ended_at, metadata, alert_id)
+      AS c (account_id, id, agent_id, name, started_at, root_span_id, failed_root_id, ended_at, metadata, alert_id)
   ), locked AS MATERIALIZED (
-    SELECT t.account_id, t.id FROM changes c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    SELECT t.account_id, t.id, leads, t.has_failed_root, t.has_failed_root IS NOT TRUE AND c.failed_root_id IS NOT NULL
+      AND (leads OR c.failed_root_id <> t.root_span_id) AS fails
+    FROM changes c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    CROSS JOIN LATERAL (
+      SELECT CASE
+        WHEN c.root_span_id IS NULL
+          THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
+        ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
+      END AS leads
+    ) AS l
     FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
+  ), decided AS MATERIALIZED (
+    SELECT c.*, leads, fails, CASE WHEN fails THEN 'error'
+      WHEN leads AND c.root_span_id IS NOT NULL AND has_failed_root IS NOT TRUE THEN 'success' END AS status
+    FROM changes c JOIN locked USING (account_id, id) WHERE leads OR fails
   ), updated AS (
     UPDATE trace t SET
-      agent_id = COALESCE(c.agent_id, t.agent_id), name = c.name, started_at = c.started_at, written_at = now(),
+      ${described.map((name) => `${name} = COALESCE(CASE WHEN c.leads THEN c.${name} END, t.${name})`).join(",\n      ")},
+      written_at = now(),
+      has_failed_root = CASE WHEN c.fails THEN true ELSE t.has_failed_root END,
       status = COALESCE(c.status, t.status),
       ${setStatusChangeSql},
-      ended_at = CASE WHEN c.root_span_id IS NULL THEN t.ended_at ELSE c.ended_at END,
-      metadata = COALESCE(c.metadata, t.metadata),
-      root_span_id = COALESCE(c.root_span_id, t.root_span_id),
+      ended_at = CASE WHEN c.leads AND c.root_span_id IS NOT NULL THEN c.ended_at ELSE t.ended_at END,
       ${setAlertIdSql}
-    FROM changes c JOIN locked USING (account_id, id)
-    WHERE t.account_id = c.account_id AND t.id = c.id AND CASE
-      WHEN c.root_span_id IS NULL
-        THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
-      ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
-    END
+    FROM decided c WHERE t.account_id = c.account_id AND t.id = c.id
     RETURNING ${returnAlertIdSql}
   ), noted AS (${noteChangeSql("updated", "id")}
   ), ${insertAlertsSql("updated")}
@@ -103,7 +115,7 @@ async function updateTraces(
       sorted.map(({ name }) => name),
       sorted.map(({ startedAt }) => startedAt),
       sorted.map(({ root }) => root?.spanId),
-      sorted.map(({ root }) => root?.status),
+      sorted.map(({ root }) => root?.failedSpanId),
       sorted.map(({ root }) => root?.endedAt),
       sorted.map(({ root }) => root?.metadata),
       sorted.map(({ root }) => root?.alertId),
