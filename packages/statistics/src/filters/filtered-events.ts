@@ -65,8 +65,8 @@ async function countPairs({ visits, events }: DayPart, match: Match, work: Work)
   for (let visit = 0; visit < visits.count; visit++) {
     if (match.visits[visit] === 0) continue;
     const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    if (work.spend(5 * (end - first))) await work.rest();
     for (let event = first; event < end; event++) {
-      if (work.spend(5)) await work.rest();
       const name = events.names.ids[event] ?? 0;
       if (name === 0 || match.events?.[event] === 0) continue;
       const pair = name * props.values.length + (props.ids[event] ?? 0);

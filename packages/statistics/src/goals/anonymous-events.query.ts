@@ -83,12 +83,11 @@ async function addRows(
     return column.finish();
   };
   const [names, pages, props] = [columnOf("name"), columnOf("path"), columnOf("props")];
-  const { isCandidate, fulfils } = await matchGoals({ names, pages, props }, goals, work);
+  const { candidates, fulfils } = await matchGoals({ names, pages, props }, goals, work);
   for (const [index, { count, currency, amount }] of rows.entries()) {
-    if (!isCandidate(index)) continue;
     if (work.spend(2 * tallies.length)) await work.rest();
     for (const [goal, tally] of tallies.entries()) {
-      if (!fulfils(goal, index)) continue;
+      if ((candidates(index, goal >>> 5) & (1 << (goal & 31))) === 0 || !fulfils(goal, index)) continue;
       tally.count += count;
       const revenue = currency !== null && amount !== null ? readRevenue(`${currency} ${amount}`) : undefined;
       if (revenue) addRevenue(tally.revenue, revenue);

@@ -27,7 +27,7 @@ export async function countGoals(
   { goals, matching, work }: { goals: readonly Goal[]; matching: Uint8Array; work: Work },
 ): Promise<void> {
   const { visits, events } = part;
-  const { isCandidate, fulfils } = await matchGoals({ ...events, props: events.details?.props }, goals, work);
+  const { words, candidates, fulfils } = await matchGoals({ ...events, props: events.details?.props }, goals, work);
   const revenues = events.details?.revenue;
   const amounts: ReturnType<typeof readRevenue>[] = [];
   for (const text of revenues?.values ?? []) {
@@ -35,22 +35,26 @@ export async function countGoals(
     if (work.spend(50)) await work.rest();
   }
   const lastVisitor = new Int32Array(goals.length).fill(-1);
+  let counted = 0;
   for (let visit = 0; visit < visits.count; visit++) {
     if (matching[visit] === 0) continue;
     const visitor = visits.visitor[visit] ?? 0;
-    const end = visits.firstEvent[visit + 1] ?? 0;
-    for (let event = visits.firstEvent[visit] ?? 0; event < end; event++) {
-      if (work.spend(2)) await work.rest();
-      if (!isCandidate(event)) continue;
-      if (work.spend(2 * tallies.length)) await work.rest();
-      for (const [goal, tally] of tallies.entries()) {
-        if (!fulfils(goal, event)) continue;
-        tally.count++;
-        const amount = amounts[revenues?.ids[event] ?? 0];
-        if (amount) addRevenue(tally.revenue, amount);
-        if (lastVisitor[goal] === visitor) continue;
-        lastVisitor[goal] = visitor;
-        tally.visitors++;
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    if (work.spend(end - first)) await work.rest();
+    for (let event = first; event < end; event++) {
+      for (let word = 0; word < words; word++) {
+        for (let bits = candidates(event, word); bits !== 0; bits &= bits - 1) {
+          const goal = 32 * word + 31 - Math.clz32(bits & -bits);
+          const tally = tallies[goal];
+          if (++counted % 2_000 === 0 && work.spend(20_000)) await work.rest();
+          if (!tally || !fulfils(goal, event)) continue;
+          tally.count++;
+          const amount = amounts[revenues?.ids[event] ?? 0];
+          if (amount) addRevenue(tally.revenue, amount);
+          if (lastVisitor[goal] === visitor) continue;
+          lastVisitor[goal] = visitor;
+          tally.visitors++;
+        }
       }
     }
   }

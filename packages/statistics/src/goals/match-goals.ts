@@ -7,8 +7,11 @@ type Rule = Pick<Goal, "event" | "property" | "value" | "page">;
 
 /** Which goals events fulfil. */
 export interface GoalMatch {
-  /** Whether an event may fulfil a goal at all. */
-  isCandidate(event: number): boolean;
+  /** Of `candidates`: one for each 32 goals. */
+  readonly words: number;
+  /** The goals of an event by its page or name, as bits: goal 33 is the second one of word 1. */
+  candidates(event: number, word: number): number;
+  /** Whether an event has the property of a candidate, if that has one. */
   fulfils(goal: number, event: number): boolean;
 }
 
@@ -23,12 +26,12 @@ interface EventColumns {
 
 /** The values that fulfil each goal, a bit for each pair: a hundred goals of ten thousand values are 160 kB. */
 class Bits {
-  private readonly words: number;
-  private readonly bits: Uint32Array;
+  readonly words: number;
+  readonly bits: Int32Array;
 
   constructor(goals: number, values: number) {
     this.words = Math.ceil(goals / 32);
-    this.bits = new Uint32Array(this.words * values);
+    this.bits = new Int32Array(this.words * values);
   }
 
   set(goal: number, value: number): void {
@@ -38,11 +41,6 @@ class Bits {
 
   has(goal: number, value: number): boolean {
     return ((this.bits[value * this.words + (goal >>> 5)] ?? 0) & (1 << (goal & 31))) !== 0;
-  }
-
-  hasAny(value: number): boolean {
-    for (let word = value * this.words; word < (value + 1) * this.words; word++) if (this.bits[word] !== 0) return true;
-    return false;
   }
 }
 
@@ -61,18 +59,16 @@ export async function matchGoals(
     if (work.spend(names.values.length)) await work.rest();
   }
   const ofProps = await matchProps(props, goals, work);
-  const [nameIds, pageIds] = [names.ids, pages.ids];
+  const [nameIds, pageIds, { words }] = [names.ids, pages.ids, ofPage];
+  const [pageBits, nameBits] = [ofPage.bits, ofName.bits];
+  const hasProperty = goals.map(({ property }) => property !== null);
   return {
-    isCandidate(event) {
+    words,
+    candidates(event, word) {
       const name = nameIds[event] ?? 0;
-      return name === 0 ? ofPage.hasAny(pageIds[event] ?? 0) : ofName.hasAny(name);
+      return (name === 0 ? pageBits[(pageIds[event] ?? 0) * words + word] : nameBits[name * words + word]) ?? 0;
     },
-    fulfils(goal, event) {
-      const name = nameIds[event] ?? 0;
-      if (name === 0) return ofPage.has(goal, pageIds[event] ?? 0);
-      if (!ofName.has(goal, name)) return false;
-      return goals[goal]?.property === null || ofProps.has(goal, props?.ids[event] ?? 0);
-    },
+    fulfils: (goal, event) => !hasProperty[goal] || ofProps.has(goal, props?.ids[event] ?? 0),
   };
 }
 

@@ -15,7 +15,7 @@ export async function walkFunnel(
   { steps, matching, work }: { steps: readonly Goal[]; matching: Uint8Array; work: Work },
 ): Promise<void> {
   const { visits, events } = part;
-  const { fulfils } = await matchGoals({ ...events, props: events.details?.props }, steps, work);
+  const { candidates, fulfils } = await matchGoals({ ...events, props: events.details?.props }, steps, work);
   let [visitor, step] = [-1, 0];
   for (let visit = 0; visit < visits.count; visit++) {
     if (matching[visit] === 0) continue;
@@ -23,10 +23,10 @@ export async function walkFunnel(
       visitor = visits.visitor[visit] ?? 0;
       step = 0;
     }
-    const end = visits.firstEvent[visit + 1] ?? 0;
-    for (let event = visits.firstEvent[visit] ?? 0; event < end && step < steps.length; event++) {
-      if (work.spend(2)) await work.rest();
-      if (!fulfils(step, event)) continue;
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    if (work.spend(end - first)) await work.rest();
+    for (let event = first; event < end && step < steps.length; event++) {
+      if ((candidates(event, 0) & (1 << step)) === 0 || !fulfils(step, event)) continue;
       reached[step] = (reached[step] ?? 0) + 1;
       step++;
     }
