@@ -1,7 +1,7 @@
 export { asParameter } from "./as-parameter.js";
 export { optionalChoice } from "./choice.js";
 export { emailField, normaliseEmail } from "./email.js";
-export { type JsonMember, jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
+export { findRepeatedMember, type JsonMember, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { mergeMembers } from "./merge-members.js";
 export { textField, textProblem } from "./text.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
-import { jsonDepth, jsonElementMembers, jsonMembers } from "./json-members.js";
+import { findRepeatedMember, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
 
 describe("jsonMembers", () => {
   it("keeps what parsing would alter", () => {
@@ -98,7 +98,7 @@ describe("jsonElementMembers", () => {
   });
 });
 
-describe("jsonDepth", () => {
+describe("jsonShape", () => {
   it.each([
     ["1", 0],
     ["{}", 1],
@@ -108,10 +108,57 @@ describe("jsonDepth", () => {
     ["[[[", 3],
     ['["unclosed', 1],
   ])("of %s is %i", (text, depth) => {
-    expect(jsonDepth(text)).toBe(depth);
+    expect(jsonShape(text).depth).toBe(depth);
   });
 
   it("reads a hundred thousand levels", () => {
-    expect(jsonDepth("[".repeat(100_000))).toBe(100_000);
+    expect(jsonShape("[".repeat(100_000)).depth).toBe(100_000);
+  });
+});
+
+describe("findRepeatedMember", () => {
+  const find = (text: string) => {
+    for (const steps = findRepeatedMember(text); ; ) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  };
+
+  it.each([
+    ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":"a"}]}', undefined],
+    ['{"a":"\\"a\\":1","b":["a","a"]}', undefined],
+    ['{"a":1,"b":2,"a" :3}', "a"],
+    ['[{"b":{"\\u0061":1,"a":2}}]', "a"],
+    ['{"":1,"":2}', ""],
+  ])("of %s is %s", (text, key) => {
+    expect(find(text)).toBe(key);
+  });
+
+  it("finds one exactly where parsing loses a member, and counts all", () => {
+    const key = fc.constantFrom("a", "b", "c", "d:", '"');
+    const { value } = fc.letrec<{ value: string }>((tie) => ({
+      value: fc.oneof(
+        fc.constantFrom("1", '"a:{"', "null"),
+        fc.array(tie("value"), { maxLength: 3 }).map((values) => `[${values.join(",")}]`),
+        fc
+          .array(fc.tuple(key, tie("value")), { maxLength: 3 })
+          .map((members) => `{${members.map(([name, each]) => `${JSON.stringify(name)}: ${each}`).join(" ,")}}`),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (text) => {
+        let kept = 0;
+        JSON.parse(text, function (this: unknown, name, each) {
+          if (name !== "" && !Array.isArray(this)) kept++;
+          return each;
+        });
+        expect(find(text) !== undefined).toBe(jsonShape(text).members > kept);
+      }),
+    );
+  });
+
+  it("yields at least every five thousand members", () => {
+    const text = `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":0`).join(",")}}`;
+    expect([...findRepeatedMember(text)]).toHaveLength(4);
   });
 });

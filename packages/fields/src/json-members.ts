@@ -1,25 +1,55 @@
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
+const colon = 0x3a;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Levels of arrays and objects in a JSON text; 0 for a bare value. It accepts any text, so it can run before the parser and
- * keep deep input from it.
+ * Levels of arrays and objects in a JSON text, 0 for a bare value, and its members, doubled ones too. It accepts any text, so it
+ * can run before the parser and keep deep input from it.
  */
-export function jsonDepth(text: string): number {
+export function jsonShape(text: string): { depth: number; members: number } {
   let depth = 0;
   let deepest = 0;
+  let members = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
+    else if (code === colon) members++;
     else if (code === openBrace || code === openBracket) deepest = Math.max(deepest, ++depth);
     else if (code === closeBrace || code === closeBracket) depth--;
   }
-  return deepest;
+  return { depth: deepest, members };
+}
+
+/** A step of {@link findRepeatedMember} takes a few milliseconds. */
+const membersPerStep = 5_000;
+
+/** Finds a key that an object of a valid JSON text has twice. A generator that yields between steps and returns the key. */
+export function* findRepeatedMember(text: string): Generator<void, string | undefined> {
+  const open: (Set<string> | undefined)[] = [];
+  let members = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === openBrace) open.push(new Set());
+    else if (code === openBracket) open.push(undefined);
+    else if (code === closeBrace || code === closeBracket) open.pop();
+    else if (code === quote) {
+      const close = closingQuote(text, i);
+      const keys = open.at(-1);
+      if (keys && text.charCodeAt(skipSpace(text, close + 1)) === colon) {
+        const key = readKey(text.slice(i + 1, close)) ?? "";
+        if (keys.has(key)) return key;
+        keys.add(key);
+        if (++members % membersPerStep === 0) yield;
+      }
+      i = close;
+    }
+  }
+  return undefined;
 }
 
 export type JsonMembers = ReadonlyMap<string, string>;
@@ -110,9 +140,9 @@ function walkObject(
   while (text.charCodeAt(i) === quote) {
     const keyEnd = closingQuote(text, i);
     const key = readKey(text.slice(i + 1, keyEnd));
-    const colon = text.indexOf(":", keyEnd);
-    if (key === undefined || colon < 0) return text.length;
-    i = skipSpace(text, visit(key, colon + 1, i));
+    const keyColon = text.indexOf(":", keyEnd);
+    if (key === undefined || keyColon < 0) return text.length;
+    i = skipSpace(text, visit(key, keyColon + 1, i));
     if (text.charCodeAt(i) !== comma) break;
     i = skipSpace(text, i + 1);
   }

@@ -10,7 +10,7 @@ export function jsonOfValue(value: AnyValue | null | undefined): string {
     case "intValue":
       return value.intValue.toString();
     case "doubleValue":
-      return Number.isFinite(value.doubleValue) ? String(value.doubleValue) : `"${value.doubleValue}"`;
+      return jsonOfDouble(value.doubleValue);
     case "arrayValue":
       return `[${value.arrayValue.values.map(jsonOfValue).join(",")}]`;
     case "kvlistValue":
@@ -28,6 +28,11 @@ export function jsonOfAttributes(attributes: readonly KeyValue[]): string {
     members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${jsonOfValue(value)}`;
   }
   return `{${members}}`;
+}
+
+function jsonOfDouble(double: number): string {
+  if (Object.is(double, -0)) return "-0.0";
+  return Number.isFinite(double) ? String(double) : `"${double}"`;
 }
 
 export function textOfValue(value: AnyValue | null | undefined): string | undefined {

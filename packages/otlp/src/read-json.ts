@@ -27,8 +27,19 @@ const maxUnsigned64 = (1n << 64n) - 1n;
  * shortest attribute takes 34 bytes, so 4 MiB of real spans pass.
  */
 const maxMembers = 200_000;
-/** Members read of the current request. Reading is synchronous, so there is only one. */
+/** Of the current request: members of its lists, and of its objects. Reading is synchronous, so there is only one. */
+let listed = 0;
 let members = 0;
+/** Whether its 64-bit numbers are those of the text. */
+let isExact = true;
+
+interface ReadRequest {
+  request: TraceRequest;
+  /** Members of the objects that were read. With fewer than in the text some are unknown objects', or repeated. */
+  members: number;
+  /** False where a number was beyond 2^53, and the parser may have rounded it; {@link quoteNumbers} keeps it. */
+  isExact: boolean;
+}
 
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"] as const;
 const statusCodes = ["UNSET", "OK", "ERROR"] as const;
@@ -39,9 +50,18 @@ const statusCodes = ["UNSET", "OK", "ERROR"] as const;
  * @param body the parsed JSON
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
  */
-export function readJson(body: unknown): TraceRequest {
-  members = 0;
-  return { resourceSpans: list(object(body, "The body"), "resourceSpans", readResourceSpans) };
+export function readJson(body: unknown): ReadRequest {
+  [listed, members, isExact] = [0, 0, true];
+  const request = { resourceSpans: list(object(body, "The body"), "resourceSpans", readResourceSpans) };
+  return { request, members, isExact };
+}
+
+/** A valid JSON text with its long 64-bit numbers as strings, for {@link readJson}. A string has no bare quotes to match. */
+export function quoteNumbers(json: string): string {
+  return json.replace(
+    /"(intValue|startTimeUnixNano|endTimeUnixNano|timeUnixNano)"(\s*:\s*)(-?\d[\d.eE+-]{11,})/g,
+    '"$1"$2"$3"',
+  );
 }
 
 function readResourceSpans(json: JsonObject): ResourceSpans {
@@ -146,6 +166,7 @@ function wrongType(name: string, kind: string): MalformedRequest {
 
 function object(value: unknown, name: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongType(name, "a JSON object");
+  members += Object.keys(value).length;
   return value as JsonObject;
 }
 
@@ -153,9 +174,8 @@ function list<Member>(json: JsonObject, name: string, read: (member: JsonObject)
   const value = json[name];
   if (absent(value)) return [];
   if (!Array.isArray(value)) throw wrongType(name, "an array");
-  members += value.length;
-  if (members > maxMembers)
-    throw new MalformedRequest(`There must not be more than ${maxMembers} members in all lists`);
+  listed += value.length;
+  if (listed > maxMembers) throw new MalformedRequest(`There must not be more than ${maxMembers} members in all lists`);
   return value.map((member) => read(object(member, `Each of ${name}`)));
 }
 
@@ -190,9 +210,27 @@ function enumeration(json: JsonObject, name: string, prefix: string, names: read
   return number;
 }
 
+/** A whole number of at most 40 digits before and after the point; undefined for other values. */
+function whole(value: unknown): bigint | undefined {
+  if (typeof value === "number") {
+    isExact &&= Number.isSafeInteger(value) || !Number.isInteger(value);
+    return Number.isInteger(value) ? BigInt(value) : undefined;
+  }
+  if (typeof value !== "string") return undefined;
+  if (/^-?\d{1,20}$/.test(value)) return BigInt(value);
+  const [, digits, places = "", exponent = "0"] =
+    /^(-?\d{1,40})(?:\.(\d{1,40}))?(?:e\+?(-?\d{1,2}))?$/i.exec(value) ?? [];
+  if (digits === undefined) return undefined;
+  const shift = Number(exponent) - places.length;
+  const all = BigInt(digits + places);
+  const unit = 10n ** BigInt(Math.abs(shift));
+  if (shift >= 0) return all * unit;
+  return all % unit === 0n ? all / unit : undefined;
+}
+
 function integer(value: unknown): string {
-  if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return String(BigInt(value));
-  if (typeof value === "number" && Number.isInteger(value)) return String(BigInt(value));
+  const number = whole(value);
+  if (number !== undefined && number >= -maxUnsigned64 && number <= maxUnsigned64) return String(number);
   throw wrongType("intValue", "a whole number, as a number or a string");
 }
 
@@ -205,10 +243,7 @@ function double(value: unknown): number {
 
 function unsigned64(value: unknown): Unsigned64 {
   if (absent(value)) return zero;
-  const isWhole =
-    typeof value === "number" ? Number.isInteger(value) : typeof value === "string" && /^\d{1,20}$/.test(value);
-  if (!isWhole) return wrongUnsigned64;
-  const bits = BigInt(value as number | string);
-  if (bits < 0n || bits > maxUnsigned64) return wrongUnsigned64;
+  const bits = whole(value);
+  if (bits === undefined || bits < 0n || bits > maxUnsigned64) return wrongUnsigned64;
   return { low: Number(bits & 0xffffffffn), high: Number(bits >> 32n) };
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
+import { findRepeatedMember } from "@waymark/fields";
 import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/http";
 import {
   loadOtlpMessages,
@@ -9,8 +10,10 @@ import {
   mapRequest,
   type OtlpEncoding,
   type OtlpMessages,
+  quoteNumbers,
   readJson,
   readProtobuf,
+  type TraceRequest,
   writeSuccess,
 } from "@waymark/otlp";
 import { planOf, utcMonth } from "@waymark/plan";
@@ -100,15 +103,28 @@ async function readSpans(
 ): Promise<MappedRequest> {
   try {
     const isProtobuf = mediaType === "application/x-protobuf";
-    const mapping = mapRequest(
-      isProtobuf ? readProtobuf(messages, bytes) : readJson(parseJsonBody(bytes, maxJsonDepth)),
-    );
-    for (let step = mapping.next(); ; step = mapping.next()) {
-      if (step.done) return step.value;
-      await setImmediate();
-    }
+    return await inSteps(mapRequest(isProtobuf ? readProtobuf(messages, bytes) : await readJsonBody(bytes)));
   } catch (error) {
     throw error instanceof MalformedRequest ? validationError({ body: error.message }, error.cause) : error;
+  }
+}
+
+/** A parser keeps the last of repeated members and rounds numbers beyond 2^53. Where it may have, the text is read again. */
+async function readJsonBody(bytes: Buffer): Promise<TraceRequest> {
+  const { value, text, members } = parseJsonBody(bytes, maxJsonDepth);
+  const read = readJson(value);
+  if (read.members !== members) {
+    const key = await inSteps(findRepeatedMember(text));
+    if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);
+  }
+  return read.isExact ? read.request : readJson(JSON.parse(quoteNumbers(text))).request;
+}
+
+/** Lets other work run between the steps of a generator. */
+async function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    await setImmediate();
   }
 }
 

@@ -1,5 +1,5 @@
 import { validationError } from "@waymark/errors";
-import { type JsonMember, JsonText, jsonDepth, jsonElementMembers, jsonMembers } from "@waymark/fields";
+import { type JsonMember, JsonText, jsonElementMembers, jsonMembers, jsonShape } from "@waymark/fields";
 import type { Request, Response } from "express";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 import { unsupportedMediaType } from "./media-type.js";
@@ -56,12 +56,13 @@ export function createBodyReader(
 /**
  * Parses a JSON body, for routes decoding their body.
  * @param maxDepth of arrays and objects in each other
+ * @returns the value, its text, and the number of members in the text, doubled ones too
  * @throws AppError 400 with `fields.body`
  */
-export function parseJsonBody(bytes: Buffer, maxDepth: number): unknown {
+export function parseJsonBody(bytes: Buffer, maxDepth: number): { value: unknown; text: string; members: number } {
   const text = readText(bytes);
-  checkDepth(text, maxDepth);
-  return parse(text);
+  const members = checkDepth(text, maxDepth);
+  return { value: parse(text), text, members };
 }
 
 function checkContentType(request: Request): void {
@@ -117,8 +118,11 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function checkDepth(text: string, most: number): void {
-  if (jsonDepth(text) > most) throw validationError({ body: `Must not nest deeper than ${most} levels` });
+/** @returns the members of the text */
+function checkDepth(text: string, most: number): number {
+  const { depth, members } = jsonShape(text);
+  if (depth > most) throw validationError({ body: `Must not nest deeper than ${most} levels` });
+  return members;
 }
 
 function parse(text: string): unknown {
