@@ -9,6 +9,6 @@ const watcher = await build({ build: { watch: {} }, logLevel: "silent" });
 watcher.on("event", async (event) => {
   if (event.code === "ERROR")
     write({ level: "error", msg: "the pages were not built", err: { message: event.error.message } });
-  if (event.code === "END" || event.code === "ERROR") write({ level: "info", msg: "working" });
+  if (event.code === "END" || event.code === "ERROR") process.send({ kind: "running", port: 0 });
   await event.result?.close();
 });

@@ -50,7 +50,7 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
     return stopped;
   };
   closers.push(stop);
-  return { stop, lines, operations: `http://127.0.0.1:${worker.metricsPort}` };
+  return { stop, lines, operations: `http://127.0.0.1:${worker.port}` };
 }
 
 async function queue(alert: AlertKey | readonly AlertKey[], redisUrl?: string) {

@@ -22,7 +22,7 @@ export interface AppOptions {
 export interface AppProcess {
   readonly name: string;
   readonly identity: ProcessIdentity;
-  /** Resolves with the port once the app listens; rejects with a sentence when it ends before. */
+  /** Resolves with the port once the app says by its IPC channel that it runs; rejects with a sentence when it ends before. */
   readonly ready: Promise<number>;
   /** Resolves with a sentence when the app ends by itself. */
   readonly ended: Promise<string>;
@@ -34,8 +34,6 @@ export interface AppProcess {
 interface LogLine {
   level?: string;
   msg?: string;
-  port?: number;
-  metricsPort?: number;
   path?: string;
   to?: string;
   subject?: string;
@@ -66,10 +64,12 @@ export function startApp(options: AppOptions): AppProcess {
   const exit = waitForExit(child);
   child.once("close", () => log.close());
   const ready = new Promise<number>((resolve, reject) => {
+    child.on("message", (message) => {
+      const { kind, port } = message as { kind?: unknown; port?: unknown };
+      if (kind === "running" && typeof port === "number") resolve(port);
+    });
     readLines(child.stdout, log, (line) => {
       const entryLine = parse(line);
-      if (entryLine?.msg === "listening") resolve(entryLine.port ?? 0);
-      else if (entryLine?.msg === "working") resolve(entryLine.metricsPort ?? 0);
       const seen = entryLine && describeLine(entryLine);
       if (seen && !isStopping) say(`${name}: ${seen}`);
     });

@@ -314,6 +314,17 @@ describe("start", () => {
     expect((started.system.apps ?? []).filter(isRunning)).toEqual([]);
   });
 
+  it("becomes ready with any LOG_LEVEL, and stops on the first SIGTERM, also before it is ready", async () => {
+    const ready = await start({ LOG_LEVEL: "warn" });
+    expect(await stop(ready, "SIGTERM")).toBe(0);
+    const begun = run(bin, [], { LOG_LEVEL: "warn" });
+    const system = () => readFile(join(dataFolder, "local.json"), "utf8").then(JSON.parse, () => ({}));
+    await until(async () => (await system()).apps, begun.output);
+    const { apps } = (await system()) as LocalSystem;
+    expect(await stop(begun, "SIGTERM")).toBe(0);
+    expect((apps ?? []).filter(isRunning)).toEqual([]);
+  });
+
   it("names every wrong variable and every taken port, and leaves nothing running", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");

@@ -96,7 +96,7 @@ async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]
   const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
     throw new Error(how);
   });
-  await Promise.race([welcome(deps, { ...context, databaseUrl, running }), failure]);
+  await Promise.race([welcome(deps, { ...context, databaseUrl, running }), failure, aborted(deps.signal)]);
   return running;
 }
 

@@ -4,6 +4,8 @@ import { watchEventLoop } from "./event-loop.js";
 import { ListenError } from "./listen.js";
 
 export interface Running {
+  /** The port of a client or, without one, of an operator; told to the parent, whatever the log's level. */
+  readonly port?: number;
   /** Finishes the work in hand, takes no more, and closes everything. */
   stop(): Promise<void>;
   /** Names the work under way, or ended since a moment of `performance.now()`, for the log. */
@@ -69,6 +71,7 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
   try {
     running = await start();
     watchEventLoop(log, (since) => running?.inHand?.(since) ?? []);
+    if (node.connected && running.port !== undefined) node.send?.({ kind: "running", port: running.port });
   } catch (error) {
     if (error instanceof ConfigError || error instanceof ListenError) {
       node.stderr.write(`${error.message}\n`);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await addPackage("apps/one", ["outer"]);
   await addPackage("apps/two", []);
   await write("packages/inner/src/deep/port.js", "export const port = 1;");
-  const start = 'console.log(JSON.stringify({ msg: "listening", port })); setInterval(() => {}, 1_000);';
+  const start = 'process.send({ kind: "running", port }); setInterval(() => {}, 1_000);';
   await write("apps/one/src/main.js", `import { port } from "../../../packages/inner/src/deep/port.js"; ${start}`);
   await write("apps/two/src/main.js", `const port = 2; ${start}`);
   said = [];

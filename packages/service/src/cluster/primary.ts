@@ -50,6 +50,7 @@ export async function openPrimary(options: PrimaryOptions): Promise<Running> {
   });
   log.info({ host, port, metricsPort: operations.port, processes }, "listening");
   return {
+    port,
     async stop() {
       await crew.stop();
       await operations.stop(0);
