@@ -105,11 +105,11 @@ export const countedVisitors = `
 
 /**
  * Visitors whose row differs from their events, by a range of `daily_visitor_pkey`. A row keeps what the visitor has seen in
- * unknown dimensions: the hashes of their values, by ranges of `daily_stat_pkey`.
+ * unknown dimensions: the hashes of their values, by ranges of `daily_stat_pkey` read once for all visitors.
  */
 const createMendVisitorsSql = `
   CREATE TEMP TABLE mend_visitor AS
-  WITH unknown AS (
+  WITH unknown AS MATERIALIZED (
     SELECT seen_hash(dimension, value) AS hash FROM daily_stat
     WHERE site_id = $1 AND day = $2 AND dimension NOT IN (${knownDimensions})
   ), stored AS (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createUuidV7, inTransaction } from "@waymark/database";
+import { createUuidV7, inTransaction, withConnection } from "@waymark/database";
 import { browsers, useAnalytics } from "../analytics.fixture.js";
 import { recordEvents, recordLockedEvents } from "../recording/record-events.js";
 import { lockSites } from "../recording/record-events.query.js";
@@ -9,7 +9,7 @@ import { makeSite } from "../recording/site.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
 import { RebuildRunningError } from "./rebuild-rollups.js";
-import { lockRebuild, unlockRebuild } from "./rebuild-rollups.query.js";
+import { countDay, dropMends, lockRebuild, unlockRebuild } from "./rebuild-rollups.query.js";
 
 const analytics = useAnalytics();
 const day = "2026-05-01";
@@ -78,6 +78,28 @@ describe("a rebuild", () => {
     expect((await change(sizeSql)).rows).toEqual([{ values: 7 }]);
     const { rows } = await change("SELECT FROM daily_visitor WHERE seen @> ARRAY[4711::bigint] AND site_id = $1");
     expect(rows).toEqual([]);
+  });
+
+  it("reads the rows of unknown dimensions once, and not again for each visitor", async () => {
+    const site = await makeSite(analytics.pool);
+    await analytics.load(site, lines);
+    await analytics.pool.query("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1", [site.id]);
+    const plans: string[] = [];
+    await withConnection(analytics.directPool, async (client) => {
+      const note = ({ message = "" }: { message?: string | undefined }) => void plans.push(message);
+      client.on("notice", note);
+      await client.query("LOAD 'auto_explain'");
+      await inTransaction(client, async () => {
+        await client.query(`SET LOCAL auto_explain.log_min_duration = 0; SET LOCAL auto_explain.log_analyze = on;
+          SET LOCAL auto_explain.log_level = notice`);
+        await countDay(client, { siteId: site.id, day }, { isWholeSite: false, replace: true });
+      });
+      client.off("notice", note);
+      await dropMends(client);
+    });
+    const plan = plans.find((each) => each.includes("CREATE TEMP TABLE mend_visitor")) ?? "";
+    const loops = [...plan.matchAll(/Scan.* (?:on|using) daily_stat.*loops=(\d+)/g)].map(([, n]) => n);
+    expect(new Set(loops)).toEqual(new Set(["1"]));
   });
 
   it("leaves writers what they need to go on counting right", async () => {

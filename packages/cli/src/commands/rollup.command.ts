@@ -57,7 +57,7 @@ export function addRollupCommands(program: Command, act: Act): void {
       act((context, options: RebuildCommandOptions) => {
         const isOne = options.site !== undefined;
         if (isOne === (options.all === true)) throw new UsageError("Give either --site or --all.");
-        return onDatabase(context, (database) => rebuild(context, database, options));
+        return onDatabase(context, (database) => rebuild(context, database, options), 0);
       }),
     );
 }

@@ -42,15 +42,17 @@ export type Act = <Args extends unknown[]>(
 ) => (...args: [...Args, ...unknown[]]) => Promise<void>;
 
 /** A statement beyond this waits for a lock that waiting will not free. */
-const statementTimeoutMs = 120_000;
+const defaultTimeoutMs = 120_000;
 
 /**
  * Does some work on the database of the environment or of the running local system.
+ * @param statementTimeoutMs 0 for statements whose time grows with the data
  * @throws CommandError with a sentence for every failure
  */
 export async function onDatabase<T>(
   context: CommandContext,
   work: (database: CommandDatabase) => Promise<T>,
+  statementTimeoutMs = defaultTimeoutMs,
 ): Promise<T> {
   const found = await findDatabase(context.env);
   const options = {
