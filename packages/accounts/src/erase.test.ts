@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { createCollector, importEvents, SiteDeletedError } from "@waymark/analytics";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
-import { eraseAccount, eraseOrphans, eraseSite } from "./erase.js";
+import { eraseAccount, eraseDeletedSites, eraseMovedAccount, eraseOrphans, eraseSite } from "./erase.js";
 import { countRows, fill, makeFullAccount, total } from "./full-account.fixture.js";
 
 const database = useDatabase();
@@ -39,7 +40,7 @@ describe("eraseAccount", () => {
     });
   });
 
-  it("goes in pieces, revokes the keys before the first, and goes on where it was stopped", async () => {
+  it("deletes the account before the first piece of its rows, and the worker goes on where it was stopped", async () => {
     const { accountId, siteId } = await makeFullAccount(pool);
     await pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at)
@@ -53,9 +54,11 @@ describe("eraseAccount", () => {
     };
     await eraseAccount(pool, accountId, control);
     expect(pieces).toEqual([2_000, 4_000]);
-    const { rows } = await pool.query("SELECT revoked_at FROM api_key WHERE account_id = $1", [accountId]);
-    expect(rows).toEqual([{ revoked_at: expect.any(Date) }]);
-    expect(await eraseAccount(pool, accountId, goOn)).toMatchObject({ span: 501, account: 1 });
+    const left =
+      "SELECT (SELECT count(*) FROM api_key WHERE account_id = $1) + (SELECT count(*) FROM account WHERE id = $1) AS n";
+    expect((await pool.query(left, [accountId])).rows).toEqual([{ n: "0" }]);
+    await eraseDeletedSites(pool, goOn);
+    expect(await eraseOrphans(pool, goOn)).toMatchObject({ span: 501 });
     expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
   });
 
@@ -116,16 +119,81 @@ describe("eraseSite", () => {
 });
 
 describe("a stopped eraseSite", () => {
-  it("has revoked the site's shared keys, so none reads a part of its figures", async () => {
+  it("has deleted the site with its shared keys before its figures, and the worker goes on", async () => {
     const { accountId, siteId } = await makeFullAccount(pool);
-    await eraseSite(pool, siteId, { isStopping: () => true });
+    const seen: number[] = [];
+    const onProgress = () =>
+      void pool.query("SELECT FROM site WHERE id = $1", [siteId]).then(({ rowCount }) => seen.push(rowCount ?? 0));
+    await eraseSite(pool, siteId, { isStopping: () => seen.length > 0, onProgress });
+    expect(seen[0]).toBe(0);
     const { rows } = await pool.query("SELECT service, revoked_at FROM api_key WHERE account_id = $1 OR site_id = $2", [
       accountId,
       siteId,
     ]);
-    expect(rows).toContainEqual({ service: "share", revoked_at: expect.any(Date) });
-    expect(rows).toContainEqual({ service: "trace", revoked_at: null });
-    expect((await countRows(pool, "site_id", siteId))["event"]).toBe(1);
+    expect(rows).toEqual([{ service: "trace", revoked_at: null }]);
+    await eraseDeletedSites(pool, goOn);
+    expect(total(await countRows(pool, "site_id", siteId))).toBe(0);
+  });
+});
+
+describe("eraseSite among writers", () => {
+  const beacon = (domain: string, n: number) => ({
+    name: "pageview",
+    url: new URL(`https://${domain}/${n % 7}`),
+    isHashPath: false,
+    domains: [domain],
+    referrer: null,
+    props: null,
+    ip: `192.0.2.${n % 50}`,
+    userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0",
+    country: null,
+  });
+
+  it("lets no beacon fail, ends an import with an error, and leaves no row behind", async () => {
+    const collector = createCollector({ pool });
+    for (let round = 0; round < 2; round++) {
+      const domain = `${randomUUID()}.example`;
+      const { siteId } = await makeFullAccount(pool, { domain });
+      let isOver = false;
+      let sent = 0;
+      const send = async () => {
+        while (!isOver) await collector.collect(beacon(domain, sent++));
+      };
+      async function* lines() {
+        for (let n = 0; !isOver; n++) {
+          yield Buffer.from(`${JSON.stringify({ ts: new Date(), path: `/${n % 7}`, visitor: `${n}` })}\n`);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      }
+      const sending = Promise.all(Array.from({ length: 3 }, send));
+      const site = { id: siteId, domain };
+      const importing = importEvents({ pool: database.directPool, site, input: lines() }).catch(
+        (error: Error) => error,
+      );
+      const begun = (async () => {
+        while (sent < 200) await new Promise((resolve) => setImmediate(resolve));
+      })();
+      await Promise.race([begun, sending]);
+      await eraseSite(pool, siteId, goOn);
+      isOver = true;
+      await sending;
+      expect(await importing).toBeInstanceOf(SiteDeletedError);
+      await eraseDeletedSites(pool, goOn);
+      expect(total(await countRows(pool, "site_id", siteId))).toBe(0);
+    }
+    await collector.drain();
+  });
+});
+
+describe("eraseMovedAccount", () => {
+  it("keeps the account's row to the end, goes on where it was stopped, and lets its site come back", async () => {
+    const { accountId, siteId } = await makeFullAccount(pool);
+    let batches = 0;
+    await eraseMovedAccount(pool, accountId, { isStopping: () => batches > 2, onProgress: () => void batches++ });
+    expect(await leftOf({ accountId, siteId })).toMatchObject({ accounts: 1 });
+    expect(await eraseMovedAccount(pool, accountId, goOn)).toMatchObject({ site: 1, account: 1 });
+    expect(await leftOf({ accountId, siteId })).toMatchObject({ rows: 0, accounts: 0 });
+    expect((await pool.query("SELECT FROM deleted_site WHERE id = $1", [siteId])).rowCount).toBe(0);
   });
 });
 

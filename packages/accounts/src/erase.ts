@@ -1,5 +1,7 @@
+import { lockSites } from "@waymark/analytics";
 import { withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { deleteSite } from "./sites.js";
 
 /** Rows per statement, so each statement holds its locks only briefly. */
 const batchRows = 2_000;
@@ -41,13 +43,18 @@ async function findTables(pool: pg.Pool, column: OwnerColumn): Promise<OwnedTabl
   return rows;
 }
 
-/** Runs a statement by indexes alone: a sequential scan would read every dead row of the batches before. */
+/**
+ * Runs a statement by indexes alone: a sequential scan would read every dead row of the batches before. A site's rows go under the
+ * lock of its writers, so neither waits for a row of the other in another order.
+ */
 function queryByIndex<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string,
   values: readonly unknown[],
+  siteId?: string,
 ): Promise<pg.QueryResult<Row>> {
   return withTransaction(pool, async (client) => {
+    if (siteId !== undefined) await lockSites(client, [siteId]);
     await client.query("SET LOCAL enable_seqscan = off");
     return client.query<Row>(sql, [...values]);
   });
@@ -69,7 +76,7 @@ function eraseBatchSql({ name, key }: OwnedTable, column: OwnerColumn): string {
 }
 
 export interface EraseControl {
-  /** Called between batches. After a stop, removed rows stay removed, and another call goes on. */
+  /** Called between batches. After a stop, removed rows stay removed. */
   isStopping(): boolean;
   /** Called after each batch with removed rows. @param rows removed from the table by this call so far */
   onProgress?(table: string, rows: number): void;
@@ -87,7 +94,8 @@ async function eraseRows(
     const { name } = table;
     let removed = -1;
     while (removed !== 0 && !control.isStopping()) {
-      const { rowCount } = await queryByIndex(pool, eraseBatchSql(table, column), [id, batchRows]);
+      const siteId = column === "site_id" ? id : undefined;
+      const { rowCount } = await queryByIndex(pool, eraseBatchSql(table, column), [id, batchRows], siteId);
       removed = rowCount ?? 0;
       if (removed === 0) continue;
       erased[name] = (erased[name] ?? 0) + removed;
@@ -97,42 +105,73 @@ async function eraseRows(
 }
 
 /**
- * Revokes shared keys first, so none reads a part. The site's row goes last and takes them along, so a stopped erasure can run
- * again; a second pass removes the collector's late events.
+ * Deletes the site's row first, with its keys: imports end, and the collector soon no longer knows the domain. Its rows follow in
+ * batches. The worker removes the rest after a stop, and late events.
+ * @throws AccountError `unknown_site`
  */
 export async function eraseSite(pool: pg.Pool, siteId: string, control: EraseControl): Promise<Erased> {
-  const erased: Erased = {};
-  await eraseSiteInto(pool, siteId, erased, control);
-  return erased;
-}
-
-async function eraseSiteInto(pool: pg.Pool, siteId: string, erased: Erased, control: EraseControl): Promise<void> {
+  await withTransaction(pool, (transaction) => deleteSite(transaction, { siteId }));
+  const erased: Erased = { site: 1 };
   const rows = { column: "site_id", id: siteId, erased } as const;
-  await pool.query("UPDATE api_key SET revoked_at = now() WHERE site_id = $1 AND revoked_at IS NULL", [siteId]);
   await eraseRows(pool, rows, control);
-  if (control.isStopping()) return;
-  const { rowCount } = await pool.query("DELETE FROM site WHERE id = $1", [siteId]);
-  if (rowCount) erased["site"] = (erased["site"] ?? 0) + rowCount;
   await eraseRows(pool, rows, control);
+  return erased;
 }
 
 /**
- * Revoking the keys comes first, so no new data arrives. The account's row goes last, so a stopped erasure can run again. A
- * second pass removes rows of requests under way; {@link eraseOrphans} removes later ones.
+ * Deletes the account's row first, with its keys and sites, so no new data arrives; then as {@link eraseSite}. A second pass
+ * removes rows of requests under way; {@link eraseOrphans} removes later ones.
  */
 export async function eraseAccount(pool: pg.Pool, accountId: string, control: EraseControl): Promise<Erased> {
-  const erased: Erased = {};
-  const rows = { column: "account_id", id: accountId, erased } as const;
+  const owned = await findOwned(pool, accountId);
+  await withTransaction(pool, async (transaction) => {
+    await transaction.query(
+      "INSERT INTO deleted_site (id) SELECT id FROM site WHERE account_id = $1 ON CONFLICT DO NOTHING",
+      [accountId],
+    );
+    await deleteAccount(transaction, owned);
+  });
+  await eraseOwned(pool, owned, control);
+  await eraseOwned(pool, owned, control);
+  return owned.erased;
+}
+
+/**
+ * Removes an account that has another place. Its row goes last: until then a move refuses changes of its rows, and a stopped
+ * erasure can run again. A site of it may come back at once, so none becomes a deleted one.
+ */
+export async function eraseMovedAccount(pool: pg.Pool, accountId: string, control: EraseControl): Promise<Erased> {
+  const owned = await findOwned(pool, accountId);
   await pool.query("UPDATE api_key SET revoked_at = now() WHERE account_id = $1 AND revoked_at IS NULL", [accountId]);
-  const sites = await pool.query<{ id: string }>("SELECT id FROM site WHERE account_id = $1", [accountId]);
-  for (const { id } of sites.rows) await eraseSiteInto(pool, id, erased, control);
-  await eraseRows(pool, rows, control);
-  if (control.isStopping()) return erased;
-  // The foreign key removes the API keys too.
-  const { rowCount } = await pool.query("DELETE FROM account WHERE id = $1", [accountId]);
-  if (rowCount) erased["account"] = rowCount;
-  await eraseRows(pool, rows, control);
-  return erased;
+  await eraseOwned(pool, owned, control);
+  if (control.isStopping()) return owned.erased;
+  await deleteAccount(pool, owned);
+  await eraseOwned(pool, owned, control);
+  return owned.erased;
+}
+
+interface Owned {
+  accountId: string;
+  siteIds: readonly string[];
+  erased: Erased;
+}
+
+async function findOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM site WHERE account_id = $1", [accountId]);
+  return { accountId, siteIds: rows.map(({ id }) => id), erased: {} };
+}
+
+/** The foreign keys remove sites and API keys too. */
+async function deleteAccount(client: pg.ClientBase | pg.Pool, { accountId, siteIds, erased }: Owned): Promise<void> {
+  const { rowCount } = await client.query("DELETE FROM account WHERE id = $1", [accountId]);
+  if (!rowCount) return;
+  erased["account"] = rowCount;
+  if (siteIds.length > 0) erased["site"] = siteIds.length;
+}
+
+async function eraseOwned(pool: pg.Pool, { accountId, siteIds, erased }: Owned, control: EraseControl): Promise<void> {
+  for (const id of siteIds) await eraseRows(pool, { column: "site_id", id, erased }, control);
+  await eraseRows(pool, { column: "account_id", id: accountId, erased }, control);
 }
 
 /** At most 100 deleted sites, oldest first. The table is small: a site leaves it after one erasure. */

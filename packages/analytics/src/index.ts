@@ -7,6 +7,7 @@ export { importEvents } from "./import/import-events.js";
 export { readProperties } from "./import/import-line.schema.js";
 export { type ImportProgress, noProgress } from "./import/import-options.js";
 export { importRollups } from "./import/import-rollups.js";
+export { SiteDeletedError } from "./import/write-batches.js";
 export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-capacity.js";
 export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";
@@ -15,6 +16,7 @@ export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollu
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { keepVisitorDays } from "./maintenance/visitor-days.query.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
+export { lockSites } from "./recording/record-events.query.js";
 export { readRevenue } from "./recording/revenue.js";
 export { eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/salts.query.js";

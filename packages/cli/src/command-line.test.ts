@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { lockSites } from "@waymark/analytics";
 import { hashApiKey } from "@waymark/auth";
 import { useDatabase, useEmptyDatabase } from "@waymark/testing";
 import { createCommandLine } from "./command-line.fixture.js";
@@ -409,6 +410,28 @@ describe("the database", () => {
     expect((await stale.run(["account", "list"])).stderr).toMatch(/still starting/);
     await writeFile(localSystemFile(folder), "{half");
     expect((await stale.run(["account", "list"])).stderr).toMatch(/^No local system is running/);
+  });
+
+  it("that cancels a statement is not said to be out of reach", async () => {
+    const { id: accountId } = await newAccount();
+    const domain = `${randomUUID()}.example`;
+    const site = await json<{ id: string }>(
+      ...["site", "create", "--account", accountId, "--domain", domain, "--name", "s"],
+    );
+    await run(["import", "--site", site.id, "--file", "-"], JSON.stringify({ ts: new Date(), path: "/" }));
+    await database.pool.query("UPDATE daily_stat SET visitors = 9 WHERE site_id = $1", [site.id]);
+    const holder = await database.pool.connect();
+    await holder.query("BEGIN");
+    await lockSites(holder, [site.id]);
+    const rebuilt = run(["rollup", "rebuild", "--site", site.id]);
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_locks JOIN pg_database AS own ON own.oid = database
+      WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`;
+    while ((await database.pool.query(cancel)).rowCount === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { code, stderr } = await rebuilt;
+    await holder.query("ROLLBACK");
+    holder.release();
+    expect(code).toBe(1);
+    expect(stderr).toContain("The database cancelled a statement: canceling statement due to user request.");
   });
 
   it("that cannot be reached is named without its password", async () => {

@@ -1,6 +1,6 @@
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
-import { type EraseControl, type Erased, eraseAccount } from "../erase.js";
+import { type EraseControl, type Erased, eraseMovedAccount } from "../erase.js";
 import { checkDatabases, checkSlot } from "./check-move.query.js";
 import { type CopyOptions, copySlot } from "./copy-slot.query.js";
 import { MoveError } from "./move-error.js";
@@ -129,7 +129,7 @@ async function eraseSlot(pool: pg.Pool, slot: string, control: EraseControl): Pr
   const { rows } = await pool.query<{ id: string }>("SELECT id FROM account WHERE slot = $1", [slot]);
   for (const { id } of rows) {
     if (control.isStopping()) break;
-    for (const [table, count] of Object.entries(await eraseAccount(pool, id, control))) {
+    for (const [table, count] of Object.entries(await eraseMovedAccount(pool, id, control))) {
       erased[table] = (erased[table] ?? 0) + count;
     }
   }

@@ -5,6 +5,7 @@ import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import pg from "pg";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
+import { makeSite } from "../recording/site.fixture.js";
 import { importEvents } from "./import-events.js";
 import { readImportLine } from "./import-line.schema.js";
 import type { ImportOptions } from "./import-options.js";
@@ -16,9 +17,10 @@ const ts = "2026-05-01T12:00:00Z";
 
 type Line = Record<string, unknown>;
 
-function importOf(siteId: string, input: string | readonly Line[], options: Partial<ImportOptions> = {}) {
+async function importOf(siteId: string, input: string | readonly Line[], options: Partial<ImportOptions> = {}) {
   const text = typeof input === "string" ? input : input.map((line) => JSON.stringify(line)).join("\n");
   const site = { id: siteId, domain: "example.com" };
+  await makeSite(database.pool, siteId);
   return importEvents({ pool: database.directPool, site, input: Readable.from([Buffer.from(text)]), ...options });
 }
 
@@ -33,6 +35,18 @@ async function eventsOf(siteId: string) {
 }
 
 describe("importEvents", () => {
+  it("ends with an error where its site was deleted meanwhile, and records no line after that", async () => {
+    const site = uuid();
+    const line = (path: string) => Buffer.from(`${JSON.stringify({ ts, path })}\n`);
+    async function* lines() {
+      yield line("/before");
+      await database.pool.query("DELETE FROM site WHERE id = $1", [site]);
+      yield line("/after");
+    }
+    await expect(importOf(site, "", { input: lines() })).rejects.toThrow("The site was deleted during the import.");
+    expect((await eventsOf(site)).map(({ path }) => path)).not.toContain("/after");
+  });
+
   it("records page views and custom events with source, channel and country", async () => {
     const site = uuid();
     const result = await importOf(site, [

@@ -20,7 +20,7 @@ const tooEarly =
  * Records the events of a file or stream, in memory that does not grow with it. The same line is the same event: you may
  * import a file twice, run an interrupted import again, or overlap files, while identical lines inside one file are
  * separate events. It reads the next batch while it writes one.
- * @throws ImportSuspendedError, or the error of the input, the database or the signal; recorded batches stay
+ * @throws ImportSuspendedError, SiteDeletedError, or the error of the input, the database or the signal; recorded batches stay
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
   const progress = noProgress(options.format);

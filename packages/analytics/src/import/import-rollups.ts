@@ -15,12 +15,12 @@ import {
 } from "../formats/plausible-export.js";
 import { maxEventBytesPerDay, rolledValue } from "../recording/day-bounds.js";
 import { overflowEvents } from "../recording/event-overflow.js";
-import { lockSites } from "../recording/record-events.query.js";
 import type { StatChange } from "../recording/stat-table.js";
 import { writeRollups } from "../recording/write-rollups.query.js";
 import { joinRecords } from "./csv-records.js";
 import { addToSums, createSums, dropSums, listSumDays, markDay, readSums } from "./imported-rollups.query.js";
 import { readLines } from "./lines.js";
+import { lockSite } from "./write-batches.js";
 
 const maxRecordBytes = 65_536;
 /** Records of one statement. */
@@ -164,7 +164,7 @@ async function recordDay(client: pg.ClientBase, siteId: string, day: string): Pr
     events: overflowEvents(occurrences, isNew),
   };
   return inTransaction(client, async () => {
-    await lockSites(client, [siteId]);
+    await lockSite(client, siteId);
     if (!(await markDay(client, { siteId, day, source: "plausible" }))) return false;
     await writeRollups(client, [change]);
     return true;

@@ -16,6 +16,27 @@ export interface WrittenBatch {
   readonly horizon: string | null;
 }
 
+export class SiteDeletedError extends Error {
+  override name = "SiteDeletedError";
+
+  constructor() {
+    super("The site was deleted during the import. Its figures go too.");
+  }
+}
+
+/** A probe of `site_pkey`. */
+const findSiteSql = "SELECT FROM site WHERE id = $1";
+
+/**
+ * Waits for the lock of the site's writers. The erasure of a deleted site takes it later, so no row of the transaction remains.
+ * @throws SiteDeletedError
+ */
+export async function lockSite(client: pg.ClientBase, siteId: string): Promise<void> {
+  await lockSites(client, [siteId]);
+  const { rowCount } = await client.query(findSiteSql, [siteId]);
+  if (rowCount === 0) throw new SiteDeletedError();
+}
+
 /**
  * Makes the function that records a batch in one transaction.
  * @param client a connection for COPY
@@ -29,7 +50,7 @@ export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: Im
       const horizon = await holdHorizon(client);
       const { events, early } = sinceHorizon(horizon, batch);
       const { written } = batch;
-      await lockSites(client, [site.id]);
+      await lockSite(client, site.id);
       const days = events.map(({ at }) => at.slice(0, 10));
       await refillVisitors(client, site.id, days);
       return { recorded: await recordEvents(client, events, { written }), early, horizon };

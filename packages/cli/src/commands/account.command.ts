@@ -13,8 +13,8 @@ import { deleteAccount } from "./confirmed-erasure.js";
 const planOption = () => new Option("--plan <plan>", "the plan").choices(planIds).makeOptionMandatory();
 
 const deleteHelp = `
-The command revokes the keys first. It then removes traces and spans, alerts, usage, and sites with their events and
-statistics, and at last the account. Ctrl-C stops it after the current batch; the same command goes on.
+The command removes the account with its keys and sites first, then their events and statistics, traces and spans, alerts and
+usage. Ctrl-C stops it after the current batch; the worker removes the rest.
 
 Example:
   $ waymark account delete --account me@example.com --yes`;

@@ -77,7 +77,7 @@ function present(id: string, { erased, isComplete }: Erasure, text: string): Out
   const value = { id, removed: erased, complete: isComplete };
   if (isComplete) return { value, text };
   const rows = Object.values(erased).reduce((sum, n) => sum + n, 0);
-  const stopped = `Stopped after ${formatCount(rows)} rows. Run the command again to go on.`;
+  const stopped = `Stopped after ${formatCount(rows)} rows. The worker removes the rest within the hour.`;
   return { value, text: stopped, exitCode: interruptedExitCode };
 }
 

@@ -4,7 +4,6 @@ import {
   type FormatName,
   formatNames,
   type ImportProgress,
-  ImportSuspendedError,
   importEvents,
   isLog,
   noProgress,
@@ -155,9 +154,6 @@ async function importFile(
   let isComplete = false;
   try {
     isComplete = await untilInterrupted(context, display, async (signal) => void (await work(signal)));
-  } catch (error) {
-    if (error instanceof ImportSuspendedError) throw new CommandError(error.message, { cause: error });
-    throw error;
   } finally {
     await rejections.finish(context.stderr);
   }

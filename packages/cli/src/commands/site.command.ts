@@ -20,8 +20,8 @@ import { deleteSite } from "./confirmed-erasure.js";
 import { findCollectorUrl, scriptTag } from "./script-tag.js";
 
 const deleteHelp = `
-The command removes events and statistics in batches, and the site at last. Ctrl-C stops it after the current batch; the same
-command goes on.
+The command removes the site with its keys, then events and statistics in batches. Ctrl-C stops it after the current batch; the
+worker removes the rest.
 
 Example:
   $ waymark site delete --site example.com --yes`;

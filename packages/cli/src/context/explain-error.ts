@@ -1,4 +1,5 @@
 import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
+import { ImportSuspendedError, SiteDeletedError } from "@waymark/analytics";
 import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { CommandError } from "./command-error.js";
@@ -39,9 +40,12 @@ export function explainError(error: unknown, database: FoundDatabase | undefined
   if (error instanceof AppError) return explainAppError(error);
   if (error instanceof CommandError || error instanceof MigrationError) return error.message;
   if (error instanceof BackupError || error instanceof MoveError) return error.message;
+  if (error instanceof ImportSuspendedError || error instanceof SiteDeletedError) return error.message;
   if (error instanceof PoolingError) return poolerRefused;
   if (isMoving(error)) return "The account is moving to another cell. 'waymark cell moves' shows how far it is.";
   const code = codeOf(error);
+  if (code === "57014")
+    return `The database cancelled a statement: ${reasonOf(error)}. Try again while it is less busy.`;
   const isRefused = refusedCodes.test(code);
   if (database && (isRefused || isDatabaseUnavailable(error))) {
     if (database.from === "local") return notRunning(dataFolder);
