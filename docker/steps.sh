@@ -22,7 +22,7 @@ prune() {
   # The build also reads these two; no package contains them.
   cp tsconfig.base.json "$out/all/full/"
   mkdir -p "$out/all/full/prisma"
-  cp prisma/schema.prisma "$out/all/full/prisma/"
+  cp -r prisma/schema.prisma prisma/migrations "$out/all/full/prisma/"
   # The steps below install the dependencies; running a script must not install them again. pnpm lets the workspace file
   # win over a variable, and turbo hands variables on to no task.
   find "$out" -name pnpm-workspace.yaml -exec sed -i 's/^verifyDepsBeforeRun:.*/verifyDepsBeforeRun: false/' {} +

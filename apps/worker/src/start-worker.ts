@@ -23,7 +23,7 @@ const statementTimeoutMs = 60_000;
 const lockTimeoutMs = 5_000;
 
 /** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
-export async function startWorker(config: Config, log: Logger): Promise<Running & { metricsPort: number }> {
+export async function startWorker(config: Config, log: Logger): Promise<Running & { port: number }> {
   const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
   const poolOptions = {
     connectionString: url,
@@ -38,7 +38,17 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   const pool = createPool(poolOptions);
   const registry = createRegistry("worker");
   observePool(registry, pool);
-  const stores = await openStores({ pool, poolOptions, isStandbyRequired, redisUrl: config.redisUrl, registry });
+  const { redisUrl } = config;
+  const warn = (sentence: string) => log.warn(sentence);
+  const stores = await openStores({
+    service: "worker",
+    pool,
+    poolOptions,
+    isStandbyRequired,
+    redisUrl,
+    registry,
+    warn,
+  });
   const server = { redisUrl: config.redisUrl, databaseUrl: config.database.directUrl, log };
   const queue = createQueue(queues.traceFinalized, server);
   const operations = await openOperationsServer({
@@ -69,8 +79,8 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   const mails = config.mail.resend ? "resend" : config.mail.folder;
   log.info({ metricsPort: operations.port, jobs: [...queued, ...periodic].map(({ name }) => name), mails }, "working");
   return {
-    metricsPort: operations.port,
     inHand: () => rounds.running(),
+    port: operations.port,
     async stop() {
       isStopping = true;
       await Promise.all([...workers.map((worker) => worker.close(drainTimeoutMs)), rounds.stop()]);

@@ -26,6 +26,7 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
+export { findSchemaProblem } from "./schema-problem.query.js";
 export { sendTogether } from "./send-together.js";
 export { limitsOf } from "./session.js";
 export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";

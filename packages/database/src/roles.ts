@@ -151,7 +151,8 @@ export const tableGrants = {
   },
   visitor_partition: { worker: "SELECT" },
   visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
-  _prisma_migrations: {},
+  // Whether the schema is that of the service's release.
+  _prisma_migrations: byRole(() => "SELECT"),
 } as const satisfies TableGrants;
 
 /** Functions creating and dropping tables with the owner's rights, and the services allowed to call them. */

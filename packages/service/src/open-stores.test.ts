@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
-import { createPool, serviceTimeouts } from "@waymark/database";
-import { describeWithProgram, describeWithRedis, useDatabase } from "@waymark/testing";
+import { byRole, createPool, grantRoles, migrate, migrationsFolder, roleUrl, serviceTimeouts } from "@waymark/database";
+import { describeWithProgram, describeWithRedis, useDatabase, useEmptyDatabase, useRolePrefix } from "@waymark/testing";
 import { startPooler } from "@waymark/testing/pooler";
 import pg from "pg";
 import { createRegistry } from "./metrics.js";
@@ -15,13 +15,14 @@ import { openStores, type StoresOptions } from "./open-stores.js";
 import { readiness } from "./readiness.js";
 
 const database = useDatabase();
+const prefix = useRolePrefix();
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
 async function open(options: Partial<StoresOptions> & { url?: string; isPooledByTransaction?: boolean } = {}) {
-  const { url = database.directUrl, isPooledByTransaction, ...rest } = options;
+  const { url = database.directUrl, isPooledByTransaction, service = "test", ...rest } = options;
   const poolOptions = {
     connectionString: url,
     maxConnections: 1,
@@ -32,8 +33,16 @@ async function open(options: Partial<StoresOptions> & { url?: string; isPooledBy
   const pool = createPool(poolOptions);
   closers.push(() => pool.end());
   const registry = createRegistry("test");
-  const required = await openStores({ pool, poolOptions, registry, ...rest });
-  return { registry, pool, ready: () => readiness({ required }) };
+  const warned: string[] = [];
+  const required = await openStores({
+    service,
+    pool,
+    poolOptions,
+    registry,
+    warn: (line) => warned.push(line),
+    ...rest,
+  });
+  return { warned, registry, pool, ready: () => readiness({ required }) };
 }
 
 describe("openStores", () => {
@@ -42,6 +51,48 @@ describe("openStores", () => {
     expect(await ready()).toEqual({ status: 200, body: { status: "ok", checks: { database: "ok" } } });
     const away = await open({ url: "postgres://127.0.0.1:1/none", redisUrl: "redis://127.0.0.1:1" });
     expect(await away.ready()).toMatchObject({ status: 503, body: { error: "Not ready: database" } });
+  });
+});
+
+describe("/ready of a service", () => {
+  const empty = useEmptyDatabase();
+  const passwords = byRole((role) => `password-of-${role}`);
+  const names = () => readdir(migrationsFolder).then((all) => all.filter((name) => /^\d/.test(name)).sort());
+  const notReady = (reason: string) => ({
+    status: 503,
+    body: { error: expect.stringContaining(`Not ready: database (${reason}`) },
+  });
+
+  it("waits, and says so at the start, until the database has the release's newest migration", async () => {
+    const { ready, warned } = await open({ url: empty.url });
+    expect(await ready()).toMatchObject(notReady("the database has no tables: run 'waymark migrate'"));
+    await migrate(empty.url, { only: (await names()).slice(0, -1) });
+    expect(await ready()).toMatchObject(notReady("the schema is older than this release: run its 'waymark migrate'"));
+    await migrate(empty.url);
+    expect(await ready()).toMatchObject({ status: 200 });
+    expect(warned).toEqual(["This service waits: the database has no tables: run 'waymark migrate'"]);
+  });
+
+  it("goes on with the schema of a newer release", async () => {
+    const later =
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '2999_x', now())";
+    await database.pool.query(later);
+    expect(await (await open()).ready()).toMatchObject({ status: 200 });
+  });
+
+  it("refuses the role of another service, naming a right that it lacks, and takes the service's own", async () => {
+    await grantRoles(database.directUrl, passwords, prefix);
+    const as = async (service: string, role: keyof typeof passwords) =>
+      (await open({ service, url: roleUrl(database.directUrl, role, passwords[role], prefix) })).ready();
+    expect(await as("trace-api", "analytics_api")).toMatchObject(notReady("the role may not"));
+    for (const [service, role] of [
+      ["trace-api", "trace_api"],
+      ["analytics-api", "analytics_api"],
+      ["collector", "collector"],
+      ["worker", "worker"],
+      ["dashboard", "dashboard"],
+    ] as const)
+      expect([service, await as(service, role)]).toMatchObject([service, { status: 200 }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { checkParameters, checkPooling, PoolingError, type PoolOptions } from "@waymark/database";
+import { checkParameters, checkPooling, findSchemaProblem, PoolingError, type PoolOptions } from "@waymark/database";
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import { ConfigError } from "./env.js";
@@ -7,6 +7,10 @@ import { type Checks, NotReadyError } from "./readiness.js";
 import { checkStandby, observeStandby } from "./standby.js";
 
 export interface StoresOptions {
+  /** The service's name, for the privileges that it needs. */
+  service: string;
+  /** Gets the sentence for a schema or a role with which the service begins to wait. */
+  warn(sentence: string): void;
   pool: pg.Pool;
   /** The pool's own options. */
   poolOptions: PoolOptions;
@@ -16,7 +20,8 @@ export interface StoresOptions {
 }
 
 /**
- * Makes the checks of the database for `/ready`. Stores out of reach are left to them.
+ * Makes the checks of the database for `/ready`. Stores out of reach, an older schema and a role without rights are left to
+ * them: new processes may start before `waymark migrate` has ended.
  * @throws ConfigError for a pooler or a Redis that would do our work wrongly
  */
 export async function openStores(options: StoresOptions): Promise<Checks> {
@@ -25,10 +30,22 @@ export async function openStores(options: StoresOptions): Promise<Checks> {
     if (error instanceof PoolingError) throw new ConfigError([error.message]);
   });
   await Promise.all([pooling, redisUrl && refuseCluster(redisUrl)]);
-  const database = () =>
-    checkParameters(pool, poolOptions).catch((error) => {
+  let isSchemaKnown = false;
+  const checkSchema = async () => {
+    if (isSchemaKnown) return;
+    const problem = await findSchemaProblem(pool, options.service);
+    if (problem) throw new NotReadyError(problem);
+    isSchemaKnown = true;
+  };
+  const database = async () => {
+    await checkParameters(pool, poolOptions).catch((error) => {
       throw error instanceof PoolingError ? new NotReadyError(error.message) : error;
     });
+    await checkSchema();
+  };
+  await checkSchema().catch((error) => {
+    if (error instanceof NotReadyError) options.warn(`This service waits: ${error.message}`);
+  });
   if (!options.isStandbyRequired) return { database };
   const standby = () => checkStandby(pool);
   observeStandby(registry, standby);

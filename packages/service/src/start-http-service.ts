@@ -119,7 +119,9 @@ async function openService<Config extends HttpServiceConfig>(
   const pool = createPool(poolOptions);
   const registry = createRegistry(name);
   observePool(registry, pool);
-  const stores = await openStores({ pool, poolOptions, isStandbyRequired, redisUrl: config.redisUrl, registry });
+  const { redisUrl } = config;
+  const warn = (sentence: string) => log.warn(sentence);
+  const stores = await openStores({ service: name, pool, poolOptions, isStandbyRequired, redisUrl, registry, warn });
   const app = await options.openApp({ config, pool, registry, log, siblings: member?.siblings, stores });
   const { handler } = app;
   const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };
@@ -136,6 +138,7 @@ async function openService<Config extends HttpServiceConfig>(
   if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
     inHand: (since) => server.routesSince(since),
+    ...(operations && { port: server.port }),
     async stop() {
       app.beforeStop?.();
       await server.stop(drainTimeoutMs);
