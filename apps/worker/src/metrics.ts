@@ -39,6 +39,10 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     labelNames: ["outcome"],
     registers: [registry],
   });
+  // A series that began at 1 would hide its first failure from an alert rule.
+  for (const outcome of ["sent", "deferred", "failed"]) {
+    for (const counter of [mails, summaries, deliveries]) counter.inc({ outcome }, 0);
+  }
   const age = new Gauge({
     name: "waymark_alerts_owed_oldest_seconds",
     help: "Age of the oldest alert that waits for a mail of its own, 0 where none does",

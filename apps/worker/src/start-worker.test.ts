@@ -222,9 +222,12 @@ describe("the worker's operations port", () => {
       200,
       { status: "ok", checks: { database: "ok", queue: "ok" } },
     ]);
-    expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
-      /^waymark_alerts_owed\{service="worker"\} \d+$/m,
-    );
+    const metrics = await (await fetch(`${operations}/metrics`)).text();
+    expect(metrics).toMatch(/^waymark_alerts_owed\{service="worker"\} \d+$/m);
+    expect(metrics).toContain('waymark_ready{service="worker"} 1');
+    // Before the first mail: an alert rule sees no first failure in a series that begins with it.
+    for (const name of ["failure_mails", "failure_summaries", "deliveries"])
+      expect(metrics).toMatch(new RegExp(`^waymark_${name}_total{outcome="failed",service="worker"} \\d+$`, "m"));
   });
 
   it("answers metrics with the last figures while the database does not answer", async () => {

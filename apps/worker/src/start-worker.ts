@@ -4,6 +4,7 @@ import { createQueue, queues } from "@waymark/queue";
 import {
   createRegistry,
   observePool,
+  observeReadiness,
   openOperationsServer,
   openStores,
   type Running,
@@ -51,11 +52,13 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   });
   const server = { redisUrl: config.redisUrl, databaseUrl: config.database.directUrl, log };
   const queue = createQueue(queues.traceFinalized, server);
+  // Without its queue the worker sends no mail.
+  const ready = () => readiness({ required: { ...stores, queue: () => queue.check() } });
+  observeReadiness(registry, ready);
   const operations = await openOperationsServer({
     ...config.metrics,
     metrics: () => registry.metrics(),
-    // Without its queue the worker sends no mail.
-    ready: () => readiness({ required: { ...stores, queue: () => queue.check() } }),
+    ready,
     portVariable: "WORKER_METRICS_PORT",
   });
   let isStopping = false;

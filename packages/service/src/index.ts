@@ -19,6 +19,6 @@ export { createAccepted, createRegistry, observePool } from "./metrics.js";
 export { openStores } from "./open-stores.js";
 export { openOperationsServer } from "./operations-server.js";
 export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
-export { type ReadinessChecks, readiness } from "./readiness.js";
+export { observeReadiness, type ReadinessChecks, readiness } from "./readiness.js";
 export { type Running, runProcess } from "./run-process.js";
 export { startHttpService } from "./start-http-service.js";

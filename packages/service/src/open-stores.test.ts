@@ -12,7 +12,7 @@ import { startPooler } from "@waymark/testing/pooler";
 import pg from "pg";
 import { createRegistry } from "./metrics.js";
 import { openStores, type StoresOptions } from "./open-stores.js";
-import { readiness } from "./readiness.js";
+import { observeReadiness, readiness } from "./readiness.js";
 
 const database = useDatabase();
 const prefix = useRolePrefix();
@@ -64,11 +64,14 @@ describe("/ready of a service", () => {
   });
 
   it("waits, and says so at the start, until the database has the release's newest migration", async () => {
-    const { ready, warned } = await open({ url: empty.url });
+    const { ready, warned, registry } = await open({ url: empty.url });
+    observeReadiness(registry, ready);
     expect(await ready()).toMatchObject(notReady("the database has no tables: run 'waymark migrate'"));
     await migrate(empty.url, { only: (await names()).slice(0, -1) });
     expect(await ready()).toMatchObject(notReady("the schema is older than this release: run its 'waymark migrate'"));
+    expect(await registry.metrics()).toContain('waymark_ready{service="test"} 0');
     await migrate(empty.url);
+    expect(await registry.metrics()).toContain('waymark_ready{service="test"} 1');
     expect(await ready()).toMatchObject({ status: 200 });
     expect(warned).toEqual(["This service waits: the database has no tables: run 'waymark migrate'"]);
   });

@@ -1,3 +1,5 @@
+import { Gauge, type Registry } from "prom-client";
+
 /** A check per store; it throws when the store does not answer. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
@@ -38,6 +40,19 @@ export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
     failure instanceof NotReadyError ? `${name} (${failure.message})` : name,
   );
   return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, checks: outcome } };
+}
+
+/** Shows as a metric whether `/ready` answers 200, so a rule can tell a process that is up and does no work. */
+export function observeReadiness(registry: Registry, ready: () => Promise<Readiness>): void {
+  new Gauge({
+    name: "waymark_ready",
+    help: "1 while /ready answers 200, else 0",
+    aggregator: "min",
+    registers: [registry],
+    async collect() {
+      this.set((await ready()).status === 200 ? 1 : 0);
+    },
+  });
 }
 
 async function failureOf(check: () => Promise<unknown>): Promise<Error | undefined> {

@@ -13,7 +13,7 @@ import { createLogger } from "./logger.js";
 import { createRegistry, observePool } from "./metrics.js";
 import { openStores } from "./open-stores.js";
 import { openOperationsServer } from "./operations-server.js";
-import { type Checks, type ReadinessChecks, readiness } from "./readiness.js";
+import { type Checks, observeReadiness, type ReadinessChecks, readiness } from "./readiness.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
 
 /** The settings of every HTTP service; each adds its own. */
@@ -125,6 +125,7 @@ async function openService<Config extends HttpServiceConfig>(
   const app = await options.openApp({ config, pool, registry, log, siblings: member?.siblings, stores });
   const { handler } = app;
   const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };
+  observeReadiness(registry, asked.ready);
   const operations = member
     ? undefined
     : await openOperationsServer({ ...config.metrics, ...asked, portVariable: names.metricsPort });

@@ -41,6 +41,7 @@ const otherVariables = new Set([
   "TEST_DATABASE_URL",
   "TEST_DIRECT_DATABASE_URL",
   "WAYMARK_TEST_POOLER",
+  "WAYMARK_TEST_POSTGRES",
   "TEST_REDIS_URL",
 ]);
 

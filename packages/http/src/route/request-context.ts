@@ -90,11 +90,18 @@ function createObserver(registry: Registry) {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
+  // Without labels its series begins at 0, so an alert rule sees the first error of a route too.
+  const errors = new Counter({
+    name: "waymark_http_errors_total",
+    help: "Requests answered with an error of our own: status 500 and above, without 503",
+    registers: [registry],
+  });
   // Finding a label's child costs more than counting.
   const counters = new Map<string, Counter.Internal>();
   const histograms = new Map<string, Histogram.Internal<"route">>();
   return (given: string, route: string, status: number, seconds: number) => {
     const method = knownMethods.has(given) ? given : "(other)";
+    if (status >= 500 && status !== 503) errors.inc();
     obtain(counters, `${method} ${status} ${route}`, () => requests.labels({ method, route, status })).inc();
     obtain(histograms, route, () => durations.labels({ route })).observe(seconds);
   };
