@@ -2,7 +2,7 @@ import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema }
 import { upgradePath } from "@waymark/plan";
 import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
-import { quotaHeaderNames } from "./usage/trace-quota.js";
+import { byteHeaderNames, quotaHeaderNames } from "./usage/trace-quota.js";
 
 /** A time as an answer gives it. */
 export const timestamp = z.string().meta({ format: "date-time" });
@@ -94,9 +94,15 @@ export const agentLimitReached: DocumentedAnswer = {
   headers: quotaHeaderNames,
 };
 
-export const traceLimitReached: DocumentedAnswer = {
-  description: "The month's traces are used up",
-  schema: errorSchema({ limit: z.number(), current: z.number(), upgrade_url: z.string() }),
+/** The 429 of creating a trace. */
+export const monthIsUsedUp: DocumentedAnswer = {
+  description: "The month's traces are used up, or its bytes (`reason` is `stored_bytes`)",
+  schema: errorSchema({
+    reason: z.string().optional(),
+    limit: z.number(),
+    current: z.number(),
+    upgrade_url: z.string().optional(),
+  }),
   example: {
     error: "Monthly trace limit reached. Upgrade to Pro.",
     limit: 1000,
@@ -104,4 +110,23 @@ export const traceLimitReached: DocumentedAnswer = {
     upgrade_url: upgradePath,
   },
   headers: [...quotaHeaderNames, "Retry-After"],
+};
+
+/** The 429 of storing anything else. */
+export const bytesAreUsedUp: DocumentedAnswer = {
+  description: "The month's bytes are used up: `reason` is `stored_bytes`, and deleting gives none back",
+  schema: errorSchema({
+    reason: z.string(),
+    limit: z.number().optional(),
+    current: z.number().optional(),
+    upgrade_url: z.string().optional(),
+  }),
+  example: {
+    error: "Monthly storage limit reached. Upgrade to Pro.",
+    reason: "stored_bytes",
+    limit: 256_000_000,
+    current: 255_999_000,
+    upgrade_url: upgradePath,
+  },
+  headers: [...byteHeaderNames, "Retry-After"],
 };

@@ -10,6 +10,8 @@ export interface Usage {
   /** `YYYY-MM`, UTC. */
   month: string;
   traces: { current: number; limit: number };
+  /** Stored in the month; deletion gives none back. */
+  bytes: { current: number; limit: number };
   /** `limit` is null on a plan without a limit. */
   agents: { current: number; limit: number | null };
   resets_at: string;
@@ -26,13 +28,14 @@ export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date)
 /** The same for the command line. @throws AccountError `unknown_account` */
 export async function readUsage(pool: pg.Pool, accountId: string, now: Date): Promise<Usage> {
   const { email } = await findPlan(pool, accountId);
-  const { plan, month, traces, agents } = await readPlanUsage(pool, accountId, now);
+  const { plan, month, traces, bytes, agents } = await readPlanUsage(pool, accountId, now);
   return {
     account_id: accountId,
     email,
     plan,
     month,
     traces: { current: traces.current, limit: traces.limit },
+    bytes: { current: bytes.current, limit: bytes.limit },
     agents: { current: agents.current, limit: agents.limit },
     resets_at: traces.resets_at,
     resets_in_seconds: utcMonth(now).secondsLeft,

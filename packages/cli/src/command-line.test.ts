@@ -240,14 +240,16 @@ describe("usage", () => {
   it("counts what the account used of its plan in this month", async () => {
     const account = await newAccount("free");
     const lastSecond = createCommandLine({ DATABASE_URL: database.url }, () => new Date("2026-05-31T23:59:59Z"));
-    await database.pool.query("INSERT INTO trace_usage VALUES ($1, '2026-05-01', 17), ($1, '2026-04-01', 900)", [
-      account.id,
-    ]);
+    await database.pool.query(
+      "INSERT INTO trace_usage VALUES ($1, '2026-05-01', 17, 1234567), ($1, '2026-04-01', 900, 9)",
+      [account.id],
+    );
     await database.pool.query("INSERT INTO agent (account_id, id) VALUES ($1, 'a')", [account.id]);
     expect(await lastSecond.json("usage", "--account", account.id)).toMatchObject({
       month: "2026-05",
       plan: "free",
       traces: { current: 17, limit: 1000 },
+      bytes: { current: 1_234_567, limit: 256_000_000 },
       agents: { current: 1, limit: 1 },
       resets_at: "2026-06-01T00:00:00.000Z",
       resets_in_seconds: 1,
@@ -278,7 +280,9 @@ describe("usage", () => {
       traces: { current: 0, limit: 50_000 },
       agents: { current: 0, limit: null },
     });
-    expect((await run(["usage", "--account", id])).stdout).toMatch(/agents +0 of any number/);
+    expect((await run(["usage", "--account", id])).stdout).toMatch(
+      /bytes +0 of 25,000,000,000\nagents +0 of any number/,
+    );
   });
 });
 

@@ -172,6 +172,8 @@ export interface Usage {
   plan: string;
   month: string;
   traces: { limit: number; current: number; remaining: number; resets_at: string };
+  /** Stored in the month. Absent from answers of earlier releases. */
+  bytes?: { limit: number; current: number; remaining: number };
   /** `limit` is null if there is none. */
   agents: { limit: number | null; current: number };
   retention_days: number;

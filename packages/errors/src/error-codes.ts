@@ -43,6 +43,8 @@ export const errorCodes = {
   rate_limited: { status: 429, message: "Rate limit exceeded" },
   account_busy: { status: 429, message: "Too much in progress for this account" },
   trace_limit: { status: 429, message: "Monthly trace limit reached. Upgrade to Pro." },
+  byte_limit: { status: 429, message: "Monthly storage limit reached. Upgrade to Pro." },
+  byte_limit_pro: { status: 429, message: "Monthly storage limit reached" },
   internal: { status: 500, message: "Internal server error" },
   payments_away: { status: 502, message: "Stripe does not answer as it should. Try again in a minute." },
   busy: { status: 503, message: "Service temporarily unavailable" },

@@ -5,6 +5,7 @@ export {
   planIds,
   planOf,
   plans,
+  remainingBytes,
   remainingTraces,
   statisticsRequestsPerMinute,
   upgradePath,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { plans, remainingTraces } from "./plans.js";
+import { plans, remainingBytes, remainingTraces } from "./plans.js";
 
 const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
 
@@ -19,6 +19,12 @@ describe("the plans", () => {
 
   it.each([
     ["traces per UTC month", both.map(({ tracesPerMonth }) => tracesPerMonth.toLocaleString("en-US"))],
+    [
+      "stored per UTC month",
+      both.map(({ bytesPerMonth }) =>
+        bytesPerMonth < 1e9 ? `${bytesPerMonth / 1e6} MB` : `${bytesPerMonth / 1e9} GB`,
+      ),
+    ],
     ["agents", both.map(({ agents }) => agents?.toString() ?? "any number")],
     ["retention", both.map(({ retentionDays }) => `${retentionDays} days`)],
     ["mails and channels", [yesOrNo(plans.free.alerts), `${yesOrNo(plans.pro.alerts)}, within limits`]],
@@ -30,8 +36,10 @@ describe("the plans", () => {
     expect(readme).toContain(`| Pro, ${plans.pro.priceUsdPerMonth} USD a month `);
   });
 
-  it("leave no fewer than no traces", () => {
+  it("leave no fewer than no traces and bytes", () => {
     expect(remainingTraces({ plan: plans.free, used: 999 })).toBe(1);
     expect(remainingTraces({ plan: plans.free, used: 1_200 })).toBe(0);
+    expect(remainingBytes({ plan: plans.free, usedBytes: 255_999_999 })).toBe(1);
+    expect(remainingBytes({ plan: plans.free, usedBytes: 300_000_000 })).toBe(0);
   });
 });

@@ -3,6 +3,8 @@ export interface Plan {
   readonly name: string;
   readonly priceUsdPerMonth: number;
   readonly tracesPerMonth: number;
+  /** Bytes of traces, spans and scores stored in a UTC month; deletion gives nothing back. */
+  readonly bytesPerMonth: number;
   readonly agents: number | null;
   readonly retentionDays: number;
   readonly alerts: boolean;
@@ -15,6 +17,7 @@ export const plans = {
     name: "Free",
     priceUsdPerMonth: 0,
     tracesPerMonth: 1_000,
+    bytesPerMonth: 256_000_000,
     agents: 1,
     retentionDays: 30,
     alerts: false,
@@ -24,6 +27,7 @@ export const plans = {
     name: "Pro",
     priceUsdPerMonth: 9,
     tracesPerMonth: 50_000,
+    bytesPerMonth: 25_000_000_000,
     agents: null,
     retentionDays: 90,
     alerts: true,
@@ -46,6 +50,11 @@ export function isPlanId(text: string): text is PlanId {
 /** Traces the plan still allows in a month that has `used` of them; 0 after a downgrade beyond the limit. */
 export function remainingTraces({ plan, used }: { plan: Plan; used: number }): number {
   return Math.max(0, plan.tracesPerMonth - used);
+}
+
+/** Bytes the plan still allows in a month that has stored `usedBytes`; 0 after a downgrade beyond the limit. */
+export function remainingBytes({ plan, usedBytes }: { plan: Plan; usedBytes: number }): number {
+  return Math.max(0, plan.bytesPerMonth - usedBytes);
 }
 
 /** Requests per minute for one key of the statistics service (statistics contract, "Limits"). */

@@ -1,14 +1,16 @@
-import { type PlanId, planOf, remainingTraces, type UtcMonth } from "@waymark/plan";
+import { type PlanId, planOf, remainingBytes, remainingTraces, type UtcMonth } from "@waymark/plan";
 import type pg from "pg";
 
 export interface Used {
   traces: number;
+  bytes: number;
   agents: number;
 }
 
-/** One probe of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
+/** Two probes of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
 const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
+    COALESCE((SELECT bytes FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS bytes,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
 export function getUsageStatement(accountId: string, month: string) {
@@ -18,7 +20,7 @@ export function getUsageStatement(accountId: string, month: string) {
 /** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
 export async function getUsage(pool: pg.Pool, accountId: string, month: string): Promise<Used> {
   const { rows } = await pool.query<Used>(getUsageStatement(accountId, month));
-  return rows[0] ?? { traces: 0, agents: 0 };
+  return rows[0] ?? { traces: 0, bytes: 0, agents: 0 };
 }
 
 export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
@@ -31,6 +33,11 @@ export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
       current: used.traces,
       remaining: remainingTraces({ plan, used: used.traces }),
       resets_at: month.endsAt,
+    },
+    bytes: {
+      limit: plan.bytesPerMonth,
+      current: used.bytes,
+      remaining: remainingBytes({ plan, usedBytes: used.bytes }),
     },
     agents: { limit: plan.agents, current: used.agents },
     retention_days: plan.retentionDays,

@@ -22,11 +22,12 @@ describeWithChromium("plan and usage with Stripe", (executablePath) => {
   it("upgrades by Checkout, waits for the webhook, and then leads to the portal", async () => {
     const accountId = await dashboard.makeAccount("free");
     const use =
-      "INSERT INTO trace_usage (account_id, month, traces) VALUES ($1, date_trunc('month', now())::date, 240)";
+      "INSERT INTO trace_usage (account_id, month, traces, bytes) VALUES ($1, date_trunc('month', now())::date, 240, 12345678)";
     await dashboard.pool.query(use, [accountId]);
     const page = await browser.page(await dashboard.signIn(accountId));
     await open(page);
     await page.getByText("240 of 1\u202f000").waitFor();
+    await page.getByText("12.3\u00a0MB of 256\u00a0MB").waitFor();
     await page.getByText("0 of 1", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Upgrade to Pro" }).click();
     await page.getByText("Waiting for Stripe").waitFor();

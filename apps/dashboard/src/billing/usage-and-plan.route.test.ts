@@ -17,7 +17,7 @@ describe("GET /usage", () => {
     const [own, other] = [await test.makeAccount("free"), await test.makeAccount("pro")];
     test.setNow(new Date("2026-12-31T23:59:59Z"));
     const viewer = await test.signIn(own, "member");
-    const use = "INSERT INTO trace_usage (account_id, month, traces) VALUES ($1, '2026-12-01', $2)";
+    const use = "INSERT INTO trace_usage (account_id, month, traces, bytes) VALUES ($1, '2026-12-01', $2, 1000)";
     await test.pool.query(use, [own, 240]);
     await test.pool.query(use, [other, 7_000]);
     await test.pool.query("INSERT INTO agent (account_id, id) VALUES ($1, 'a'), ($2, 'b'), ($2, 'c')", [own, other]);
@@ -26,6 +26,7 @@ describe("GET /usage", () => {
       plan: "free",
       month: "2026-12",
       traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2027-01-01T00:00:00.000Z" },
+      bytes: { limit: 256_000_000, current: 1_000, remaining: 255_999_000 },
       agents: { limit: 1, current: 1 },
       retention_days: 30,
     });

@@ -10,16 +10,27 @@ import {
   type PriceUsage,
 } from "../model-calls/model-call.js";
 import { maxSpansPerStatement } from "../spans/add-spans.js";
+import {
+  type BytesUsed,
+  type CountedRequest,
+  grantBytesSql,
+  lockedUsageSql,
+  refusalOfBytes,
+  storedBytes,
+  usedBytesSql,
+} from "../usage/stored-bytes.js";
 import { ownBytes } from "./trace-group.js";
 
 /** Spans of one request and one trace, stored all or none. */
-export interface OtlpSpansToAdd {
+export interface OtlpSpansToAdd extends Omit<CountedRequest, "bytes"> {
   accountId: string;
   traceId: string;
   spans: readonly MappedSpan[];
 }
 
-export type OtlpSpansResult = "stored" | "trace_not_found" | "context_limit";
+export type OtlpSpansResult =
+  | ({ outcome: "stored" | "byte_limit" } & BytesUsed)
+  | { outcome: "trace_not_found" | "context_limit" };
 
 /** Resources and scopes of a trace. Concurrent requests may each add theirs. */
 export const maxContextsPerTrace = 1_000;
@@ -28,30 +39,42 @@ export const maxContextsPerTrace = 1_000;
 const maxKnownContexts = 20_000;
 
 /**
- * Stores the spans of each request with their new resources and scopes, if the account has the trace and the trace would
- * have at most $20 of these, and keeps the trace from deletion until the commit. A span that exists stays unchanged. Returns
- * for each request whether it exceeds these, and without its trace whether that is locked. Contexts and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
- * of `trace_pkey` and `model_call_pkey` for a request, of `span_pkey` for a span, of `trace_context_pkey` and the trace's range of it for a context.
+ * Stores the spans of each request with their new resources and scopes, if the account has the trace, the trace would have at
+ * most $20 of these, and the month takes the bytes of the new ones. It keeps the trace from deletion until the commit. A
+ * span that exists stays unchanged. Contexts
+ * and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
+ * of `trace_pkey` and `model_call_pkey` for a request, two of `span_pkey` for a span, of `trace_usage_pkey` for an account, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = (onLock: OnLock) => `
-  WITH found AS MATERIALIZED (
-    SELECT r.number, r.account_id, r.trace_id FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, number)
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$35" })}, found AS MATERIALIZED (
+    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $36::bigint[]) WITH ORDINALITY AS r (account_id, trace_id, max_bytes, position)
     JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
   ), brought AS MATERIALIZED (
-    SELECT number, account_id, trace_id, b.id, b.value, b.bytes
-    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[]) AS b (number, id, value, bytes) JOIN found USING (number)
+    SELECT position, account_id, trace_id, b.id, b.value, b.bytes, b.bytes_to_add
+    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[], $38::int[]) AS b (position, id, value, bytes, bytes_to_add) JOIN found USING (position)
     WHERE NOT EXISTS (
       SELECT FROM trace_context c WHERE c.account_id = found.account_id AND c.trace_id = found.trace_id AND c.id = b.id
     )
   ), full_traces AS MATERIALIZED (
-    SELECT number FROM brought b GROUP BY number, account_id, trace_id
+    SELECT position FROM brought b GROUP BY position, account_id, trace_id
     HAVING count(*) + (
       SELECT count(*) FROM trace_context c WHERE c.account_id = b.account_id AND c.trace_id = b.trace_id
     ) > $20
-  ), contexts AS (
+  ), new_bytes AS MATERIALIZED (
+    SELECT position, bytes_to_add FROM brought
+    UNION ALL
+    SELECT position, bytes_to_add FROM unnest($3::int[], $4::uuid[], $37::int[]) AS b (position, id, bytes_to_add) JOIN found USING (position)
+    WHERE (
+      SELECT 1 FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = b.id
+        AND s.trace_id BETWEEN $33 AND $34 LIMIT 1
+    ) IS NULL
+  ), wanted AS MATERIALIZED (
+    SELECT found.*, COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
+    WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes
+  ), ${grantBytesSql("wanted", "$35")}, contexts AS (
     INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
     SELECT account_id, trace_id, id, value, bytes FROM brought
-    WHERE number NOT IN (SELECT number FROM full_traces) ORDER BY account_id, trace_id, id
+    WHERE position IN (SELECT position FROM granted) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), stored AS (
     INSERT INTO span
@@ -61,30 +84,40 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
       resource_id, scope_id
     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
       $11::text[], $12::text[], $13::json[], $18::bigint[], $19::bigint[])
-      AS s (number, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
-    JOIN found USING (number) WHERE number NOT IN (SELECT number FROM full_traces) ORDER BY account_id, trace_id, id
+      AS s (position, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
+    JOIN granted USING (position) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), calls AS (${insertCallsSql(
     21,
-    "found",
-    "number",
-    `number NOT IN (SELECT number FROM full_traces) AND NOT EXISTS (
-      SELECT FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = c.span_id
+    "granted",
+    "position",
+    `NOT EXISTS (
+      SELECT FROM span s WHERE s.account_id = granted.account_id AND s.trace_id = granted.trace_id AND s.id = c.span_id
         AND s.trace_id BETWEEN $33 AND $34
     )`,
   )}
     RETURNING account_id, trace_id
-  ), noted AS (${noteChangeSql("found", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
+  ), noted AS (${noteChangeSql("granted", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
   )
-  SELECT found.number IS NOT NULL, r.number IN (SELECT number FROM full_traces), CASE WHEN found.number IS NULL THEN
+  SELECT found.position IS NOT NULL, wanted.position IS NULL, granted.position IS NOT NULL, wanted.bytes_to_add,
+    CASE WHEN wanted.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$35")} END, CASE WHEN found.position IS NULL THEN
     EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) END
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, number) LEFT JOIN found USING (number)
-  ORDER BY r.number`;
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
+  LEFT JOIN found USING (position) LEFT JOIN wanted USING (position) LEFT JOIN granted USING (position) ORDER BY r.position`;
 
 const statements = {
   skip: { name: "insert-otlp-spans", text: insertOtlpSpansSql("skip") },
   wait: { name: "insert-locked-otlp-spans", text: insertOtlpSpansSql("wait") },
 } as const;
+
+type Answer = [
+  isFound: boolean,
+  isFull: boolean,
+  isStored: boolean,
+  bytesToAdd: number | null,
+  usedBytes: number | null,
+  isLocked: boolean | null,
+];
 
 /** Adds spans to traces, with their resources and scopes. */
 export function createOtlpSpanStore({
@@ -100,11 +133,10 @@ export function createOtlpSpanStore({
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
     name: "add-otlp-spans",
     run: (requests) => insertSpans(pool, requests, "skip"),
-    // The trace was deleted while the statement waited for its lock.
-    runLocked: async (requests) =>
-      (await insertSpans(pool, requests, "wait")).map((result) =>
-        result === rowIsLocked ? "trace_not_found" : result,
-      ),
+    runLocked: (requests) => insertSpans(pool, requests, "wait"),
+    // A statement that waits decides about one request at least. A trace deleted meanwhile is not found by the next.
+    giveUp: () => undefined,
+    kindOf: ({ month }) => month,
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ spans, contexts }) =>
@@ -117,7 +149,7 @@ export function createOtlpSpanStore({
     const nameOf = ({ id }: Context) => `${request.accountId} ${request.traceId} ${id}`;
     const contexts = contextsOf(request.spans).filter((context) => !known.has(nameOf(context)));
     const result = await add({ ...request, contexts, calls: await callsOf(request, priceUsage) });
-    if (result !== "stored") return result;
+    if (result.outcome !== "stored") return result;
     if (known.size >= maxKnownContexts) known.clear();
     for (const context of contexts) known.add(nameOf(context));
     return result;
@@ -153,19 +185,23 @@ function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
   return [...contexts.values()];
 }
 
+/** What a span counts in its account's month. Its trace's row holds the resource of a root span once more. */
+function bytesOfSpan({ name, input, output, error, extra, parentSpanId, resource }: MappedSpan): number {
+  return storedBytes([name, input, output, error, extra]) + (parentSpanId === null ? resource.bytes : 0);
+}
+
 async function insertSpans(
   pool: pg.Pool,
   requests: readonly RowToAdd[],
   onLock: OnLock,
 ): Promise<(OtlpSpansResult | typeof rowIsLocked)[]> {
-  const { rows } = await pool.query<[found: boolean, isFull: boolean, isLocked: boolean | null]>({
-    ...statements[onLock],
-    rowMode: "array",
-    values: valuesOf(requests),
-  });
-  return rows.map(([isFound, isFull, isLocked]) => {
-    if (isFound) return isFull ? "context_limit" : "stored";
-    return isLocked ? rowIsLocked : "trace_not_found";
+  const { rows } = await pool.query<Answer>({ ...statements[onLock], rowMode: "array", values: valuesOf(requests) });
+  return rows.map(([isFound, isFull, isStored, bytesToAdd, usedBytes, isLocked], index) => {
+    if (!isFound) return isLocked ? rowIsLocked : { outcome: "trace_not_found" };
+    if (isFull) return { outcome: "context_limit" };
+    if (isStored) return { outcome: "stored", usedBytes: usedBytes ?? 0 };
+    const { plan } = requests[index] as RowToAdd;
+    return refusalOfBytes({ bytes: bytesToAdd ?? 0, plan }, usedBytes);
   });
 }
 
@@ -210,5 +246,9 @@ function valuesOf(requests: readonly RowToAdd[]): unknown[] {
     maxContextsPerTrace,
     ...callValues(requests.flatMap(({ calls }, index) => calls.map((call) => ({ ...call, request: index + 1 })))),
     ...idBounds(traceIds),
+    requests[0]?.month,
+    requests.map(({ plan }) => plan.bytesPerMonth),
+    spans.map(bytesOfSpan),
+    contexts.map(({ json }) => storedBytes([json])),
   ];
 }

@@ -1,12 +1,13 @@
 import type { Batched, CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { AccountAgents } from "../agents/account-agents.query.js";
 import { createAgentClaimer } from "../agents/claim-agent.js";
 import type { KnownAgents } from "../agents/known-agents.js";
 import type { CreateTrace } from "../traces/create-trace.js";
-import type { TraceToCreate } from "../traces/trace-row.js";
+import type { NewTrace } from "../traces/trace.schema.js";
+import { bytesOfTrace, type TraceToCreate } from "../traces/trace-row.js";
+import type { Sender } from "../usage/trace-quota.js";
 import { createProvisionalTraces } from "./create-provisional-trace.query.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
 import { changesTrace, isRoot } from "./root-span.js";
@@ -22,14 +23,6 @@ export interface FindOrCreateTraceDeps {
   knownAgents: KnownAgents;
 }
 
-/** The account of a request, and its plan. */
-export interface Sender {
-  accountId: string;
-  plan: Plan;
-  /** The first day of the current UTC month, `YYYY-MM-DD`: new traces count in it. */
-  month: string;
-}
-
 /** One request's knowledge of its account. */
 export interface RequestState {
   readonly sender: Sender;
@@ -37,12 +30,17 @@ export interface RequestState {
   readonly agents: AccountAgents | undefined;
   /** The month's traces, if the request has read their number. */
   used: number | undefined;
+  /** The month's bytes, as far as the request has met them. */
+  usedBytes: number | undefined;
   /** Whether the month's traces are used up, so the request need not try to create more. */
   isMonthFull: boolean;
 }
 
 /** The trace of a group, the limit that refused it, or its deletion: spans of a deleted trace are dropped. */
-type TraceOutcome = { stored: StoredTrace } | { refusedBy: "agent_limit" | "trace_limit" } | { isDeleted: true };
+type TraceOutcome =
+  | { stored: StoredTrace }
+  | { refusedBy: "agent_limit" | "trace_limit" | "byte_limit" }
+  | { isDeleted: true };
 
 /** Attempts to find a trace while another request or instance is creating it. */
 const maxAttempts = 5;
@@ -124,21 +122,24 @@ async function createTrace(
   if (standing === "refused") return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };
   const agentId = isRoot(rootOrFirst) || !agents ? ownAgent : agents.standInFor(ownAgent);
+  const trace: NewTrace = { agent_id: agentId ?? ownAgent, name, status: "running", started_at: startedAt };
   const input: TraceToCreate = {
     accountId: sender.accountId,
     traceId: uuid(),
-    month: sender.month,
+    month: sender.month.firstDay,
     plan: sender.plan,
-    trace: { agent_id: agentId ?? ownAgent, name, status: "running", started_at: startedAt },
+    bytes: bytesOfTrace(trace),
+    trace,
     idempotency: undefined,
     otlp: { traceId: otelTraceId, claimsAgent: standing === "open" },
   };
   const created = agentId === undefined ? await createProvisional(input) : { result: await create(input), agentId };
   const { result } = created;
-  if (result.outcome !== "created" && result.outcome !== "agent_limit" && result.outcome !== "trace_limit") {
+  if (!("used" in result) || result.outcome === "replayed") {
     throw new Error(`a trace without an idempotency key came to ${result.outcome}`);
   }
   request.used = Math.max(request.used ?? 0, result.used);
+  if ("usedBytes" in result) request.usedBytes = Math.max(request.usedBytes ?? 0, result.usedBytes);
   if (result.outcome === "created") {
     if (standing === "open") agents?.add(ownAgent);
     return {
@@ -146,7 +147,7 @@ async function createTrace(
     };
   }
   if (result.outcome === "trace_limit") request.isMonthFull = true;
-  else agents?.close();
+  else if (result.outcome === "agent_limit") agents?.close();
   return { refusedBy: result.outcome };
 }
 

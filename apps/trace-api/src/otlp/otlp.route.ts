@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { findRepeatedMember } from "@waymark/fields";
 import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/http";
@@ -16,9 +15,8 @@ import {
   type TraceRequest,
   writeSuccess,
 } from "@waymark/otlp";
-import { planOf, utcMonth } from "@waymark/plan";
 import { z } from "zod";
-import { quotaHeaders } from "../usage/trace-quota.js";
+import { byteHeaders, quotaHeaders, senderOf } from "../usage/trace-quota.js";
 import { sendOtlpError } from "./otlp-error.js";
 import { partialSuccessOf } from "./partial-success.js";
 import { createSpansStore, type StoreSpansDeps } from "./store-spans.js";
@@ -80,15 +78,13 @@ export function otlpRoute(deps: OtlpDeps) {
     sendError: sendOtlpError,
     async handle({ body, response }) {
       const mapped = await readSpans(messages, body);
-      const { accountId, plan: planId } = principalOf(response);
-      const plan = planOf(planId);
-      const month = utcMonth(deps.now());
-      const stored = await storeSpans({ accountId, plan, month: month.firstDay }, mapped.spans);
-      const quota = { plan, month, used: stored.used ?? 0 };
+      const sender = senderOf(response, deps.now());
+      const stored = await storeSpans(sender, mapped.spans);
+      const quota = { ...sender, used: stored.used ?? 0 };
       const partial = partialSuccessOf(mapped, stored, quota);
       return {
         status: 200,
-        headers: stored.used === undefined ? {} : quotaHeaders(quota),
+        headers: { ...(stored.used !== undefined && quotaHeaders(quota)), ...byteHeaders(quota, stored) },
         contentType: body.mediaType,
         body: writeSuccess(messages, body.mediaType, partial),
       };
@@ -176,7 +172,7 @@ const answers = {
     error: "Unsupported content type",
   }),
   429: failure(
-    "All spans are of new traces, and the month's traces are used up",
+    "All spans are of new traces, and the month's traces are used up, or its bytes are (`reason` is `stored_bytes`)",
     { code: 8, error: "Monthly trace limit reached. Upgrade to Pro." },
     ["Retry-After"],
   ),

@@ -2,7 +2,7 @@ import { validationError } from "@waymark/errors";
 import type { MappedRequest, PartialSuccess } from "@waymark/otlp";
 import { upgradePath } from "@waymark/plan";
 import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
-import { agentLimitError, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
+import { agentLimitError, byteLimitError, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
 import type { StoreSpansResult } from "./store-spans.js";
 
@@ -13,7 +13,7 @@ import type { StoreSpansResult } from "./store-spans.js";
  */
 export function partialSuccessOf(
   { spans, refused: unfit }: MappedRequest,
-  { refused }: StoreSpansResult,
+  { refused, usedBytes = 0 }: StoreSpansResult,
   quota: TraceQuota,
 ): PartialSuccess | undefined {
   const reasons = [...unfit].map(([problem, count]) => `${count} invalid: ${problem}`);
@@ -30,9 +30,10 @@ export function partialSuccessOf(
     if (refused.span_limit === spans.length) throw traceFull();
     reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
   }
-  const overPlan = refused.agent_limit + refused.trace_limit;
+  const overPlan = refused.agent_limit + refused.trace_limit + refused.byte_limit;
   if (overPlan > 0 && overPlan === spans.length) {
-    throw refused.trace_limit > 0 ? traceLimitError(quota) : agentLimitError(quota);
+    if (refused.trace_limit > 0) throw traceLimitError(quota);
+    throw refused.byte_limit > 0 ? byteLimitError(quota, usedBytes) : agentLimitError(quota);
   }
   if (refused.agent_limit > 0) {
     reasons.unshift(
@@ -42,6 +43,9 @@ export function partialSuccessOf(
   if (refused.trace_limit > 0) {
     const limit = `the limit of ${quota.plan.tracesPerMonth} traces a month`;
     reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
+  }
+  if (refused.byte_limit > 0) {
+    reasons.unshift(`${refused.byte_limit} over the limit of ${quota.plan.bytesPerMonth} bytes a month`);
   }
   if (reasons.length === 0) return undefined;
   const errorMessage = `Spans were refused: ${reasons.join("; ")}`;

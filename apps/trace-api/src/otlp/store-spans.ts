@@ -7,13 +7,9 @@ import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import { readUsedTraces } from "../usage/read-used-traces.query.js";
+import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
-import {
-  createFindOrCreateTrace,
-  type FindOrCreateTraceDeps,
-  type RequestState,
-  type Sender,
-} from "./find-or-create-trace.js";
+import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
 import { changesTrace, failsTrace, isRoot, traceUpdateOf } from "./root-span.js";
 import { groupByTrace, inPortions, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
@@ -33,12 +29,15 @@ interface Refused {
   trace_limit: number;
   span_limit: number;
   context_limit: number;
+  byte_limit: number;
 }
 
 export interface StoreSpansResult {
   refused: Refused;
   /** The month's traces after the request, if it read their number. */
   used: number | undefined;
+  /** The month's bytes, if the request met them. */
+  usedBytes: number | undefined;
 }
 
 /** Stored at a time of one request, so the largest leaves room for others and stays within its account's share. */
@@ -91,19 +90,19 @@ export function createSpansStore(deps: StoreSpansDeps) {
   }
 
   return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
-    const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0 };
+    const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0, byte_limit: 0 };
     const { accountId, month, plan } = sender;
     const agents =
       plan.agents === null
         ? undefined
         : new AccountAgents(deps.pool, { accountId, maxAgents: plan.agents }, deps.knownAgents);
-    const request: RequestState = { sender, agents, used: undefined, isMonthFull: false };
+    const request: RequestState = { sender, agents, used: undefined, usedBytes: undefined, isMonthFull: false };
     const groups = groupByTrace(spans);
     for (let i = 0; i < groups.length; i += maxTracesToFind) {
       await storeGroups(request, groups.slice(i, i + maxTracesToFind), refused);
     }
-    if (refused.agent_limit > 0) request.used ??= await readUsedTraces(deps.pool, { accountId, month });
-    return { refused, used: request.used };
+    if (refused.agent_limit > 0) request.used ??= await readUsedTraces(deps.pool, { accountId, month: month.firstDay });
+    return { refused, used: request.used, usedBytes: request.usedBytes };
   };
 }
 
@@ -123,7 +122,7 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
         refused[trace.refusedBy] += group.spans.length;
         return;
       }
-      if (!(await addGroup(accountId, trace.stored.id, group.spans, refused))) continue;
+      if (!(await addGroup(request, trace.stored.id, group.spans, refused))) continue;
       if (group.spans.some(({ status }) => status === "error")) {
         await deps.clearFailure({ accountId, traceId: trace.stored.id });
       }
@@ -143,16 +142,20 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
 function createGroupAdder(deps: StoreSpansDeps) {
   const addSpans = createOtlpSpanStore(deps);
 
-  async function addPart(accountId: string, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
+  async function addPart(request: RequestState, traceId: string, spans: readonly MappedSpan[], refused: Refused) {
+    const { accountId, plan, month } = request.sender;
     const hasCapacity = await deps.capacity.take(accountId, traceId, spans.length);
-    const result = hasCapacity ? await addSpans({ accountId, traceId, spans }) : "span_limit";
-    if (result === "stored") deps.countAccepted("span", spans.length);
-    if (result === "span_limit" || result === "context_limit") refused[result] += spans.length;
-    return result;
+    const toAdd = { accountId, traceId, spans, plan, month: month.firstDay };
+    const result = hasCapacity ? await addSpans(toAdd) : ({ outcome: "span_limit" } as const);
+    const { outcome } = result;
+    if ("usedBytes" in result) request.usedBytes = Math.max(request.usedBytes ?? 0, result.usedBytes);
+    if (outcome === "stored") deps.countAccepted("span", spans.length);
+    else if (outcome !== "trace_not_found") refused[outcome] += spans.length;
+    return outcome;
   }
 
   return async (
-    accountId: string,
+    request: RequestState,
     traceId: string,
     spans: readonly MappedSpan[],
     refused: Refused,
@@ -164,7 +167,7 @@ function createGroupAdder(deps: StoreSpansDeps) {
         (_, n) => n * maxSpansPerBatch,
       );
       const parts = starts.map((start) => together.slice(start, start + maxSpansPerBatch));
-      const results = await Promise.all(parts.map((part) => addPart(accountId, traceId, part, refused)));
+      const results = await Promise.all(parts.map((part) => addPart(request, traceId, part, refused)));
       if (results.includes("trace_not_found")) return false;
     }
     return true;

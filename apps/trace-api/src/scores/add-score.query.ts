@@ -4,9 +4,18 @@ import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { oneAtATime } from "../batching/one-at-a-time.js";
 import { type KeyRefusal, keyStateSql } from "../idempotency/key-state.js";
+import {
+  type BytesUsed,
+  type CountedRequest,
+  grantBytesSql,
+  lockedUsageSql,
+  refusalOfBytes,
+  storedBytes,
+  usedBytesSql,
+} from "../usage/stored-bytes.js";
 import type { NewScore } from "./score.schema.js";
 
-export interface ScoreToAdd {
+export interface ScoreToAdd extends CountedRequest {
   accountId: string;
   traceId: string;
   /** Null for the whole trace. */
@@ -17,7 +26,9 @@ export interface ScoreToAdd {
 }
 
 export type AddScoreResult =
-  | { outcome: "stored" | "replayed"; id: string }
+  | ({ outcome: "stored"; id: string } & BytesUsed)
+  | ({ outcome: "byte_limit" } & BytesUsed)
+  | { outcome: "replayed"; id: string }
   | { outcome: "trace_not_found" | "span_not_found" | "scores_full" }
   | KeyRefusal;
 
@@ -36,10 +47,11 @@ const lockStatements = {
 } as const;
 
 /**
- * Stores a score with its idempotency key, if the account has the trace, the trace has the span, and there is room. Probes of
- * `trace_pkey`, `span_pkey` and `idempotency_key_pkey`, and the trace's range of `score_pkey`.
+ * Stores a score with its idempotency key, if the account has the trace, the trace has the span, and there is room in the
+ * trace and in the month ($13). Probes of `trace_usage_pkey`, `trace_pkey`, `span_pkey` and `idempotency_key_pkey`, and the
+ * trace's range of `score_pkey`.
  */
-const addScoreSql = `
+const addScoreSql = (onLock: OnLock) => `
   WITH r AS (
     SELECT $1::uuid AS account_id, $2::uuid AS trace_id, $3::uuid AS span_id, $10::text AS key, $11::bytea AS request_hash
   ), asked AS MATERIALIZED (
@@ -50,18 +62,28 @@ const addScoreSql = `
       ) AS has_span,
       (SELECT count(*) FROM score s WHERE s.account_id = r.account_id AND s.trace_id = r.trace_id) >= $12 AS is_full
     FROM r LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
-  ), stored AS (
-    INSERT INTO score (account_id, trace_id, span_id, id, name, kind, number, text, comment)
-    SELECT account_id, trace_id, span_id, $4, $5, $6, $7, $8, $9 FROM asked
+  ), wanted AS MATERIALIZED (
+    SELECT asked.*, 1 AS position, $14::int AS bytes_to_add, $15::bigint AS max_bytes FROM asked
     WHERE state = 'new' AND has_trace AND has_span AND NOT is_full
+  ), ${lockedUsageSql(onLock, { accounts: "ARRAY(SELECT account_id FROM wanted)", month: "$13" })}
+  , ${grantBytesSql("wanted", "$13")}
+  , stored AS (
+    INSERT INTO score (account_id, trace_id, span_id, id, name, kind, number, text, comment)
+    SELECT account_id, trace_id, span_id, $4, $5, $6, $7, $8, $9 FROM granted
     RETURNING id
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
     SELECT account_id, key, request_hash, ARRAY[stored.id] FROM asked, stored WHERE key IS NOT NULL
   )
   SELECT CASE WHEN state <> 'new' THEN state WHEN NOT has_trace THEN 'trace_not_found' WHEN NOT has_span THEN 'span_not_found'
-    WHEN is_full THEN 'scores_full' ELSE 'stored' END, earlier_id
+    WHEN is_full THEN 'scores_full' WHEN EXISTS (SELECT FROM granted) THEN 'stored' ELSE 'refused' END, earlier_id,
+    ${usedBytesSql("asked.account_id", "$13")}
   FROM asked`;
+
+const addStatements = {
+  skip: { name: "add-score", text: addScoreSql("skip") },
+  wait: { name: "add-locked-score", text: addScoreSql("wait") },
+} as const;
 
 /** Makes a function that stores scores, two at a time and one of an account. */
 export function createScoreAdder({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
@@ -69,6 +91,8 @@ export function createScoreAdder({ pool, createGroupCommit }: { pool: pg.Pool; c
     name: "add-score",
     run: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "skip"))),
     runLocked: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "wait"))),
+    // The next statement sees the month's row that another request inserted meanwhile.
+    giveUp: () => undefined,
     ...oneAtATime,
   });
 }
@@ -77,28 +101,42 @@ function lockAndAdd(pool: pg.Pool, score: ScoreToAdd, onLock: OnLock): Promise<A
   return withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...lockStatements[onLock], values: [score.accountId, score.traceId] });
     const isLocked = onLock === "skip" && rowCount === 1;
-    return isLocked ? rowIsLocked : addScore(client, score);
+    return isLocked ? rowIsLocked : addScore(client, score, onLock);
   });
 }
 
+/** What a score counts in its account's month. */
+export function bytesOfScore({ name, value, comment }: NewScore): number {
+  return storedBytes([name, typeof value === "string" ? value : null, comment]);
+}
+
+type Answer = [
+  outcome: Exclude<AddScoreResult["outcome"], "byte_limit"> | "refused",
+  earlierId: string | null,
+  usedBytes: number | null,
+];
+
 async function addScore(
   client: pg.ClientBase,
-  { accountId, traceId, spanId, id, ...rest }: ScoreToAdd,
-): Promise<AddScoreResult> {
-  const { name, value, comment } = rest.score;
+  toAdd: ScoreToAdd,
+  onLock: OnLock,
+): Promise<AddScoreResult | typeof rowIsLocked> {
+  const { accountId, traceId, spanId, id, score, idempotency, month, bytes, plan } = toAdd;
+  const { name, value, comment } = score;
   const kind = typeof value === "string" ? "text" : typeof value;
   const number = typeof value === "string" ? null : Number(value);
   const text = typeof value === "string" ? value : null;
-  const { rows } = await client.query<[AddScoreResult["outcome"], string | null]>({
-    name: "add-score",
-    text: addScoreSql,
+  const { rows } = await client.query<Answer>({
+    ...addStatements[onLock],
     rowMode: "array",
     values: [
       ...[accountId, traceId, spanId, id, name, kind, number, text, comment ?? null],
-      ...[rest.idempotency?.key ?? null, rest.idempotency?.requestHash ?? null, maxScoresPerTrace],
+      ...[idempotency?.key ?? null, idempotency?.requestHash ?? null, maxScoresPerTrace],
+      ...[month, bytes, plan.bytesPerMonth],
     ],
   });
-  const [outcome = "trace_not_found", earlierId] = rows[0] ?? [];
-  if (outcome === "stored") return { outcome, id };
+  const [outcome = "trace_not_found", earlierId = null, usedBytes = null] = rows[0] ?? [];
+  if (outcome === "refused") return refusalOfBytes(toAdd, usedBytes);
+  if (outcome === "stored") return { outcome, id, usedBytes: usedBytes ?? 0 };
   return outcome === "replayed" ? { outcome, id: earlierId ?? "" } : { outcome };
 }

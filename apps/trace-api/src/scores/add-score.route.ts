@@ -1,13 +1,13 @@
-import { principalOf } from "@waymark/auth";
 import { type CreateGroupCommit, isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { errorSchema, named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
-import { replayed, replayHeaders, spanNotFound } from "../answers.js";
+import { bytesAreUsedUp, replayed, replayHeaders, spanNotFound } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
-import { createScoreAdder, maxScoresPerTrace } from "./add-score.query.js";
+import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
+import { bytesOfScore, createScoreAdder, maxScoresPerTrace } from "./add-score.query.js";
 import { newScoreSchema } from "./score.schema.js";
 
 interface AddScoreDeps {
@@ -15,6 +15,8 @@ interface AddScoreDeps {
   createGroupCommit: CreateGroupCommit;
   guardIdempotency: IdempotencyGuard;
   uuid(): string;
+  /** The time of the monthly limits. */
+  now(): Date;
 }
 
 /** `POST /traces/:trace_id/scores` and `POST /traces/:trace_id/spans/:span_id/scores`. */
@@ -36,7 +38,7 @@ export function addScoreRoutes(deps: AddScoreDeps) {
           description: "The score is committed",
           schema: z.object({ score_id: z.string() }),
           example: { score_id: "019c13f2-7d00-7aa1-8d1c-3b0f9e0c4a11" },
-          headers: replayHeaders,
+          headers: [...byteHeaderNames, ...replayHeaders],
         },
         ...(of === "span" && { 404: spanNotFound }),
         409: {
@@ -44,19 +46,26 @@ export function addScoreRoutes(deps: AddScoreDeps) {
           schema: errorSchema({ limit: z.number().optional() }),
           example: { error: "The trace has no room for another score", limit: maxScoresPerTrace },
         },
+        429: bytesAreUsedUp,
       },
       async handle({ params, body, idempotency, response }) {
-        const { accountId } = principalOf(response);
+        const { accountId, plan, month } = senderOf(response, deps.now());
         const traceId = traceIdOf(params);
         const spanId = of === "trace" ? null : (params["span_id"] ?? "").toLowerCase();
         // No span has the smallest id, and the trace's own 404 comes first.
         const ofSpan = { spanId: spanId === null || isUuid(spanId) ? spanId : smallestUuid };
-        const score = { accountId, traceId, ...ofSpan, id: deps.uuid(), score: body, idempotency };
+        const counted = { plan, month: month.firstDay, bytes: bytesOfScore(body) };
+        const score = { accountId, traceId, ...ofSpan, id: deps.uuid(), ...counted, score: body, idempotency };
         const result = await deps.guardIdempotency(accountId, idempotency, () => addScore(score));
         if (result.outcome === "scores_full")
           throw new AppError("scores_full", { details: { limit: maxScoresPerTrace } });
+        if (result.outcome === "byte_limit") throw byteLimitError({ plan, month }, result.usedBytes);
         if (!("id" in result)) throw new AppError(result.outcome);
-        return { status: 201, headers: replayed(result), body: { score_id: result.id } };
+        return {
+          status: 201,
+          headers: { ...byteHeaders({ plan }, result), ...replayed(result) },
+          body: { score_id: result.id },
+        };
       },
     });
   return [scoreRoute("trace"), scoreRoute("span")];

@@ -56,10 +56,10 @@ describe("the trace service", () => {
       expect(body.paths["/api/v1/traces"].post.parameters).toMatchObject([
         { name: "Idempotency-Key", in: "header", required: false, schema: { maxLength: 255 } },
       ]);
-      const spans = ["201", "400", "401", "404", "409", "413", "422"];
+      const spans = ["201", "400", "401", "404", "409", "413", "422", "429"];
       expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(spans);
       expect(statuses("/api/v1/traces/{trace_id}/spans/batch", "post")).toEqual(spans);
-      const change = ["200", "400", "401", "404"];
+      const change = ["200", "400", "401", "404", "429"];
       expect(statuses("/api/v1/traces/{trace_id}/spans/{span_id}", "patch")).toEqual(change);
       expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
       expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "400", "401", "404"]);

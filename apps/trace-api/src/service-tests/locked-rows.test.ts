@@ -71,6 +71,34 @@ describe("a row that somebody keeps locked", () => {
     },
   );
 
+  it("of a month's bytes delays no other account's spans, changes and exports", async () => {
+    const send = async (account: TestAccount, n: number) => {
+      const path = `/api/v1/traces/${await account.makeTrace()}/spans`;
+      const span = await makeSpan(account, path.split("/")[4] ?? "");
+      const ids = { traceId: `${n}`.repeat(32), spanId: "1".repeat(16) };
+      const spans = [{ ...ids, name: "s", startTimeUnixNano: "1", endTimeUnixNano: "2" }];
+      const exported = { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+      await account.post("/v1/traces", exported).expect(200);
+      const again = { resourceSpans: [{ scopeSpans: [{ spans: [{ ...spans[0], spanId: "2".repeat(16) }] }] }] };
+      return () =>
+        Promise.all([
+          account.post(path, spanBody()),
+          account.post(`${path}/batch`, { spans: [spanBody(), spanBody()] }),
+          account.patch(`${path}/${span}`, { output: 1 }),
+          account.patch(`${path}/${span}`, { attributes: { a: 1 } }),
+          account.post("/v1/traces", again),
+        ]).then(statusesOf);
+    };
+    const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+    const [sendLocked, sendFree] = [await send(locked, 3), await send(free, 4)];
+    const lock = await test.hold("SELECT FROM trace_usage WHERE account_id = $1 FOR UPDATE", [locked.id]);
+    const waiting = sendLocked();
+    await test.untilLockWaits();
+    expect(await sendFree()).toEqual([201, 201, 200, 200, 200]);
+    await lock.rollback();
+    expect(await waiting).toEqual([201, 201, 200, 200, 200]);
+  });
+
   it("of an OpenTelemetry trace delays no other root", async () => {
     const [locked, free] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
     const send = (account: TestAccount, traceId: string, spanId: string, parentSpanId?: string) =>

@@ -1,4 +1,4 @@
-import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
+import type { CreateGroupCommit } from "@waymark/database";
 import { usageOfJson } from "@waymark/otlp";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
@@ -6,15 +6,14 @@ import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
 import { insertSpans } from "./insert-spans.query.js";
-import type { NewSpan } from "./span.schema.js";
-import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.js";
+import { type AddSpansResult, bytesOfSpans, hasAttributes, type SpansToAdd } from "./span-row.js";
 import type { TraceCapacity } from "./trace-capacity.js";
 
 /** A statement takes as many spans as one request may bring. */
 export const maxSpansPerStatement = 1_000;
 
 /** Adds the spans of a request to a trace, all or none. */
-export type AddSpans = (request: SpansToAdd) => Promise<AddSpansResult>;
+export type AddSpans = (request: Omit<SpansToAdd, "bytes">) => Promise<AddSpansResult>;
 
 interface AddSpansDeps {
   pool: pg.Pool;
@@ -34,23 +33,21 @@ export function createSpanAdder({
   priceUsage,
   countAccepted,
 }: AddSpansDeps): AddSpans {
-  const insert = (requests: readonly SpansToAdd[], onLock: OnLock) =>
-    requests[0]?.idempotency ? insertIdempotentSpans(pool, requests, onLock) : insertSpans(pool, requests, onLock);
   const insertBatched = createGroupCommit<SpansToAdd, AddSpansResult>({
     name: "add-span",
-    run: (requests) => insert(requests, "skip"),
-    // The trace was deleted while the statement waited for its lock.
-    runLocked: async (requests) =>
-      (await insert(requests, "wait")).map((result) =>
-        result === rowIsLocked ? { outcome: "trace_not_found" } : result,
-      ),
+    run: (requests) => insert(pool, requests, "skip"),
+    runLocked: (requests) => insert(pool, requests, "wait"),
+    // A statement that waits decides about one request at least. A trace deleted meanwhile is not found by the next.
+    giveUp: () => undefined,
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
-    bytesOf: ({ spans }) => spans.reduce((bytes, { span }) => bytes + bytesOf(span), 0),
-    kindOf: (request) => (request.idempotency ? "idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
+    bytesOf: ({ bytes }) => bytes,
+    kindOf: (request) =>
+      request.month + (request.idempotency ? " idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
   });
-  return async (request) => {
-    const { accountId, traceId, spans, idempotency } = request;
+  return async (asked) => {
+    const { accountId, traceId, spans, idempotency } = asked;
+    const request = { ...asked, bytes: bytesOfSpans(spans) };
     const taken = capacity.take(accountId, traceId, spans.length);
     if (taken === true || (await taken)) {
       const result = await insertBatched(hasAttributes(request) ? await withCalls(request, priceUsage) : request);
@@ -71,7 +68,7 @@ async function withCalls(request: SpansToAdd, priceUsage: PriceUsage): Promise<S
   return { ...request, spans: await Promise.all(spans) };
 }
 
-function bytesOf({ input, output, error, attributes }: NewSpan): number {
-  const json = (input?.text.length ?? 0) + (output?.text.length ?? 0) + (attributes?.text.length ?? 0);
-  return json + (error?.length ?? 0);
+function insert(pool: pg.Pool, requests: readonly SpansToAdd[], onLock: OnLock) {
+  const insertAll = requests[0]?.idempotency ? insertIdempotentSpans : insertSpans;
+  return insertAll(pool, requests, onLock);
 }

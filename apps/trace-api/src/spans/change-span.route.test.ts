@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { plans } from "@waymark/plan";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { createGroupCommitFactory } from "../batching/group-commit.js";
@@ -75,7 +76,8 @@ describe("PATCH /api/v1/traces/:trace_id/spans/:span_id", () => {
       await Promise.all(
         Array.from({ length: 40 }, (_, n) => {
           const { traceId = "", spanId = "" } = spans[n % 2] ?? {};
-          return change({ accountId: account.id, traceId, spanId, change: { error: `${n}` } });
+          const counted = { month: "2026-01-01", plan: plans.pro, bytes: 300 };
+          return change({ accountId: account.id, traceId, spanId, ...counted, change: { error: `${n}` } });
         }),
       );
       for (const [n, { read }] of spans.entries()) expect((await read()).error).toBe(`${38 + n}`);

@@ -1,15 +1,16 @@
-import { principalOf } from "@waymark/auth";
 import { type CreateGroupCommit, isUuid } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { named, route } from "@waymark/http";
 import type pg from "pg";
 import { z } from "zod";
-import { spanNotFound } from "../answers.js";
+import { bytesAreUsedUp, spanNotFound } from "../answers.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
 import { createSpanChanger } from "./change-span.query.js";
 import { attributesTooLarge, spanChangeSchema } from "./span.schema.js";
+import { bytesOfChange } from "./span-to-change.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */
 export function changeSpanRoute(deps: {
@@ -17,9 +18,11 @@ export function changeSpanRoute(deps: {
   createGroupCommit: CreateGroupCommit;
   clearFailure: ClearFailure;
   priceUsage: PriceUsage;
+  /** The time of the monthly limits. */
+  now(): Date;
 }) {
   const changeSpan = createSpanChanger(deps);
-  const { clearFailure } = deps;
+  const { clearFailure, now } = deps;
   return route({
     method: "patch",
     path: "/traces/:trace_id/spans/:span_id",
@@ -32,18 +35,28 @@ export function changeSpanRoute(deps: {
     opaqueKeys: ["output", "attributes"],
     bodyExample: { status: "ok", ended_at: "2026-01-31T12:00:00.450Z", output: { state: "paid" } },
     answers: {
-      200: { description: "The span is changed", schema: z.object({ ok: z.literal(true) }), example: { ok: true } },
+      200: {
+        description: "The span is changed",
+        schema: z.object({ ok: z.literal(true) }),
+        example: { ok: true },
+        headers: byteHeaderNames,
+      },
       404: spanNotFound,
+      429: bytesAreUsedUp,
     },
     async handle({ params, body, response }) {
-      const { accountId } = principalOf(response);
+      const { accountId, plan, month } = senderOf(response, now());
       const traceId = traceIdOf(params);
       const spanId = (params["span_id"] ?? "").toLowerCase();
-      const result = await changeSpan({ accountId, traceId, spanId: isUuid(spanId) ? spanId : null, change: body });
-      if (result === "attributes_too_large") throw validationError({ attributes: attributesTooLarge });
-      if (result === "failing_changed") await clearFailure({ accountId, traceId });
-      else if (result !== "changed") throw new AppError(result);
-      return { status: 200, body: { ok: true } };
+      const counted = { plan, month: month.firstDay, bytes: bytesOfChange(body) };
+      const span = { accountId, traceId, spanId: isUuid(spanId) ? spanId : null };
+      const result = await changeSpan({ ...span, ...counted, change: body });
+      const { outcome } = result;
+      if (outcome === "byte_limit") throw byteLimitError({ plan, month }, result.usedBytes);
+      if (outcome === "attributes_too_large") throw validationError({ attributes: attributesTooLarge });
+      if (outcome === "failing_changed") await clearFailure({ accountId, traceId });
+      else if (outcome !== "changed") throw new AppError(outcome);
+      return { status: 200, headers: byteHeaders({ plan }, result), body: { ok: true } };
     },
   });
 }

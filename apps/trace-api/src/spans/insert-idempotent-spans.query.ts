@@ -3,11 +3,12 @@ import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import { keyStateSql } from "../idempotency/key-state.js";
+import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
 import {
   type AddSpansResult,
   attributeValues,
   hasAttributes,
-  insertFoundSpansSql,
+  insertGrantedSpansSql,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
@@ -17,47 +18,62 @@ import {
  * its key in one transaction: the key is stored exactly when its spans are. One further probe of
  * `idempotency_key_pkey` per request.
  */
-const insertIdempotentSpansSql = (attributes?: number, onLock?: OnLock) => `
-  WITH kept AS MATERIALIZED (
+const insertIdempotentSpansSql = (onLock: OnLock, attributes?: number) => `
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, kept AS MATERIALIZED (
     SELECT r.position FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
   ), asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state, kept.position IS NOT NULL AS has_trace
-    FROM unnest($1::uuid[], $2::uuid[], $13::text[], $14::bytea[], $15::text[]) WITH ORDINALITY
-      AS r (account_id, trace_id, key, request_hash, span_ids, position)
+    FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[], $16::text[], $17::bytea[], $18::text[]) WITH ORDINALITY
+      AS r (account_id, trace_id, bytes_to_add, max_bytes, key, request_hash, span_ids, position)
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
     LEFT JOIN kept USING (position)
   ), found AS MATERIALIZED (
     SELECT * FROM asked WHERE state = 'new' AND has_trace
-  ), stored AS (${insertFoundSpansSql(attributes)}
+  ), ${grantBytesSql("found", "$13")}, stored AS (${insertGrantedSpansSql(attributes)}
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
-    SELECT account_id, key, request_hash, span_ids::uuid[] FROM found
+    SELECT account_id, key, request_hash, span_ids::uuid[] FROM granted
   )
-  SELECT CASE WHEN state = 'new' AND NOT has_trace THEN CASE WHEN EXISTS (
-      SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id
-    ) THEN 'locked' ELSE 'trace_not_found' END WHEN state = 'new' THEN 'stored' ELSE state END AS outcome,
-    ids
+  SELECT CASE WHEN state <> 'new' THEN state WHEN has_trace AND position IN (SELECT position FROM granted) THEN 'stored'
+    WHEN has_trace THEN 'refused'
+    WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id) THEN 'locked'
+    ELSE 'trace_not_found' END,
+    ids, CASE WHEN state = 'new' THEN ${usedBytesSql("asked.account_id", "$13")} END
   FROM asked ORDER BY position`;
 
 /** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
 const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
-const plain = { name: "insert-idempotent-spans", text: insertIdempotentSpansSql() };
-const withAttributes = {
-  skip: { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql(16, "skip") },
-  wait: { name: "insert-locked-idempotent-spans", text: insertIdempotentSpansSql(16, "wait") },
+const statements = {
+  skip: {
+    plain: { name: "insert-idempotent-spans", text: insertIdempotentSpansSql("skip") },
+    withAttributes: { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql("skip", 19) },
+  },
+  wait: {
+    plain: { name: "insert-locked-idempotent-spans", text: insertIdempotentSpansSql("wait") },
+    withAttributes: {
+      name: "insert-locked-idempotent-spans-with-attributes",
+      text: insertIdempotentSpansSql("wait", 19),
+    },
+  },
 } as const;
 
-/** Stores the spans of requests in one transaction. All have idempotency keys, and no key comes twice. */
+type Answer = [
+  outcome: Exclude<AddSpansResult["outcome"], "trace_full" | "byte_limit"> | "refused" | "locked",
+  ids: string[] | null,
+  usedBytes: number | null,
+];
+
+/** Stores the spans of requests of one month in one transaction. All have idempotency keys, and no key comes twice. */
 export async function insertIdempotentSpans(
   pool: pg.Pool,
   requests: readonly SpansToAdd[],
   onLock: OnLock,
 ): Promise<(AddSpansResult | typeof rowIsLocked)[]> {
   const bringAttributes = requests.some(hasAttributes);
-  const { rows } = await pool.query<[AddSpansResult["outcome"] | "locked", string[] | null]>({
-    ...(bringAttributes ? withAttributes[onLock] : plain),
+  const { rows } = await pool.query<Answer>({
+    ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
     values: [
       ...spanValues(requests),
@@ -67,11 +83,12 @@ export async function insertIdempotentSpans(
       ...(bringAttributes ? attributeValues(requests) : []),
     ],
   });
-  return requests.map(({ spans }, index) => {
-    const [outcome, ids] = rows[index] ?? [];
+  return requests.map((request, index) => {
+    const [outcome = "trace_not_found", ids, usedBytes] = rows[index] ?? [];
     if (outcome === "replayed") return { outcome, ids: ids ?? [] };
-    if (outcome === "stored") return { outcome, ids: spans.map(({ id }) => id) };
-    return outcome === "locked" ? rowIsLocked : { outcome: outcome ?? "trace_not_found" };
+    if (outcome === "stored") return { outcome, ids: request.spans.map(({ id }) => id), usedBytes: usedBytes ?? 0 };
+    if (outcome === "locked") return rowIsLocked;
+    return outcome === "refused" ? refusalOfBytes(request, usedBytes ?? null) : { outcome };
   });
 }
 

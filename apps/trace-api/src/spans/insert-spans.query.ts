@@ -1,56 +1,72 @@
 import { rowIsLocked } from "@waymark/database";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
-import { insertOneSpan, isOneSpan } from "./insert-one-span.query.js";
+import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
+import { isOneSpan, tryInsertSpan } from "./insert-one-span.query.js";
 import {
   type AddSpansResult,
   attributeValues,
   hasAttributes,
-  insertFoundSpansSql,
+  insertGrantedSpansSql,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
 
 /**
- * Stores the spans of each request to a trace of its account, and returns the positions of these requests; of a request
- * without its trace, whether that is locked. One probe of `trace_pkey` per request. Spans without attributes lock no trace:
- * deleting a trace deletes the range of its spans, and the leftovers of a race go with retention. Those with model calls
- * keep the trace until their commit, so that a deletion books them.
+ * Counts and stores the spans of each request to a trace of its account. A request beyond its month's bytes is neither. Two
+ * probes of `trace_usage_pkey` per account, one of `trace_pkey` per request. Spans without attributes lock no trace: deleting
+ * a trace deletes the range of its spans, and the leftovers of a race go with retention. Those with model calls keep the
+ * trace until their commit, so that a deletion books them.
  */
-const insertSpansSql = (attributes?: number, onLock?: OnLock) => `
-  WITH found AS MATERIALIZED (
-    SELECT r.position, r.account_id, r.trace_id
-    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
-  ), stored AS (${insertFoundSpansSql(attributes)}
+const insertSpansSql = (onLock: OnLock, attributes?: number) => `
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, found AS MATERIALIZED (
+    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[]) WITH ORDINALITY
+      AS r (account_id, trace_id, bytes_to_add, max_bytes, position)
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
+  ), ${grantBytesSql("found", "$13")}, stored AS (${insertGrantedSpansSql(attributes)}
   )
-  SELECT r.position::int, CASE WHEN found.position IS NULL THEN
-    EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) END
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position) LEFT JOIN found USING (position)
-  ORDER BY position`;
+  SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored' WHEN found.position IS NOT NULL THEN 'refused'
+    WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
+    ELSE 'trace_not_found' END, CASE WHEN found.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
+  LEFT JOIN found USING (position) LEFT JOIN granted USING (position) ORDER BY position`;
 
-const plain = { name: "insert-spans", text: insertSpansSql() };
-const withAttributes = {
-  skip: { name: "insert-spans-with-attributes", text: insertSpansSql(13, "skip") },
-  wait: { name: "insert-locked-spans", text: insertSpansSql(13, "wait") },
+const statements = {
+  skip: {
+    plain: { name: "insert-spans", text: insertSpansSql("skip") },
+    withAttributes: { name: "insert-spans-with-attributes", text: insertSpansSql("skip", 16) },
+  },
+  wait: {
+    plain: { name: "insert-locked-spans", text: insertSpansSql("wait") },
+    withAttributes: { name: "insert-locked-spans-with-attributes", text: insertSpansSql("wait", 16) },
+  },
 } as const;
 
-/** Stores the spans of requests without idempotency keys in one transaction. All requests have attributes, or none. */
+/**
+ * Stores the spans of requests of one month without idempotency keys in one transaction. All requests have attributes, or
+ * none.
+ */
 export async function insertSpans(
   pool: pg.Pool,
   requests: readonly SpansToAdd[],
   onLock: OnLock,
 ): Promise<(AddSpansResult | typeof rowIsLocked)[]> {
-  if (isOneSpan(requests)) return [await insertOneSpan(pool, requests[0])];
+  const alone = onLock === "skip" && isOneSpan(requests) ? await tryInsertSpan(pool, requests[0]) : undefined;
+  if (alone) return [alone];
   const bringAttributes = requests.some(hasAttributes);
-  const { rows } = await pool.query<[number, boolean | null]>({
-    ...(bringAttributes ? withAttributes[onLock] : plain),
+  const { rows } = await pool.query<[InsertOutcome, usedBytes: number | null]>({
+    ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
     values: [...spanValues(requests), ...(bringAttributes ? attributeValues(requests) : [])],
   });
-  return requests.map(({ spans }, index) => {
-    const isLocked = rows[index]?.[1];
-    if (isLocked === null) return { outcome: "stored", ids: spans.map(({ id }) => id) };
-    return isLocked && bringAttributes ? rowIsLocked : { outcome: "trace_not_found" };
+  return requests.map((request, index) => {
+    const [outcome = "trace_not_found", usedBytes = null] = rows[index] ?? [];
+    if (outcome === "refused") return refusalOfBytes(request, usedBytes);
+    if (outcome === "locked") return rowIsLocked;
+    if (outcome === "trace_not_found") return { outcome };
+    return { outcome, ids: request.spans.map(({ id }) => id), usedBytes: usedBytes ?? 0 };
   });
 }
+
+/** `refused` by the month's bytes or its lock, `locked` by the deletion of its trace. */
+type InsertOutcome = "stored" | "refused" | "locked" | "trace_not_found";

@@ -105,10 +105,11 @@ export async function insertCalls(
   client: pg.PoolClient,
   changes: readonly SpanToChange[],
   merged: readonly Merged[],
+  isChanged: readonly boolean[],
 ): Promise<void> {
   const calls = changes.flatMap(({ spanId }, index) => {
     const each = merged[index];
-    if (typeof each !== "object" || !each.call || spanId === null) return [];
+    if (!isChanged[index] || typeof each !== "object" || !each.call || spanId === null) return [];
     return [{ request: index + 1, spanId, startedAt: each.startedAt, call: each.call }];
   });
   if (calls.length === 0) return;

@@ -1,12 +1,20 @@
-import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/http";
-import { planOf, utcMonth } from "@waymark/plan";
 import { z } from "zod";
-import { agentLimitReached, replayed, replayHeaders, traceLimitReached } from "../answers.js";
+import { agentLimitReached, monthIsUsedUp, replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
-import { agentLimitError, quotaHeaderNames, quotaHeaders, traceLimitError } from "../usage/trace-quota.js";
+import {
+  agentLimitError,
+  byteHeaderNames,
+  byteHeaders,
+  byteLimitError,
+  quotaHeaderNames,
+  quotaHeaders,
+  senderOf,
+  traceLimitError,
+} from "../usage/trace-quota.js";
 import type { CreateTrace } from "./create-trace.js";
 import { newTraceSchema } from "./trace.schema.js";
+import { bytesOfTrace } from "./trace-row.js";
 
 interface CreateTraceDeps {
   createTrace: CreateTrace;
@@ -39,23 +47,23 @@ export function createTraceRoute({ createTrace, guardIdempotency, uuid, now }: C
         description: "The trace is committed",
         schema: z.object({ trace_id: z.string() }),
         example: { trace_id: "019c13f2-6c00-7cc3-98c4-dc0c0c07398f" },
-        headers: [...quotaHeaderNames, ...replayHeaders],
+        headers: [...quotaHeaderNames, ...byteHeaderNames, ...replayHeaders],
       },
       403: agentLimitReached,
-      429: traceLimitReached,
+      429: monthIsUsedUp,
     },
     async handle({ body, idempotency, response }) {
-      const { accountId, plan: planId } = principalOf(response);
-      const plan = planOf(planId);
-      const month = utcMonth(now());
-      const trace = { accountId, traceId: uuid(), month: month.firstDay, plan, trace: body, idempotency };
+      const { accountId, plan, month } = senderOf(response, now());
+      const counted = { plan, month: month.firstDay, bytes: bytesOfTrace(body) };
+      const trace = { accountId, traceId: uuid(), ...counted, trace: body, idempotency };
       const result = await guardIdempotency(accountId, idempotency, () => createTrace(trace));
       const quota = { plan, month, used: result.used };
       if (result.outcome === "agent_limit") throw agentLimitError(quota);
       if (result.outcome === "trace_limit") throw traceLimitError(quota);
+      if (result.outcome === "byte_limit") throw byteLimitError(quota, result.usedBytes);
       return {
         status: 201,
-        headers: { ...quotaHeaders(quota), ...replayed(result) },
+        headers: { ...quotaHeaders(quota), ...byteHeaders(quota, result), ...replayed(result) },
         body: { trace_id: result.traceId },
       };
     },

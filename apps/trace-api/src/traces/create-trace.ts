@@ -23,7 +23,7 @@ interface NewAgentTrace extends TraceToCreate {
   maxAgents: number;
 }
 
-const bytesOf = ({ trace }: TraceToCreate) => trace.metadata?.text.length ?? 0;
+const bytesOf = ({ bytes }: TraceToCreate) => bytes;
 
 /** Makes the one way in for new traces, from JSON and from OpenTelemetry. */
 export function createTraceCreator(deps: CreateTraceDeps): CreateTrace {

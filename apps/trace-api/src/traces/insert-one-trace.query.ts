@@ -11,14 +11,14 @@ const insertOneTrace = {
     WITH locked AS MATERIALIZED (
       SELECT FROM trace_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE SKIP LOCKED
     ), quota AS (
-      UPDATE trace_usage SET traces = traces + 1
-      WHERE account_id = $1 AND month = $2 AND traces < $3 AND EXISTS (SELECT FROM locked)
-      RETURNING traces
+      UPDATE trace_usage SET traces = traces + 1, bytes = bytes + $11
+      WHERE account_id = $1 AND month = $2 AND traces < $3 AND bytes + $11 <= $12 AND EXISTS (SELECT FROM locked)
+      RETURNING traces, bytes
     ), stored AS (
       INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
       SELECT $1, $4::uuid, $5, $6, $7, $8::timestamptz, $9::timestamptz, $10::json FROM quota
     )
-    SELECT traces FROM quota`,
+    SELECT traces, bytes FROM quota`,
 } as const;
 
 export function isStoredAlone(rows: readonly TraceRow[]): rows is readonly [TraceRow] {
@@ -29,15 +29,15 @@ export function isStoredAlone(rows: readonly TraceRow[]): rows is readonly [Trac
 /** Stores a trace; undefined where a statement for many traces has to decide. */
 export async function tryInsertTrace(
   db: pg.Pool | pg.PoolClient,
-  { accountId, traceId, month, plan, trace }: TraceRow,
+  { accountId, traceId, month, plan, trace, bytes }: TraceRow,
 ): Promise<InsertResult> {
   const { agent_id, name, status, started_at, ended_at, metadata } = trace;
   const fields = [agent_id, name, status, started_at, ended_at, metadata?.text ?? null];
-  const { rows } = await db.query<[number]>({
+  const { rows } = await db.query<[traces: number, bytes: number]>({
     ...insertOneTrace,
     rowMode: "array",
-    values: [accountId, month, plan.tracesPerMonth, traceId, ...fields],
+    values: [accountId, month, plan.tracesPerMonth, traceId, ...fields, bytes, plan.bytesPerMonth],
   });
   const [stored] = rows;
-  return stored && { outcome: "created", traceId, used: stored[0] };
+  return stored && { outcome: "created", traceId, used: stored[0], usedBytes: stored[1] };
 }

@@ -1,31 +1,33 @@
 import { binaryArray, rowIsLocked } from "@waymark/database";
+import { planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
+import { hasUsageLockSql, lockedUsageSql } from "../usage/stored-bytes.js";
 import { insertIdempotentTraces } from "./insert-idempotent-traces.query.js";
 import { isStoredAlone, tryInsertTrace } from "./insert-one-trace.query.js";
 import {
   type CreateTraceResult,
-  hasUsageLockSql,
   type InsertResult,
-  lockedUsageSql,
+  type MonthAnswer,
+  monthAnswerSql,
   refusalOf,
   type TraceRow,
 } from "./trace-row.js";
 
 /**
- * Adds each account's new traces to its month ($1) and stores them; beyond the limit ($4) it does neither.
+ * Adds each account's new traces and their bytes to its month ($1) and stores them; beyond a limit ($4, $17) it does neither.
  * The month's row stays locked until commit, and a waiting statement tests the newest count: the limit is exact. Rows
  * lock in the order of accounts, so instances do not deadlock. Per account two probes of `trace_usage_pkey`,
  * per trace one of `trace_pkey`, per new agent one of `agent_pkey`.
  */
 const insertTracesSql = (onLock: OnLock) => `
-  WITH ${lockedUsageSql(onLock)}, quota AS (
-    INSERT INTO trace_usage AS u (account_id, month, traces)
-    SELECT account_id, $1, a.traces FROM unnest($2::uuid[], $3::int[]) AS a (account_id, traces)
-    WHERE a.traces <= $4 AND ${hasUsageLockSql("a.account_id")} ORDER BY account_id
-    ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces
-      WHERE u.traces + excluded.traces <= $4
-    RETURNING account_id, traces
+  WITH ${lockedUsageSql(onLock, { accounts: "$2::uuid[]", month: "$1" })}, quota AS (
+    INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
+    SELECT account_id, $1, a.traces, a.bytes FROM unnest($2::uuid[], $3::int[], $16::bigint[]) AS a (account_id, traces, bytes)
+    WHERE a.traces <= $4 AND a.bytes <= $17 AND ${hasUsageLockSql("a.account_id", "$1")} ORDER BY account_id
+    ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces, bytes = u.bytes + excluded.bytes
+      WHERE u.traces + excluded.traces <= $4 AND u.bytes + excluded.bytes <= $17
+    RETURNING account_id, traces, bytes
   ), new_agents AS (
     INSERT INTO agent (account_id, id)
     SELECT DISTINCT account_id, id FROM unnest($5::uuid[], $6::text[]) AS a (account_id, id) JOIN quota USING (account_id)
@@ -39,9 +41,7 @@ const insertTracesSql = (onLock: OnLock) => `
       AS t (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
     JOIN quota USING (account_id)
   )
-  SELECT account_id, quota.traces AS used, CASE WHEN quota.traces IS NULL THEN (
-    SELECT u.traces FROM trace_usage u WHERE u.account_id = a.account_id AND u.month = $1
-  ) END AS seen, locked.account_id IS NOT NULL AS has_lock
+  SELECT account_id, ${monthAnswerSql("a")}
   FROM unnest($2::uuid[]) AS a (account_id) LEFT JOIN quota USING (account_id) LEFT JOIN locked USING (account_id)`;
 
 const statements = {
@@ -49,11 +49,8 @@ const statements = {
   wait: { name: "insert-locked-traces", text: insertTracesSql("wait") },
 } as const;
 
-interface AccountAnswer {
+interface AccountAnswer extends MonthAnswer {
   account_id: string;
-  used: number | null;
-  seen: number | null;
-  has_lock: boolean;
 }
 
 /** Stores traces of one month and limit in one transaction; either all or none of them have idempotency keys. */
@@ -65,11 +62,13 @@ export async function insertTraces(
   if (rows[0]?.idempotency) return insertIdempotentTraces(db, rows, onLock);
   const alone = onLock === "skip" && isStoredAlone(rows) ? await tryInsertTrace(db, rows[0]) : undefined;
   if (alone) return [alone];
-  const { month, plan } = rows[0] ?? { month: "", plan: { tracesPerMonth: 0 } };
+  const { month, plan } = rows[0] ?? { month: "", plan: planOf("free") };
   const counts = new Map<string, number>();
-  const positions = rows.map(({ accountId }) => {
+  const sizes = new Map<string, number>();
+  const positions = rows.map(({ accountId, bytes }) => {
     const position = (counts.get(accountId) ?? 0) + 1;
     counts.set(accountId, position);
+    sizes.set(accountId, (sizes.get(accountId) ?? 0) + bytes);
     return position;
   });
   const newAgents = rows.filter(({ isAgentKnown }) => !isAgentKnown);
@@ -94,13 +93,18 @@ export async function insertTraces(
         rows.map(({ trace }) => trace.metadata?.text ?? null),
       ),
       rows.map(({ otlp }) => otlp && `\\x${otlp.traceId}`),
+      [...sizes.values()],
+      plan.bytesPerMonth,
     ],
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
-  return rows.map(({ accountId, traceId }, index) => {
-    const { used = null, seen = null, has_lock = false } = byAccount.get(accountId) ?? {};
-    if (used === null) return refusalOf(seen, has_lock, plan.tracesPerMonth);
-    return { outcome: "created", traceId, used: used - (counts.get(accountId) ?? 0) + (positions[index] ?? 0) };
+  return rows.map((row, index) => {
+    const { accountId, traceId } = row;
+    const answer = byAccount.get(accountId);
+    if (!answer) return undefined;
+    if (!answer.is_stored) return refusalOf(row, answer);
+    const used = (answer.traces ?? 0) - (counts.get(accountId) ?? 0) + (positions[index] ?? 0);
+    return { outcome: "created", traceId, used, usedBytes: answer.bytes ?? 0 };
   });
 }
 

@@ -1,17 +1,13 @@
 import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/http";
-import type { Plan } from "@waymark/plan";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { KeyRefusal } from "../idempotency/key-state.js";
+import { type BytesUsed, type CountedRequest, refusalOfBytes, storedBytes } from "../usage/stored-bytes.js";
 import type { NewTrace } from "./trace.schema.js";
 
 /** A trace to store, and its limits. */
-export interface TraceToCreate {
+export interface TraceToCreate extends CountedRequest {
   accountId: string;
   traceId: string;
-  /** First day of the UTC month of receipt, `YYYY-MM-DD`. */
-  month: string;
-  plan: Plan;
   trace: NewTrace;
   idempotency: IdempotencyKey | undefined;
   otlp?: OtlpOrigin;
@@ -27,9 +23,11 @@ interface OtlpOrigin {
 
 /** `used` is the month's count after the trace. A replay has the `traceId` of the first request. */
 export type CreateTraceResult =
-  | { outcome: "created" | "replayed"; traceId: string; used: number }
+  | ({ outcome: "created"; traceId: string; used: number } & BytesUsed)
+  | { outcome: "replayed"; traceId: string; used: number }
   | { outcome: "agent_limit"; used: number }
   | { outcome: "trace_limit"; used: number }
+  | ({ outcome: "byte_limit"; used: number } & BytesUsed)
   | KeyRefusal;
 
 /** The result of one trace of a statement; undefined if its month has capacity for some of the account's traces only. */
@@ -41,25 +39,32 @@ export interface TraceRow extends TraceToCreate {
   isAgentKnown: boolean;
 }
 
-/** A CTE `locked`: the month's ($1) rows of the accounts ($2), locked in the order of accounts. Probes `trace_usage_pkey`. */
-export function lockedUsageSql(onLock: OnLock): string {
-  return `locked AS MATERIALIZED (
-    SELECT u.account_id FROM trace_usage u WHERE u.account_id = ANY($2::uuid[]) AND u.month = $1
-    ORDER BY u.account_id FOR NO KEY UPDATE ${skipLockedSql(onLock)}
-  )`;
+/** What a trace counts in its account's month. */
+export function bytesOfTrace({ agent_id, name, metadata }: NewTrace): number {
+  return storedBytes([agent_id, name, metadata?.text]);
 }
 
-/** Whether this transaction has locked the account's month, or the month has no row yet. */
-export function hasUsageLockSql(account: string): string {
-  return `(EXISTS (SELECT FROM locked WHERE locked.account_id = ${account})
-      OR NOT EXISTS (SELECT FROM trace_usage o WHERE o.account_id = ${account} AND o.month = $1))`;
+/** The month's counts as new as a statement knows them, null without a row. */
+export interface MonthAnswer {
+  traces: number | null;
+  bytes: number | null;
+  is_stored: boolean;
+  has_lock: boolean;
 }
 
-/**
- * Says why a statement did not store an account's traces.
- * @param seen the month's count in the statement's snapshot; it only rises
- */
-export function refusalOf(seen: number | null, hasLock: boolean, limit: number): InsertResult {
-  if (seen !== null && seen >= limit) return { outcome: "trace_limit", used: seen };
-  return seen !== null && !hasLock ? rowIsLocked : undefined;
+/** The members of {@link MonthAnswer} of `account`, after the CTEs `locked` and `quota`; $1 is the month. */
+export function monthAnswerSql(account: string): string {
+  const newest = (column: "traces" | "bytes") => `COALESCE(quota.${column}, locked.${column}, (
+    SELECT u.${column} FROM trace_usage u WHERE u.account_id = ${account}.account_id AND u.month = $1
+  )) AS ${column}`;
+  return `${newest("traces")}, ${newest("bytes")}, quota.account_id IS NOT NULL AS is_stored,
+    locked.account_id IS NOT NULL AS has_lock`;
+}
+
+/** Says why a statement did not store an account's trace; the counts only rise. */
+export function refusalOf(row: TraceRow, { traces, bytes, has_lock }: MonthAnswer): InsertResult {
+  if (traces !== null && traces >= row.plan.tracesPerMonth) return { outcome: "trace_limit", used: traces };
+  const refusal = refusalOfBytes(row, bytes);
+  if (refusal !== rowIsLocked) return { ...refusal, used: traces ?? 0 };
+  return traces !== null && !has_lock ? rowIsLocked : undefined;
 }

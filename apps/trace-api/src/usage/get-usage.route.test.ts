@@ -13,6 +13,7 @@ describe("GET /api/v1/usage", () => {
       plan: "free",
       month: "2026-12",
       traces: { limit: 1_000, current: 2, remaining: 998, resets_at: "2027-01-01T00:00:00.000Z" },
+      bytes: { limit: 256_000_000, current: 532, remaining: 255_999_468 },
       agents: { limit: 1, current: 1 },
       retention_days: 30,
     });
@@ -29,6 +30,7 @@ describe("GET /api/v1/usage", () => {
     expect(body).toMatchObject({
       plan: "pro",
       traces: { limit: 50_000, current: 3, remaining: 49_997 },
+      bytes: { limit: 25_000_000_000 },
       agents: { limit: null, current: 2 },
       retention_days: 90,
     });

@@ -17,6 +17,9 @@ const usageSchema = named(
       remaining: z.number(),
       resets_at: timestamp,
     }),
+    bytes: z
+      .object({ limit: z.number(), current: z.number(), remaining: z.number() })
+      .describe("Bytes stored in the month; deletion gives none back"),
     agents: z.object({ limit: z.number().nullable().describe("null for no limit"), current: z.number() }),
     retention_days: z.number(),
   }),
@@ -44,6 +47,7 @@ export function getUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
           plan: "free",
           month: "2026-01",
           traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
+          bytes: { limit: 256_000_000, current: 12_345_678, remaining: 243_654_322 },
           agents: { limit: 1, current: 1 },
           retention_days: 30,
         },

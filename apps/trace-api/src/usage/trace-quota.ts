@@ -1,5 +1,27 @@
+import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { type Plan, remainingTraces, type UtcMonth, upgradePath } from "@waymark/plan";
+import {
+  type Plan,
+  planOf,
+  remainingBytes,
+  remainingTraces,
+  type UtcMonth,
+  upgradePath,
+  utcMonth,
+} from "@waymark/plan";
+import type { Response } from "express";
+
+/** An account, its plan, and the UTC month that counts its request. */
+export interface Sender {
+  accountId: string;
+  plan: Plan;
+  month: UtcMonth;
+}
+
+export function senderOf(response: Response, now: Date): Sender {
+  const { accountId, plan } = principalOf(response);
+  return { accountId, plan: planOf(plan), month: utcMonth(now) };
+}
 
 /** An account's traces of the current UTC month. */
 export interface TraceQuota {
@@ -31,5 +53,32 @@ export function traceLimitError(quota: TraceQuota): AppError {
   return new AppError("trace_limit", {
     details: { limit: quota.plan.tracesPerMonth, current: quota.used, upgrade_url: upgradePath },
     headers: { ...quotaHeaders(quota), "Retry-After": String(quota.month.secondsLeft) },
+  });
+}
+
+/** The headers of answers to requests that store contents. */
+export const byteHeaderNames = ["Waymark-Bytes-Limit", "Waymark-Bytes-Remaining"] as const;
+
+/** Those headers, of the month; none where the request stored nothing. */
+export function byteHeaders({ plan }: Pick<Sender, "plan">, result: object): Readonly<Record<string, string>> {
+  if (!("usedBytes" in result) || typeof result.usedBytes !== "number") return {};
+  return {
+    "Waymark-Bytes-Limit": String(plan.bytesPerMonth),
+    "Waymark-Bytes-Remaining": String(remainingBytes({ plan, usedBytes: result.usedBytes })),
+  };
+}
+
+/** The 429 for contents beyond the month's limit of bytes. */
+export function byteLimitError({ plan, month }: Pick<Sender, "plan" | "month">, usedBytes: number): AppError {
+  const isHighest = plan.bytesPerMonth >= planOf("pro").bytesPerMonth;
+  return new AppError(isHighest ? "byte_limit_pro" : "byte_limit", {
+    details: {
+      reason: "stored_bytes",
+      limit: plan.bytesPerMonth,
+      current: usedBytes,
+      // Also on Pro: by this member the SDKs know that repeating is of no use.
+      upgrade_url: upgradePath,
+    },
+    headers: { ...byteHeaders({ plan }, { usedBytes }), "Retry-After": String(month.secondsLeft) },
   });
 }

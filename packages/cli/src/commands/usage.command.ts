@@ -151,6 +151,7 @@ function describe(usage: Usage): string {
     account: `${usage.email} (${plan})`,
     month: `${usage.month}, UTC; starts anew at ${usage.resets_at}`,
     traces: `${formatCount(usage.traces.current)} of ${formatCount(usage.traces.limit)}`,
+    bytes: `${formatCount(usage.bytes.current)} of ${formatCount(usage.bytes.limit)}`,
     agents: `${formatCount(usage.agents.current)} of ${usage.agents.limit === null ? "any number" : formatCount(usage.agents.limit)}`,
   });
 }
