@@ -6,6 +6,7 @@ const usage = {
   plan: "pro",
   month: "2026-11",
   traces,
+  bytes: { limit: 25e9, current: 256e6 - 1, remaining: 1 },
   agents: { limit: null, current: 1 },
   retention_days: 90,
 } as const;
@@ -16,6 +17,7 @@ describe("lossesOnFree", () => {
   it("names the limits alone where nothing is beyond them", () => {
     expect(plain(lossesOnFree({ onFree }, usage))).toEqual([
       "Traces: 1 000 a month instead of 50 000.",
+      "Storage: 256 MB a month instead of 25 GB.",
       "Agents beyond 1.",
       "Retention: 30 days instead of 90. 0 traces are older and would be deleted.",
       "Mails about failed traces.",
@@ -25,9 +27,11 @@ describe("lossesOnFree", () => {
 
   it("counts what is beyond them", () => {
     const many = { ...usage, traces: { ...traces, current: 7_000 }, agents: { limit: null, current: 6 } };
+    const stored = { ...many, bytes: { ...usage.bytes, current: 256e6 } };
     const more = { oldTraces: 10_000, hasMoreOldTraces: true, statisticsKeys: 2 };
-    expect(plain(lossesOnFree({ onFree: more }, many))).toEqual([
+    expect(plain(lossesOnFree({ onFree: more }, stored))).toEqual([
       "Traces: 1 000 a month instead of 50 000. This month has 7 000, so new ones are refused until 1 Dec 2026, 00:00 UTC.",
+      "Storage: 256 MB a month instead of 25 GB. This month has 256 MB, so more is refused until 1 Dec 2026, 00:00 UTC.",
       "Agents: 6 have traces now. They go on, and no new one can begin.",
       "Retention: 30 days instead of 90. More than 10 000 traces are older and would be deleted.",
       "Mails about failed traces.",

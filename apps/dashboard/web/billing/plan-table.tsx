@@ -1,10 +1,11 @@
 import { type Plan, type PlanId, planIds, planOf } from "@waymark/plan";
-import { formatCount } from "../ui/format.js";
+import { formatBytes, formatCount } from "../ui/format.js";
 import { Table } from "../ui/table.js";
 
 const rows: readonly { name: string; text(plan: Plan): string }[] = [
   { name: "Price", text: (plan) => `${plan.priceUsdPerMonth} USD per month` },
   { name: "Traces per month", text: (plan) => formatCount(plan.tracesPerMonth) },
+  { name: "Stored per month", text: (plan) => formatBytes(plan.bytesPerMonth) },
   { name: "Agents", text: (plan) => (plan.agents === null ? "Unlimited" : formatCount(plan.agents)) },
   { name: "Traces are kept for", text: (plan) => `${plan.retentionDays} days` },
   { name: "Mails about failed traces", text: (plan) => (plan.alerts ? "Included" : "Not included") },
