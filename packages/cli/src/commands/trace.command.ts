@@ -6,6 +6,7 @@ import { parseTime, type TimeArgument, timeForms } from "../arguments/time-argum
 import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { styleOf, toJsonLine } from "../output/terminal-text.js";
+import { keepAnswer, withTexts } from "../traces/exact-trace.js";
 import { findTraceId } from "../traces/find-trace-id.js";
 import { isIdPart, matchesId } from "../traces/short-id.js";
 import { drawEvent, drawList } from "../traces/trace-list-view.js";
@@ -124,10 +125,12 @@ async function list(context: CommandContext, options: ListOptions): Promise<Outc
 }
 
 async function show(context: CommandContext, text: string, options: ShowOptions): Promise<Outcome> {
-  const api = connectService(context.env, options);
+  const answer = keepAnswer();
+  const api = connectService(context.env, options, undefined, { fetch: answer.fetch });
   const style = styleOf(context.stdout, context.env);
   try {
-    const { usage, ...rest } = await api.getTrace(await findTraceId(api, text), { include: "usage" });
+    const parsed = await api.getTrace(await findTraceId(api, text), { include: "usage" });
+    const { usage, ...rest } = withTexts(parsed, answer.text());
     const trace = usage && usage.models.length > 0 ? { ...rest, usage } : rest;
     if (options.span !== undefined) {
       const span = findSpan(trace, options.span);

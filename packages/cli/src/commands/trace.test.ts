@@ -88,6 +88,35 @@ describe("trace list", () => {
 });
 
 describe("trace show", () => {
+  it("gives contents as they were sent, digit by digit and key by key, drawn and as JSON", async () => {
+    const text = String.raw`{ "n" : [12345678901234567890,1e400,1.10,-0.0], "n":"\u202e", "2":0,"1":[ ] }`;
+    const exact = String.raw`{"n":[12345678901234567890,1e400,1.10,-0.0],"n":"\u202e","2":0,"1":[]}`;
+    const send = async (path: string, body: string): Promise<Record<string, string>> => {
+      const headers = { Authorization: `Bearer ${env.WAYMARK_TRACE_KEY}`, "Content-Type": "application/json" };
+      return (await fetch(`${service.url}/api/v1${path}`, { method: "POST", headers, body })).json();
+    };
+    const head = `"name":"exact","started_at":"${at(0)}"`;
+    const { trace_id = "" } = await send(
+      "/traces",
+      `{${head},"agent_id":"billing-agent","status":"running","metadata":${text}}`,
+    );
+    const contents = `"input":${text},"output":" 1.10 "`;
+    const { span_id = "" } = await send(`/traces/${trace_id}/spans`, `{${head},"status":"ok",${contents}}`);
+
+    const whole = (await cli.run(["trace", "show", trace_id, "--json"])).stdout;
+    expect(whole).toContain(`"metadata":${exact}`);
+    expect(whole).toContain(`"input":${exact},"output":" 1.10 "`);
+    expect(JSON.parse(whole).spans[0].output).toBe(" 1.10 ");
+    expect((await cli.run(["trace", "show", trace_id, "--span", span_id, "--json"])).stdout).toContain(
+      `"input":${exact}`,
+    );
+    const drawn = (await cli.run(["trace", "show", trace_id])).stdout;
+    expect(drawn).toContain(`metadata  ${exact.slice(0, 40)}`);
+    const lines = [`{`, `  "n": [`, "    12345678901234567890,", "    1e400,", "    1.10,", "    -0.0", "  ],"];
+    expect((await cli.run(["trace", "show", trace_id, "--span", span_id])).stdout).toContain(lines.join("\n"));
+    expect((await cli.run(["trace", "show", trace_id, "--io"])).stdout).toContain("12345678901234567890,\n");
+  });
+
   it("draws the tree of a trace, or gives it as JSON", async () => {
     const { trace_id } = await api.createTrace(newTrace("Refund order 1042", 0, { metadata: { model: "gpt-4o" } }));
     await api.addSpans(trace_id, [

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { JsonText, layOutJson } from "@waymark/fields";
 import stringWidth from "string-width";
 
 /** Characters that control a terminal: control codes, line separators, overrides of the writing direction. */
@@ -40,10 +42,18 @@ export function printable(text: string): string {
   return text.replace(unprintable, " ");
 }
 
-/** A value as JSON in one line, with all terminal controls escaped; `JSON.stringify` escapes only some. */
+/**
+ * A value as JSON in one line, with all terminal controls escaped; `JSON.stringify` escapes only some. A `JsonText` in it stays
+ * as it is, except for white space.
+ */
 export function toJsonLine(value: unknown): string | undefined {
-  const text: string | undefined = JSON.stringify(value);
-  return text?.replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const texts: string[] = [];
+  const mark = randomUUID();
+  const json: string | undefined = JSON.stringify(value, (_, each: unknown) => {
+    return each instanceof JsonText ? `${mark} ${texts.push(layOutJson(each.text)) - 1}` : each;
+  });
+  const whole = json?.replace(new RegExp(`"${mark} (\\d+)"`, "g"), (_, at: string) => texts[Number(at)] ?? "null");
+  return whole?.replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** A printable text in so many columns: cut with an ellipsis, or filled with spaces. */

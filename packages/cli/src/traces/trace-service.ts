@@ -31,8 +31,9 @@ export function connectService(
   env: NodeJS.ProcessEnv,
   options: ServiceOptions,
   retry: Partial<RetryLimits> = { retries: 3 },
+  through: { fetch?: typeof fetch } = {},
 ): ApiClient {
-  return createApiClient({ ...serviceOf(env, options), retry, timeoutMs });
+  return createApiClient({ ...serviceOf(env, options), retry, timeoutMs, ...through });
 }
 
 /**

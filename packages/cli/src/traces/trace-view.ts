@@ -1,4 +1,5 @@
 import type { Span, Trace, TraceUsage } from "@waymark/client";
+import { JsonText, layOutJson } from "@waymark/fields";
 import stringWidth from "string-width";
 import { formatCount } from "../output/number-text.js";
 import { formatFields, formatTable } from "../output/table.js";
@@ -50,7 +51,7 @@ export function drawTrace(trace: Trace, style: TerminalStyle, { maxSpans, isFull
 }
 
 function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string {
-  const metadata = trace.metadata && printable(JSON.stringify(trace.metadata));
+  const metadata = trace.metadata && printable(textOf(trace.metadata));
   const failed = trace.spans.filter(({ status }) => status === "error").length;
   const ended = trace.ended_at === null ? "" : ` to ${trace.ended_at}, ${durationOf(trace)}`;
   const fields = {
@@ -151,6 +152,9 @@ function drawContent(span: Span, indent: string, style: TerminalStyle, isFull: b
 }
 
 function textOf(value: unknown, indent?: number): string {
+  if (value instanceof JsonText) {
+    return value.text.startsWith('"') ? (JSON.parse(value.text) as string) : layOutJson(value.text, indent);
+  }
   return typeof value === "string" ? value : JSON.stringify(value, null, indent);
 }
 

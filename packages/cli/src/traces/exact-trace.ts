@@ -1,0 +1,35 @@
+import type { Span, Trace } from "@waymark/client";
+import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/fields";
+
+/** The opaque JSON of a trace, and of its spans. */
+const ofTrace = ["metadata"] as const;
+const ofSpan = ["input", "output", "attributes", "otel"] as const;
+
+/** A `fetch` that keeps the text of its last answer: parsing it drops digits and doubled keys. */
+export function keepAnswer(): { fetch: typeof fetch; text(): string } {
+  let last = "";
+  return {
+    async fetch(input, init) {
+      const answer = await fetch(input, init);
+      last = await answer.text();
+      const { status, statusText, headers } = answer;
+      return new Response(last, { status, statusText, headers });
+    },
+    text: () => last,
+  };
+}
+
+/** The trace of an answer, with the texts of its contents in place of their parsed values. */
+export function withTexts(trace: Trace, answer: string): Trace {
+  const found = jsonElementMembers(answer, "spans", ofSpan, Number.POSITIVE_INFINITY);
+  const spans = typeof found === "string" ? [] : found;
+  return {
+    ...trace,
+    ...(textsOf(jsonMembers(answer, ofTrace)) as Partial<Trace>),
+    spans: trace.spans.map((span, n) => ({ ...span, ...(textsOf(spans[n] ?? []) as Partial<Span>) })),
+  };
+}
+
+function textsOf(members: Iterable<readonly [string, string]>): Record<string, JsonText | null> {
+  return Object.fromEntries([...members].map(([name, text]) => [name, text === "null" ? null : new JsonText(text)]));
+}
