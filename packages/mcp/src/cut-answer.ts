@@ -1,12 +1,11 @@
 import { validationError } from "@waymark/errors";
-import type { Answer } from "@waymark/http";
 
 /** The longest answer of a tool, in UTF-16 code units. */
 export const maxCharacters = 100_000;
 /** Of a text within JSON, which may double it. */
 const maxPart = 48_000;
 
-export type ReadAnswer = (changes?: Readonly<Record<string, string>>) => Promise<Answer["body"]>;
+export type ReadAnswer = (changes?: Readonly<Record<string, string>>) => Promise<string | AsyncIterable<string>>;
 
 /** Reads an answer and cuts it. `own` are the arguments that the route does not take. */
 export type Present = (read: ReadAnswer, own: Readonly<Record<string, string>>) => Promise<string>;
@@ -38,10 +37,8 @@ export function textPart(text: string, cursor = "0"): { text: string; next_curso
   return { text: text.slice(Number(cursor), end), next_cursor: end < text.length ? String(end) : null };
 }
 
-async function textOf(body: Answer["body"]): Promise<string> {
+async function textOf(body: string | AsyncIterable<string>): Promise<string> {
   if (typeof body === "string") return body;
-  if (Buffer.isBuffer(body)) return body.toString("utf8");
-  if (!(Symbol.asyncIterator in body)) return JSON.stringify(body);
   let text = "";
   for await (const chunk of body) text += chunk;
   return text;

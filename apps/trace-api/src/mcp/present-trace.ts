@@ -11,7 +11,7 @@ const endCharacters = 100;
  */
 export const presentTrace: Present = async (read, { span_id: from, cursor }) => {
   const body = await read();
-  const pieces = splitTrace(typeof body === "string" ? [body] : (body as AsyncIterable<string>));
+  const pieces = splitTrace(typeof body === "string" ? [body] : body);
   const whole = (await take(pieces)).json;
   const isLong = whole.length > maxCharacters / 2;
   if (from === undefined && (isLong || cursor !== undefined)) {
