@@ -86,6 +86,51 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 8, maxLength: 24 },
 );
 
+interface ImportedSite {
+  id: string;
+  domain: string;
+}
+
+/** Imports events as lines. Those before the horizon are rejected. */
+async function importAll(site: ImportedSite, sent: SentSite, events: readonly Sent[]) {
+  const lines = events.map(({ day, us, visitor, type }) => ({
+    ts: `${new Date(Date.parse(day) + us / 1_000).toISOString().slice(0, 19)}.${String(us % 1_000_000).padStart(6, "0")}Z`,
+    path: "/",
+    type: type === "passive" ? "event" : type,
+    ...(visitor !== null && { visitor }),
+    ...((type === "event" || type === "passive") && { name: "e", interactive: type === "event" }),
+  }));
+  const input = Readable.from([Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))]);
+  const { imported, rejected } = await importEvents({ pool: dashboard.directPool, site, input });
+  const taken = events.filter(({ day }) => day >= sent.horizon);
+  expect([imported, rejected]).toEqual([taken.length, events.length - taken.length]);
+  sent.events.push(...taken);
+}
+
+/** Imports days of Plausible. Those with figures stay as they are. */
+async function takeOver(site: ImportedSite, sent: SentSite, days: readonly { offset: number; figures: ToolDay }[]) {
+  const files = new Map<string, ToolDay>();
+  for (const { offset, figures } of days) files.set(dayAt(offset), figures);
+  const rows = [...files].map(([day, f]) => [day, f.visitors, f.pageviews, f.bounces, f.visits, f.visitSeconds].join());
+  const events = [...files].filter(([, f]) => f.events > 0).map(([day, f]) => `${day},signup,${f.events}`);
+  const texts: Record<string, string[]> = {
+    imported_visitors: ["date,visitors,pageviews,bounces,visits,visit_duration", ...rows],
+    imported_custom_events: ["date,name,events", ...events],
+  };
+  await importRollups({
+    pool: dashboard.directPool,
+    site,
+    files: Object.entries(texts).map(([name, lines]) => ({
+      name: `${name}.csv`,
+      open: () => Readable.from([Buffer.from(`${lines.join("\n")}\n`)]),
+    })),
+  });
+  for (const [day, figures] of files) {
+    if (sent.toolDays.has(day) || sent.events.some((each) => each.day === day)) continue;
+    sent.toolDays.set(day, figures);
+  }
+}
+
 /** A site on its ways in, beside what it was sent. */
 async function openSite() {
   const accountId = await dashboard.makeAccount();
@@ -97,25 +142,12 @@ async function openSite() {
   const site = { id: siteId, domain };
   let micros = 0;
 
-  async function importAll(events: readonly Sent[]) {
-    const lines = events.map(({ day, us, visitor, type }) => ({
-      ts: `${new Date(Date.parse(day) + us / 1_000).toISOString().slice(0, 19)}.${String(us % 1_000_000).padStart(6, "0")}Z`,
-      path: "/",
-      type: type === "passive" ? "event" : type,
-      ...(visitor !== null && { visitor }),
-      ...((type === "event" || type === "passive") && { name: "e", interactive: type === "event" }),
-    }));
-    const input = Readable.from([Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))]);
-    const { imported, rejected } = await importEvents({ pool: dashboard.directPool, site, input });
-    const taken = events.filter(({ day }) => day >= sent.horizon);
-    expect([imported, rejected]).toEqual([taken.length, events.length - taken.length]);
-    sent.events.push(...taken);
-  }
-
   const work: { [Name in Step["does"]]?: (step: Extract<Step, { does: Name }>) => Promise<void> } = {
     // Each line is another one by its microsecond.
     import: ({ events }) =>
       importAll(
+        site,
+        sent,
         events.map(({ offset, second, ...rest }) => ({
           day: dayAt(offset),
           us: second * 1_000_000 + ++micros,
@@ -139,30 +171,7 @@ async function openSite() {
         sent.events.push({ day, us: second * 1_000_000, type, visitor: `live ${visitor}` });
       }
     },
-    async "take over"({ days }) {
-      const files = new Map<string, ToolDay>();
-      for (const { offset, figures } of days) files.set(dayAt(offset), figures);
-      const rows = [...files].map(([day, f]) =>
-        [day, f.visitors, f.pageviews, f.bounces, f.visits, f.visitSeconds].join(),
-      );
-      const events = [...files].filter(([, f]) => f.events > 0).map(([day, f]) => `${day},signup,${f.events}`);
-      const texts: Record<string, string[]> = {
-        imported_visitors: ["date,visitors,pageviews,bounces,visits,visit_duration", ...rows],
-        imported_custom_events: ["date,name,events", ...events],
-      };
-      await importRollups({
-        pool: dashboard.directPool,
-        site,
-        files: Object.entries(texts).map(([name, lines]) => ({
-          name: `${name}.csv`,
-          open: () => Readable.from([Buffer.from(`${lines.join("\n")}\n`)]),
-        })),
-      });
-      for (const [day, figures] of files) {
-        if (sent.toolDays.has(day) || sent.events.some((each) => each.day === day)) continue;
-        sent.toolDays.set(day, figures);
-      }
-    },
+    "take over": ({ days }) => takeOver(site, sent, days),
     async purge() {
       await purgeEvents(dashboard.directPool, { firstMonth });
       sent.horizon = firstMonth;
