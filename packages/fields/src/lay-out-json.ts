@@ -1,9 +1,6 @@
 import { closingQuote } from "./json-members.js";
 
-/**
- * Writes JSON in one line, or with an indent as `JSON.stringify` does. Strings, numbers and doubled keys stay as they are.
- * @param text valid JSON
- */
+/** Writes valid JSON in one line, or with an indent as `JSON.stringify`. Strings, numbers and doubled keys stay as they are. */
 export function layOutJson(text: string, indent = 0): string {
   let out = "";
   let depth = 0;

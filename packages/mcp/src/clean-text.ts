@@ -1,9 +1,6 @@
 import type { Answer } from "@waymark/http";
 
-/**
- * Characters that people do not see or that reorder others: controls without line feed and tab, bidirectional controls,
- * separators of lines, and Unicode's tags; and escapes within JSON, a backslash with its escape among them.
- */
+/** Escapes of JSON, of which some are hidden, and characters that are hidden or reorder others; not line feed and tab. */
 const hidden = /\\(?:u[0-9a-fA-F]{4}|[^u])|[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029\u{E0000}-\u{E007F}]/gu;
 const unseen = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/u;
 const escapes: Readonly<Record<string, true>> = { "\\b": true, "\\f": true, "\\r": true };
@@ -11,7 +8,7 @@ const escapes: Readonly<Record<string, true>> = { "\\b": true, "\\f": true, "\\r
 const openEscape = /(\\+)(?:u[0-9a-fA-F]{0,3})?$/;
 
 /** JSON without hidden characters, raw or as escapes; it stays JSON. */
-export function cleanJson(text: string): string {
+function cleanJson(text: string): string {
   return text.replace(hidden, (found) => {
     if (!found.startsWith("\\")) return "";
     if (found.length === 2) return escapes[found] ? "" : found;
