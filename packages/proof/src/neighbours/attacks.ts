@@ -21,7 +21,7 @@ export interface Target {
 }
 
 /** Receives the status of each answer, or how a connection ended without one. */
-export type Count = (status: string) => void;
+type Count = (status: string) => void;
 
 export interface Attack {
   name: string;
@@ -110,7 +110,7 @@ function otlpBomb(target: Target, resourceBytes: number, spans: number): Repeate
 }
 
 /** Ten filters of 50 texts that no path contains, and that it takes a search long to miss. */
-export function missingParts(): string {
+function missingParts(): string {
   const texts = (filter: number) => Array.from({ length: 50 }, (_, n) => `${filter}${(n + 10).toString(36)}aaaaaaaa`);
   return Array.from({ length: 10 }, (_, filter) => `page:contains:${texts(filter).join("|")}`).join(";");
 }
