@@ -28,7 +28,7 @@ Drives the trace API on a Postgres of its own, beside an Express app that does n
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
   --insight  reads sums of model calls, series and failures of one account, instead of everything else
-  --streams  follows one account's traces over 1 and over 1,000 live streams, instead of everything else
+  --streams  follows one account's traces over 1 and over 20 live streams, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
   --find     lists and searches one million traces of one account, instead of everything else

@@ -7,7 +7,7 @@ import { row } from "./find.js";
 import type { Stage, Subject } from "./measure.js";
 
 /** Listeners of each part: one shows the cost without sharing. */
-const parts = [1, 1_000] as const;
+const parts = [1, 20] as const;
 const tracesPerPart = 200;
 const pauseMs = 50;
 /** Streams that connect at once. */

@@ -13,6 +13,7 @@ import pg from "pg";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
+import { createAnswerBudget } from "./limits/answer-budget.js";
 import type { ChannelsOptions } from "./stream/channels.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 
@@ -95,7 +96,7 @@ export function useApp(options: AppOptions = {}): TestApp {
       await ownPool.end();
     });
     return createApp({
-      feed: openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
+      ...openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
       pool: ownPool,
       keys,
       alerts: { add: (alert) => void queued.push(alert) },
@@ -147,9 +148,11 @@ export function useApp(options: AppOptions = {}): TestApp {
 }
 
 function openFeed(stops: (() => Promise<void>)[], options: ChannelsOptions) {
-  const feed = createTraceFeed({ ...options, refusals: createRefusals(options.registry) });
+  const refusals = createRefusals(options.registry);
+  const answers = createAnswerBudget(refusals);
+  const feed = createTraceFeed({ ...options, refusals, answers: answers.shares });
   stops.unshift(async () => feed.stop());
-  return feed;
+  return { feed, answers };
 }
 
 async function untilRowsWait(registry: Registry, statement: string, rows: number): Promise<void> {

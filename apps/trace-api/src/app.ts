@@ -2,6 +2,7 @@ import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
 import {
+  type AnswerBudget,
   createBodyReader,
   createBytesReader,
   createRefusals,
@@ -25,7 +26,6 @@ import { createFailureClearer } from "./failures/clear-failure.js";
 import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
-import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createBodyBudget } from "./limits/body-budget.js";
 import { traceTools } from "./mcp/tools.js";
 import { createUsagePricer } from "./model-calls/model-call.js";
@@ -54,6 +54,8 @@ export interface AppDeps {
   keys: Pick<KeyDirectory, "find">;
   alerts: AlertQueue;
   feed: TraceFeed;
+  /** The budget that the feed counts in, too. */
+  answers: AnswerBudget;
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
@@ -125,7 +127,7 @@ export function createApp(deps: AppDeps): Express {
     guards,
     readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
     readBytes: createBytesReader(deps.bodyLimitBytes, budget),
-    answers: createAnswerBudget(refusals),
+    answers: deps.answers,
   });
   app.use(publicRoutes({ api, checks: deps.checks }));
   app.use(dashboardRoutes(deps.dashboardUrl));

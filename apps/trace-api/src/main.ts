@@ -6,6 +6,7 @@ import { createQueue, queues } from "@waymark/queue";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
+import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
 
@@ -19,13 +20,16 @@ await startHttpService(process, {
     const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.directUrl, log });
     const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
     const now = () => new Date();
-    const feed = createTraceFeed({ pool, log, registry, refusals: createRefusals(registry), now });
+    const refusals = createRefusals(registry);
+    const answers = createAnswerBudget(refusals);
+    const feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
     const checks = { required: stores, bridged: { queue: () => queue.check() } };
     const handler = createApp({
       pool,
       keys,
       alerts,
       feed,
+      answers,
       checks,
       log,
       registry,

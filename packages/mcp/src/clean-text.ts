@@ -23,10 +23,10 @@ export function cleanBody(body: Answer["body"]): string | AsyncIterable<string> 
   return Symbol.asyncIterator in body ? cleanChunks(body) : cleanJson(JSON.stringify(body));
 }
 
-async function* cleanChunks(chunks: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+async function* cleanChunks(chunks: AsyncIterable<string | Buffer>): AsyncGenerator<string, void, void> {
   let open = "";
   for await (const chunk of chunks) {
-    const text = open + chunk;
+    const text = open + chunk.toString();
     const found = openEscape.exec(text);
     const slashes = found?.[1]?.length ?? 0;
     const end = found && slashes % 2 === 1 ? found.index + slashes - 1 : text.length;

@@ -8,6 +8,7 @@ import { directUrlOf } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "../../../trace-api/src/app.js";
+import { createAnswerBudget } from "../../../trace-api/src/limits/answer-budget.js";
 import { createTraceFeed, type TraceFeed } from "../../../trace-api/src/stream/trace-feed.js";
 import type { TestDashboard } from "../dashboard.fixture.js";
 
@@ -26,8 +27,10 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
     const limits = { bodyLimitBytes, rateLimitPerSecond: 0 };
     const alerts = { add: () => undefined };
     const now = () => current();
-    feed = createTraceFeed({ pool, log, registry, refusals: createRefusals(registry), now });
-    const deps = { pool, keys, alerts, checks, log, registry, uuid, now, feed };
+    const refusals = createRefusals(registry);
+    const answers = createAnswerBudget(refusals);
+    feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
+    const deps = { pool, keys, alerts, checks, log, registry, uuid, now, feed, answers };
     app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });
   afterAll(async () => {

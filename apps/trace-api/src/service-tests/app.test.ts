@@ -5,10 +5,12 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "@jest/globals";
 import { createApiKey, createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
+import { createRefusals } from "@waymark/http";
 import { createLogger, createRegistry } from "@waymark/service";
 import request from "supertest";
 import { spanBody, traceBody, useApp } from "../app.fixture.js";
 import { createApp } from "../app.js";
+import { createAnswerBudget } from "../limits/answer-budget.js";
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
@@ -487,6 +489,7 @@ describe("the trace service, when its database is down", () => {
       keys,
       alerts: { add: () => undefined },
       feed: { listen: () => ({ text: (async function* () {})(), end: () => undefined }), stop: () => undefined },
+      answers: createAnswerBudget(createRefusals(createRegistry("trace-api"))),
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),

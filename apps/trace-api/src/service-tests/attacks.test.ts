@@ -1,42 +1,130 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { watched } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
+import { openStream } from "../stream/stream.fixture.js";
 import { useServices } from "./services.fixture.js";
 
-/** The deployed service with an attacker and a watcher, who must not wait. */
+/** The deployed service with attackers and a watcher, who must not wait. */
 describe("a watcher is served beside", () => {
   const services = useServices();
-  let url = "";
-  let pid = 0;
-  let [attacker, watcher] = ["", ""];
+  let [port, pid, accounts] = [0, 0, 0];
+  let watcher = "";
+  let sockets: Socket[] = [];
+  const makeAccount = async () => {
+    const { id } = await createAccount(services.prisma, { email: `account-${++accounts}@example.com`, plan: "free" });
+    return { id, key: (await issueKey(services.pool, { accountId: id, service: "trace", name: "test" })).key };
+  };
   beforeAll(async () => {
-    const service = await services.start();
-    pid = service.pid;
-    url = `http://127.0.0.1:${service.port}/api/v1`;
-    const makeKey = async (email: string) => {
-      const { id } = await createAccount(services.prisma, { email, plan: "free" });
-      return (await issueKey(services.pool, { accountId: id, service: "trace", name: "test" })).key;
-    };
-    [attacker, watcher] = [await makeKey("attacker@example.com"), await makeKey("watcher@example.com")];
+    ({ port, pid } = await services.start());
+    watcher = (await makeAccount()).key;
   });
-  const send = async (path: string, body: string) => {
-    const headers = { Authorization: `Bearer ${attacker}`, "Content-Type": "application/json" };
-    const answer = await fetch(`${url}${path}`, { method: "POST", headers, body });
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    sockets = [];
+  });
+  const origin = () => `http://127.0.0.1:${port}`;
+  const send = async (key: string, method: string, path: string, body: string) => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const answer = await fetch(`${origin()}/api/v1${path}`, { method, headers, body });
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
   const beside = <Result>(attack: () => Promise<Result>) =>
-    watched({ url: `${url}/usage`, pid, headers: { Authorization: `Bearer ${watcher}` } }, attack);
+    watched({ url: `${origin()}/api/v1/usage`, pid, headers: { Authorization: `Bearer ${watcher}` } }, attack);
+  const memoryMebibytes = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
+  /** Makes running traces with long names in each account. */
+  const makeTraces = async (ids: readonly string[], count: number) => {
+    const { rows } = await services.pool.query<{ id: string }>(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at)
+       SELECT a, gen_random_uuid(), 'agent', repeat('x', 200), 'running', now()
+       FROM unnest($1::uuid[]) a, generate_series(1, $2::int) RETURNING id`,
+      [ids, count],
+    );
+    return rows.map(({ id }) => id);
+  };
+  /** Filtered streams whose clients read nothing after the head. Resolves with the statuses. */
+  const openStalled = (key: string, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const socket = connect(port, "127.0.0.1");
+        sockets.push(socket);
+        socket.on("error", () => undefined);
+        const path = `/api/v1/traces/stream?name=x&from=2020-01-01T00:00:00.${String(n).padStart(6, "0")}Z`;
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+        const [head] = (await once(socket, "data")) as [Buffer];
+        socket.pause();
+        return Number(head.toString("latin1").slice(9, 12));
+      }),
+    );
+  /** A client that reads, and goes on after its last id when it is cut. */
+  const follow = async (key: string) => {
+    const past: string[] = [];
+    let stream = await openStream(origin(), { key, query: "?name=x" });
+    const ids = () => [...past, ...stream.events.map(({ data }) => data.id)];
+    const until = async (count: number) => {
+      while (ids().length < count) {
+        if (!(await Promise.race([stream.ended.then(() => true), setTimeout(20, false)]))) continue;
+        const { lastId } = stream;
+        past.push(...stream.events.map(({ data }) => data.id));
+        stream = await openStream(origin(), { key, lastId, query: "?name=x" });
+      }
+    };
+    return { ids, until, close: () => stream.close() };
+  };
 
   it("batches with two lists of 1.3 million elements", async () => {
-    const { body } = await send("/traces", JSON.stringify(traceBody()));
+    const { key } = await makeAccount();
+    const { body } = await send(key, "POST", "/traces", JSON.stringify(traceBody()));
     const batch = `{"spans":[${"{},".repeat(600_000)}{}],"spans":[${"{},".repeat(700_000)}{}]}`;
     const statuses = await beside(async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 8 }, () => send(`/traces/${body["trace_id"]}/spans/batch`, batch)),
-      );
+      const path = `/traces/${body["trace_id"]}/spans/batch`;
+      const answers = await Promise.all(Array.from({ length: 8 }, () => send(key, "POST", path, batch)));
       return answers.map(({ status }) => status);
     });
     expect(new Set(statuses)).toEqual(new Set([400]));
+  });
+
+  it("1,200 filtered streams of a Free account whose clients stop reading, and 1,200 changes of status", async () => {
+    const { id, key } = await makeAccount();
+    const traces = await makeTraces([id], 300);
+    const statuses = await beside(async () => {
+      const opened = await openStalled(key, 1_200);
+      for (const status of ["error", "success", "timeout", "running"]) {
+        for (let n = 0; n < traces.length; n += 20) {
+          const some = traces.slice(n, n + 20);
+          await Promise.all(some.map((trace) => send(key, "PATCH", `/traces/${trace}`, JSON.stringify({ status }))));
+        }
+      }
+      return opened;
+    });
+    const count = (status: number) => statuses.filter((each) => each === status).length;
+    expect([count(200), count(429)]).toEqual([20, 1_180]);
+  });
+
+  it("19 stalled streams of each of 12 accounts, whose 20th gets each event once, in little memory", async () => {
+    const attackers = await Promise.all(Array.from({ length: 12 }, makeAccount));
+    const before = memoryMebibytes();
+    let highest = 0;
+    const clock = setInterval(() => (highest = Math.max(highest, memoryMebibytes())), 50);
+    const told = await beside(async () => {
+      for (const { key } of attackers) await openStalled(key, 19);
+      const reader = await follow(attackers[0]?.key ?? "");
+      for (let round = 1; round <= 4; round++) {
+        await makeTraces(
+          attackers.map(({ id }) => id),
+          1_500,
+        );
+        await reader.until(round * 1_500);
+      }
+      await reader.close();
+      return reader.ids();
+    });
+    clearInterval(clock);
+    expect([told.length, new Set(told).size]).toEqual([6_000, 6_000]);
+    expect(highest - before).toBeLessThan(200);
   });
 });

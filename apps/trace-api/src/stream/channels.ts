@@ -2,8 +2,11 @@ import { readStream, type StreamPage, type StreamPosition } from "@waymark/trace
 import type pg from "pg";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
-import { framesOf } from "./frames.js";
+import { type Backlog, WaitingText } from "./backlog.js";
+import { Frames } from "./frames.js";
 import type { Listener } from "./listener.js";
+import type { Slice } from "./slice.js";
+import { parseSnapshot } from "./snapshot.js";
 
 export interface ChannelsOptions {
   pool: pg.Pool;
@@ -34,14 +37,17 @@ export class Channels {
   private isStopped = false;
   private isTroubled = false;
 
-  constructor(private readonly options: ChannelsOptions) {
-    const { channels } = this;
+  constructor(
+    private readonly options: ChannelsOptions,
+    private readonly backlog: Backlog,
+    private readonly slice: Slice,
+  ) {
     new Gauge({
       name: "waymark_trace_streams",
       help: "Open live streams",
       registers: [options.registry],
       collect() {
-        this.set([...channels.values()].reduce((sum, { listeners }) => sum + listeners.size, 0));
+        this.set(backlog.streams.size);
       },
     });
   }
@@ -76,7 +82,7 @@ export class Channels {
     });
     this.channels.set(accountId, channel);
     if (this.clocks.length === 0) {
-      this.clocks = [setInterval(() => void this.poll(), pollMs), setInterval(() => this.beat(), beatMs)];
+      this.clocks = [setInterval(() => void this.poll(), pollMs), setInterval(() => void this.beat(), beatMs)];
     }
     return channel;
   }
@@ -100,25 +106,42 @@ export class Channels {
   private async read(some: readonly Channel[]): Promise<Channel[]> {
     const positions = some.flatMap(({ accountId, position }) => (position ? [{ accountId, position }] : []));
     const { pages } = await readStream(this.options.pool, positions);
-    return some.filter((channel, index) => {
+    const left: Channel[] = [];
+    for (const [index, channel] of some.entries()) {
       const page = pages[index];
-      if (page) this.deliver(channel, page);
-      return page?.isLast === false && channel.listeners.size > 0;
-    });
+      if (page) await this.deliver(channel, page);
+      if (page?.isLast === false && channel.listeners.size > 0) left.push(channel);
+    }
+    return left;
   }
 
-  private deliver(channel: Channel, page: StreamPage): void {
-    const base = channel.position?.base ?? page.top;
+  /**
+   * Writes all texts first, with pauses, and then hands them over in one piece: until then the position stays, and a listener that
+   * goes live meanwhile gets its text, too.
+   */
+  private async deliver(channel: Channel, page: StreamPage): Promise<void> {
+    const { accountId, listeners } = channel;
+    if (page.rows.length > 0) {
+      const frames = new Frames(page, channel.position?.base ?? page.top, this.options.now().getTime());
+      const texts = new Map<Listener, WaitingText | undefined>();
+      const shared = new Map<string, WaitingText>();
+      const nextListener = () => [...listeners].find((each) => each.isLive && !each.isEnded && !texts.has(each));
+      for (let listener = nextListener(); listener; listener = nextListener()) {
+        const { since, options } = listener;
+        const text = await frames.textFor({ matches: options.matches, since }, this.slice, accountId);
+        if (text !== "" && !shared.has(text)) shared.set(text, new WaitingText(text, accountId, this.backlog));
+        texts.set(listener, shared.get(text));
+      }
+      const seen = parseSnapshot(page.next.base);
+      for (const listener of listeners) listener.deliver(texts.get(listener), seen);
+    }
     channel.position = page.next;
-    if (page.rows.length === 0) return;
-    const nowMs = this.options.now().getTime();
-    const batch = { page, base, nowMs, text: framesOf(page, { base, nowMs }) };
-    for (const listener of channel.listeners) listener.deliver(batch);
   }
 
-  private beat(): void {
+  private async beat(): Promise<void> {
     const nowMs = this.options.now().getTime();
-    for (const { position, listeners } of this.channels.values()) {
+    for (const { accountId, position, listeners } of this.channels.values()) {
+      if (this.slice.isUsedUp()) await this.slice.next(accountId);
       const base = position?.rest ? undefined : position?.base;
       for (const listener of listeners) {
         listener.beat(base, nowMs);

@@ -169,10 +169,12 @@ describe("GET /traces/stream", () => {
   });
 
   it("takes no place among the requests in hand, and frees its own when the client leaves", async () => {
-    const account = await test.makeAccount("pro");
-    const streams = await Promise.all(Array.from({ length: 300 }, () => listen(account)));
+    const [account, ...others] = await Promise.all(Array.from({ length: 15 }, () => test.makeAccount("pro")));
+    if (!account) throw new Error("No account");
+    const accounts = [account, ...others];
+    const streams = await Promise.all(accounts.flatMap((each) => Array.from({ length: 20 }, () => listen(each))));
     expect(streams.every(({ status }) => status === 200)).toBe(true);
-    await account.post("/api/v1/traces", traceBody()).expect(201);
+    await Promise.all(accounts.map((each) => each.post("/api/v1/traces", traceBody()).expect(201)));
     await Promise.all(streams.map((stream) => stream.until(1)));
     const count = async () => (await test.registry.getSingleMetric("waymark_trace_streams")?.get())?.values[0]?.value;
     const before = (await count()) ?? 0;
@@ -184,9 +186,22 @@ describe("GET /traces/stream", () => {
     await account.head("/api/v1/traces/stream").expect(200);
   });
 
+  it("refuses the 21st stream of an account, and no other account's", async () => {
+    const [account, other] = [await test.makeAccount("free"), await test.makeAccount("free")];
+    const streams = await Promise.all(Array.from({ length: 20 }, () => listen(account)));
+    const refused = await account.get("/api/v1/traces/stream").expect(429);
+    expect(refused.body).toEqual({
+      error: "Too much in progress for this account",
+      reason: "At most 20 live streams may be open of one account",
+    });
+    streams.push(await listen(other));
+    expect(streams.every(({ status }) => status === 200)).toBe(true);
+    await Promise.all(streams.map((stream) => stream.close()));
+  });
+
   it("asks the database once a second, however many listen", async () => {
     const accounts = [await test.makeAccount("pro"), await test.makeAccount("pro")];
-    const streams = await Promise.all(accounts.flatMap((account) => Array.from({ length: 40 }, () => listen(account))));
+    const streams = await Promise.all(accounts.flatMap((account) => Array.from({ length: 20 }, () => listen(account))));
     const queries = jest.spyOn(test.pool, "query");
     const startedAt = Date.now();
     await Promise.all(accounts.map((account) => account.makeTrace()));

@@ -6,8 +6,8 @@ import { leaveHand } from "../limits/admission.js";
 import { readEventId } from "./event-id.js";
 import type { TraceFeed } from "./trace-feed.js";
 
-/** Each holds a connection, of which an instance has 4,000. */
-const limits = { total: 2_400, perAccount: 1_200 } as const;
+/** Each holds a connection, of which an instance has 4,000. An account without a stream finds a place beside a hundred with all of theirs. */
+const limits = { total: 2_400, perAccount: 20, keptForNew: 400 } as const;
 
 const example = `event: trace
 id: t5h2ko.8412:8412:
@@ -32,7 +32,7 @@ export function streamTracesRoute({ feed, keys, refusals, now }: StreamTracesDep
     operationId: "streamTraces",
     summary: "Follow new traces and changes of status",
     description:
-      "Server-Sent Events: `trace`, with the list's entry as data, within about a second of the commit. Changes that follow each other within that second are one event. Without `Last-Event-ID` the stream begins with what comes from now on; with it, it goes on without gap or repeat. An id older than 24 hours, or unknown, gets an event `reset`, and the stream begins anew. A comment comes every 10 seconds.",
+      "Server-Sent Events: `trace`, with the list's entry as data, within about a second of the commit. Changes that follow each other within that second are one event. Without `Last-Event-ID` the stream begins with what comes from now on; with it, it goes on without gap or repeat. An id older than 24 hours, or unknown, gets an event `reset`, and the stream begins anew. A comment comes every 10 seconds. An account may have 20 streams open on an instance; a further one gets 429 with `reason`. A stream ends when its client reads too slowly; go on with `Last-Event-ID`.",
     query: traceFilterSchema,
     headers: {
       "Last-Event-ID": { description: "The `id` of the last event", example: "t5h2ko.8412:8412:" },

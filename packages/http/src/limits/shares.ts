@@ -9,6 +9,8 @@ export interface ShareLimits {
   siblings?: Siblings | undefined;
   total: number;
   perAccount: number;
+  /** A part of `total` that only accounts holding nothing may take; none if omitted. */
+  keptForNew?: number;
   /** The sentence for a refused client; `most` is one of the two limits. */
   reason(most: number): string;
 }
@@ -22,7 +24,7 @@ export interface Shares {
 
 /** Makes shares. Memory grows only with accounts holding something. */
 export function createShares(limits: ShareLimits, refusals: Refusals): Shares {
-  const { name, total, perAccount, reason, siblings } = limits;
+  const { name, total, perAccount, keptForNew = 0, reason, siblings } = limits;
   const others = siblings?.hold(name);
   const held = new Map<string, number>();
   let heldByAll = 0;
@@ -31,8 +33,9 @@ export function createShares(limits: ShareLimits, refusals: Refusals): Shares {
       const own = (held.get(accountId) ?? 0) + amount;
       if (own + (others?.of(accountId) ?? 0) > perAccount)
         return refusals.account(name, `${reason(perAccount)} of one account`);
-      if (heldByAll + amount + (others?.total ?? 0) > total)
-        return refusals.service(name, `${reason(total)} of all accounts together`);
+      const most = own > amount ? total - keptForNew : total;
+      if (heldByAll + amount + (others?.total ?? 0) > most)
+        return refusals.service(name, `${reason(most)} of all accounts together`);
       held.set(accountId, own);
       heldByAll += amount;
       others?.tell(accountId, own);

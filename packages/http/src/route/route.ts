@@ -9,7 +9,7 @@ export interface Answer {
   /** A `Cache-Control` among them replaces `no-store`. */
   headers?: Readonly<Record<string, string>>;
   /** An object is written as JSON. Text, whole or in chunks, and bytes are sent as they are. */
-  body: object | string | AsyncIterable<string> | Buffer;
+  body: object | string | AsyncIterable<string | Buffer> | Buffer;
   /** The media type of text or bytes; JSON if omitted. */
   contentType?: string;
 }

@@ -71,7 +71,7 @@ function withCharset(contentType: string): string {
   return contentType.includes("charset=") ? contentType : `${contentType}; charset=utf-8`;
 }
 
-async function* endLine(chunks: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+async function* endLine(chunks: AsyncIterable<string | Buffer>): AsyncGenerator<string | Buffer, void, void> {
   yield* chunks;
   yield "\n";
 }
@@ -81,7 +81,7 @@ async function* endLine(chunks: AsyncIterable<string>): AsyncGenerator<string, v
  * chunk becomes an error answer. A later error cuts the connection, so no client takes a part for the whole; it is
  * logged unless it is a refusal.
  */
-async function sendChunks(response: Response, chunks: AsyncIterable<string>): Promise<void> {
+async function sendChunks(response: Response, chunks: AsyncIterable<string | Buffer>): Promise<void> {
   if (response.req.method === "HEAD") {
     response.end();
     return;
