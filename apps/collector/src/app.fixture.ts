@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll } from "@jest/globals";
 import { type CountryDirectory, createCollector, openCountryDirectory } from "@waymark/analytics";
 import { createUuidV7 } from "@waymark/database";
-import { createAddressReader } from "@waymark/limits";
+import { createAddressReader, createProxyWatch } from "@waymark/limits";
 import { createLogger, createRegistry } from "@waymark/service";
 import { useDatabase } from "@waymark/testing";
 import type { Express } from "express";
@@ -100,7 +100,9 @@ interface Parts {
 /** The real app on a pool, also on one without a database. */
 export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Express {
   const { maxWaiting, isSpam } = parts;
-  const addressOf = createAddressReader(parts.trustedProxies);
+  const log = parts.log ?? createLogger({ service: "collector", level: "silent" });
+  const proxies = createProxyWatch(log);
+  const addressOf = createAddressReader(parts.trustedProxies, proxies);
   return createApp({
     collector: createCollector({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
     readClient: createClientReader({ ...parts, addressOf }),
@@ -109,8 +111,8 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
     clock: () => 0,
     isSpam,
     tracker,
-    checks: { required: { database: () => pool.query("SELECT 1") } },
-    log: parts.log ?? createLogger({ service: "collector", level: "silent" }),
+    checks: { required: { database: () => pool.query("SELECT 1") }, notes: proxies.notes },
+    log,
     registry,
   });
 }

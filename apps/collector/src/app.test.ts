@@ -8,6 +8,8 @@ import { firefox, openApp, useApp } from "./app.fixture.js";
 
 describe("the collector", () => {
   const test = useApp();
+  const lines: string[] = [];
+  const watched = useApp({ log: pino({ level: "warn" }, { write: (line: string) => void lines.push(line) }) });
 
   it("answers /health, /ready, /openapi.json and /docs, which ask for no key", async () => {
     await request(test.app).get("/health").expect(200, { status: "ok" });
@@ -41,6 +43,18 @@ describe("the collector", () => {
     expect(Object.keys(responses)).toEqual(["202", "400", "413", "429", "503"]);
     const docs = await request(test.app).get("/docs").expect(200).expect("Content-Type", /html/);
     expect(docs.text).not.toContain("Authorization");
+  });
+
+  it("notes on /ready, and warns once, that a proxy outside TRUSTED_PROXIES stands before it", async () => {
+    const ready = async () => (await request(watched.app).get("/ready").expect(200)).body;
+    const send = (forwarded: Record<string, string>) => watched.post({ n: "x", u: "https://a.b", d: "a.b" }, forwarded);
+    await send({});
+    expect(await ready()).toEqual({ status: "ok", checks: { database: "ok" } });
+    for (let n = 0; n < 3; n++) await send({ "X-Forwarded-For": "192.0.2.1" });
+    const note =
+      "X-Forwarded-For came from an address outside TRUSTED_PROXIES: limits count all clients of that proxy as one";
+    expect(await ready()).toEqual({ status: "ok", checks: { database: "ok" }, notes: [note] });
+    expect(lines.filter((line) => line.includes("TRUSTED_PROXIES"))).toHaveLength(1);
   });
 
   it("answers GET / with the places to go to", async () => {

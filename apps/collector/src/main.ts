@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createCollector, openCountryDirectory } from "@waymark/analytics";
-import { createAddressReader } from "@waymark/limits";
+import { createAddressReader, createProxyWatch } from "@waymark/limits";
 import { ConfigError, startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
@@ -15,9 +15,10 @@ await startHttpService(process, {
   async openApp({ config, pool, registry, log, siblings, stores }) {
     const { trustedProxies, countryHeader, eventsPerSecond } = config;
     const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
-    const addressOf = createAddressReader(trustedProxies);
+    const proxies = createProxyWatch(log);
+    const addressOf = createAddressReader(trustedProxies, proxies);
     const collector = createCollector({ pool });
-    const checks = { required: stores };
+    const checks = { required: stores, notes: proxies.notes };
     const handler = createApp({
       collector,
       readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),

@@ -1,6 +1,6 @@
 import { createRefusals } from "@waymark/http";
 import { createPasswords, createSessions } from "@waymark/identity";
-import { createAddressReader, createLimiter, type Limit, type Limiter } from "@waymark/limits";
+import { createAddressReader, createLimiter, createProxyWatch, type Limit, type Limiter } from "@waymark/limits";
 import { openMailer } from "@waymark/mail";
 import { startHttpService } from "@waymark/service";
 import { createApp } from "./app.js";
@@ -27,13 +27,14 @@ await startHttpService(process, {
       limiters.push(limiter);
       return limiter;
     };
-    const addressOf = createAddressReader(config.trustedProxies);
+    const proxies = createProxyWatch(log);
+    const addressOf = createAddressReader(config.trustedProxies, proxies);
     const guesses = createGuesses({ openLimiter, addressOf });
     const otherCells = createOtherCells({ urls: config.cellDashboards, addressOf });
     const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
     const mails = createAccountMails({ mailer: await openMailer(config.mail, log), openLimiter, log });
     const bridged = redisUrl === undefined ? {} : { redis: () => proofs.limiter.check() };
-    const checks = { required: stores, bridged };
+    const checks = { required: stores, bridged, notes: proxies.notes };
     const passwords = createPasswords({ refusals: createRefusals(registry) });
     const identity = { sessions, passwords, guesses, mails, proofs, otherCells };
     const payments = await openPayments(config);

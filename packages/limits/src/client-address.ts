@@ -29,13 +29,40 @@ function canBeTrusted(parts: string[]): boolean {
   }
 }
 
+/** Notes that a proxy stands before the app whose addresses of clients nobody reads. */
+export interface ProxyWatch {
+  onUntrusted(): void;
+  /** For `/ready`. */
+  notes(): string[];
+}
+
+/** Warns once: the limits then count all of the proxy's clients as one. */
+export function createProxyWatch(log: { warn(message: string): void }): ProxyWatch {
+  const note =
+    "X-Forwarded-For came from an address outside TRUSTED_PROXIES: limits count all clients of that proxy as one";
+  let isSeen = false;
+  return {
+    onUntrusted() {
+      if (!isSeen) log.warn(note);
+      isSeen = true;
+    },
+    notes: () => (isSeen ? [note] : []),
+  };
+}
+
 /**
  * Makes the function that finds a request's address: the connection's, or the last one in `X-Forwarded-For` of no trusted proxy.
  * Clients can write entries further left, so nothing reads them.
  */
-export function createAddressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+export function createAddressReader(
+  trustedProxies: readonly string[],
+  watch?: ProxyWatch,
+): (request: IncomingMessage) => string {
   const isTrusted = rememberPeer(proxyAddr.compile([...trustedProxies]));
   const find = (request: IncomingMessage) => {
+    if (watch && request.headers["x-forwarded-for"] && !isTrusted(request.socket.remoteAddress ?? "", 0)) {
+      watch.onUntrusted();
+    }
     if (trustedProxies.length === 0) return withoutMapping(request.socket.remoteAddress ?? "");
     const forwarded = proxyAddr(request, isTrusted);
     return withoutMapping(isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded);

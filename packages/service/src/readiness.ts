@@ -8,6 +8,8 @@ export interface ReadinessChecks {
   required: Checks;
   /** Stores with a substitute: the answer names a failed one and stays 200. */
   bridged?: Checks;
+  /** Sentences about settings that keep nothing from working. */
+  notes?: () => string[];
 }
 
 /** Why a store is not ready, in words that the answer of `/ready` repeats. */
@@ -35,11 +37,13 @@ export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
   );
   const outcome = Object.fromEntries(results.map(({ name, failure }) => [name, failure ? "failed" : "ok"]));
   const failed = results.filter(({ name, failure }) => name in checks.required && failure);
-  if (failed.length === 0) return { status: 200, body: { status: "ok", checks: outcome } };
+  const notes = checks.notes?.() ?? [];
+  const told = { checks: outcome, ...(notes.length > 0 && { notes }) };
+  if (failed.length === 0) return { status: 200, body: { status: "ok", ...told } };
   const texts = failed.map(({ name, failure }) =>
     failure instanceof NotReadyError ? `${name} (${failure.message})` : name,
   );
-  return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, checks: outcome } };
+  return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, ...told } };
 }
 
 /** Shows as a metric whether `/ready` answers 200, so a rule can tell a process that is up and does no work. */
