@@ -4,7 +4,7 @@ import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { createRefusals } from "@waymark/http";
 import { createPasswords, createSessionCookie, createSessions, type Role, startSession } from "@waymark/identity";
-import { createAddressReader, createLimiter, type Limit } from "@waymark/limits";
+import { createAddressReader, createLimiter, createProxyWatch, type Limit } from "@waymark/limits";
 import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
@@ -48,7 +48,7 @@ export interface TestDashboard {
   readonly databaseUrl: string;
   /** Sets the moment, and so the UTC day that is "today". */
   setNow(moment: Date): void;
-  /** Makes an account and returns its id; its people come with `signIn`. */
+  /** Makes an account of the day before yesterday and returns its id; its people come with `signIn`. */
   makeAccount(plan?: PlanId): Promise<string>;
   /** Makes a person of the account and signs them in; an owner unless a role is given. */
   signIn(accountId: string, role?: Role, app?: Express): Promise<SignedIn>;
@@ -107,7 +107,8 @@ function createIdentity(
 ) {
   const log = createLogger({ service: "dashboard", level: "silent" });
   const openLimiter = (limit: Limit) => createLimiter({ ...limit, redisUrl: undefined, pool, log });
-  const addressOf = createAddressReader(trustedProxies);
+  const proxies = createProxyWatch(log);
+  const addressOf = createAddressReader(trustedProxies, proxies);
   const guesses = createGuesses({ openLimiter, addressOf });
   const otherCells = createOtherCells({ urls: cellDashboards, addressOf });
   const passwords = createPasswords({ refusals: createRefusals(createRegistry("dashboard")), cost: cheap });
@@ -124,7 +125,7 @@ function createIdentity(
     return sent.splice(0);
   };
   const proofs = { limiter: openLimiter(proofLimit), network: createProofNetwork() };
-  return { parts: { passwords, guesses, mails, proofs, otherCells }, takeMails };
+  return { parts: { passwords, guesses, mails, proofs, otherCells }, takeMails, notes: proxies.notes };
 }
 
 /** A database that nothing stands before is up: a busy machine fails no test. */
@@ -142,7 +143,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const pool = openPool(connectionString, options.connectThrough === undefined);
   const prisma = createPrisma(pool);
   const cookieOf = createSessionCookie(config.url);
-  const { parts, takeMails } = createIdentity(pool, config);
+  const { parts, takeMails, notes } = createIdentity(pool, config);
   let current = () => new Date();
 
   const instance = useInstances(() => {
@@ -164,7 +165,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
       ...parts,
       payments: undefined,
       pages: options.pages ?? { files: new Map(), manifest: {} },
-      checks: { required: { database: () => pool.query("SELECT 1") } },
+      checks: { required: { database: () => pool.query("SELECT 1") }, notes },
       log,
       registry: createRegistry("dashboard"),
       now,
@@ -190,6 +191,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
     },
     async makeAccount(plan = "pro") {
       const { id } = await createAccount(prisma, { email: `account-${++accounts}@example.com`, plan });
+      await pool.query("UPDATE account SET created_at = created_at - interval '2 days' WHERE id = $1", [id]);
       return id;
     },
     async signIn(accountId, role = "owner", app = instance(0)) {

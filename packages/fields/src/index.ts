@@ -5,5 +5,6 @@ export { findRepeatedMember, type JsonMember, jsonElementMembers, jsonMembers, j
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { layOutJson } from "./lay-out-json.js";
 export { mergeMembers } from "./merge-members.js";
+export { nameProblem } from "./name-problem.js";
 export { textField, textProblem } from "./text.js";
 export { parseTimestamp, timestampField } from "./timestamp.js";

@@ -20,6 +20,7 @@ export { type PersonInAccount, readViewer } from "./people/read-viewer.query.js"
 export {
   changeRole,
   dropInvitation,
+  isAccountSince,
   listInvitations,
   listPeople,
   removePerson,

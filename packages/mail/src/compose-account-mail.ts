@@ -1,3 +1,4 @@
+import { nameProblem } from "@waymark/fields";
 import { bounds, escapeHtml, formatMoment, oneLine, styles } from "./mail-text.js";
 
 /** A mail with a link for one person. */
@@ -85,10 +86,13 @@ function letterOf(mail: AccountMail): Letter {
         footer: "Without this link nobody gets in.",
       };
     case "invite": {
-      const account = oneLine(mail.account, bounds.line);
+      // An account without a name shows its address, and old names may hold any.
+      const isNamed = nameProblem(mail.account) === undefined;
+      const inviter = nameProblem(mail.inviter) === undefined ? oneLine(mail.inviter, bounds.line) : "Somebody";
+      const account = isNamed ? `the account “${oneLine(mail.account, bounds.line)}”` : "an account";
       return {
-        subject: oneLine(`Join “${mail.account}” on Waymark`, bounds.subject),
-        lines: [`${oneLine(mail.inviter, bounds.line)} invites you to the account “${account}” on Waymark.`],
+        subject: isNamed ? oneLine(`Join “${mail.account}” on Waymark`, bounds.subject) : "Join an account on Waymark",
+        lines: [`${inviter} invites you to ${account} on Waymark.`],
         action: "Join the account",
         footer: "If you do not know the sender, ignore this mail.",
       };

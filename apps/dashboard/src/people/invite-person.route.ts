@@ -3,6 +3,7 @@ import { route } from "@waymark/http";
 import {
   createLink,
   findPersonByEmail,
+  isAccountSince,
   isMember,
   linkUrl,
   listInvitations,
@@ -19,6 +20,8 @@ import type { PeopleDeps } from "./people-deps.js";
 /** Waiting ones of an account: each is a mail with an owner's words to somebody who did not ask. */
 const maxInvitations = 100;
 
+const dayBefore = (moment: Date) => new Date(moment.getTime() - 24 * 3_600_000);
+
 /** `POST /people`. Only the mail has the link: it proves the address. */
 export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
   return route({
@@ -33,9 +36,11 @@ export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleD
       const known = await findPersonByEmail(pool, email);
       if (known && (await isMember(pool, accountId, known.id))) throw new AppError("already_member");
       await guesses.admit(request, "invite");
-      const { isAllowed, resetSeconds } = await mails.admit("invite", email, accountId);
-      if (!isAllowed) throw tooMany(resetSeconds);
       const invitedAt = now();
+      // Where sign-up is closed, accounts are known.
+      const isYoung = config.signUp === "open" && (await isAccountSince(pool, accountId, dayBefore(invitedAt)));
+      const { isAllowed, resetSeconds } = await mails.admit("invite", email, { accountId, isYoung });
+      if (!isAllowed) throw tooMany(resetSeconds);
       await replaceInvitations(pool, accountId, email);
       if ((await listInvitations(pool, accountId, invitedAt)).length >= maxInvitations) {
         const reason = `At most ${maxInvitations} invitations may wait. Take one back first.`;

@@ -6,7 +6,7 @@ import type { Sessions } from "../session/viewer.js";
 
 export interface PeopleDeps {
   pool: pg.Pool;
-  config: Pick<Config, "url">;
+  config: Pick<Config, "url" | "signUp">;
   guesses: Guesses;
   mails: AccountMails;
   sessions: Sessions;

@@ -181,6 +181,29 @@ describe("an invitation", () => {
   });
 });
 
+describe("a name", () => {
+  it.each(["You won! Claim at prize.example/1", "https://x", "me@example.com", "free。example"])(
+    "with an address in it is no account's and nobody's: %s",
+    async (name) => {
+      const owner = await dashboard.signIn(await dashboard.makeAccount());
+      const password = "correct horse battery";
+      for (const request of [
+        owner.patch("/account", { name }),
+        owner.patch("/me", { name }),
+        dashboard.anonymous().post("/sign-up", { name, email: "named@example.com", password }),
+      ]) {
+        const { body } = await request.expect(400);
+        expect(body.fields).toEqual({ name: "Must not have an address of a website or of mail in it" });
+      }
+    },
+  );
+
+  it.each(["Acme Inc.", "J. R. R. Tolkien", "Ünï & Söhne, 2.0"])("%s is good", async (name) => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    await owner.patch("/account", { name }).expect(200);
+  });
+});
+
 describe("the record", () => {
   it("shows 50 entries at a time to everybody of the account", async () => {
     const accountId = await dashboard.makeAccount();

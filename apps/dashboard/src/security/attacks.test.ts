@@ -182,7 +182,7 @@ describe("a flood from many networks", () => {
     expect(mails).toBe(10);
   });
 
-  it("of invitations mails an address ten times a day over all accounts, and a hundred of an account", async () => {
+  it("of invitations mails an address ten times a day over all accounts, twenty of an account an hour, a hundred a day", async () => {
     const owners = [
       await proxied.signIn(await proxied.makeAccount()),
       await proxied.signIn(await proxied.makeAccount()),
@@ -194,9 +194,28 @@ describe("a flood from many networks", () => {
     expect([await invite(owners[0]), await invite(owners[1])]).toEqual([429, 429]);
     expect((await owners[0]?.get("/people"))?.body).toEqual(before?.body);
     expect(await proxied.takeMails()).toHaveLength(10);
-    await proxied.pool.query("UPDATE rate_limit SET points = 99 WHERE key LIKE '%mail-account%'");
-    expect(await invite(owners[0], "last@example.com")).toBe(201);
-    expect(await invite(owners[0], "further@example.com")).toBe(429);
+    for (const [limit, used] of [
+      ["mail-hour", 19],
+      ["mail-account", 99],
+    ] as const) {
+      const owner = await proxied.signIn(await proxied.makeAccount());
+      expect(await invite(owner, `before-${limit}@example.com`)).toBe(201);
+      await proxied.pool.query("UPDATE rate_limit SET points = $2 WHERE key LIKE '%' || $1 || '%'", [limit, used]);
+      expect(await invite(owner, `last-${limit}@example.com`)).toBe(201);
+      expect(await invite(owner, `further-${limit}@example.com`)).toBe(429);
+    }
+  });
+
+  it("of invitations mails five of an account in its first day", async () => {
+    const accountId = await proxied.makeAccount();
+    await proxied.pool.query("UPDATE account SET created_at = now() WHERE id = $1", [accountId]);
+    const owner = await proxied.signIn(accountId);
+    await proxied.takeMails();
+    for (let n = 0; n < 6; n++) {
+      const { status } = await owner.post("/people", { email: `young-${n}@example.com`, role: "member" });
+      expect([n, status]).toEqual([n, n < 5 ? 201 : 429]);
+    }
+    expect(await proxied.takeMails()).toHaveLength(5);
   });
 
   it("of sign-ins leaves a person's hundred latest sessions", async () => {

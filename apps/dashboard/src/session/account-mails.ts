@@ -13,6 +13,9 @@ const daySeconds = 24 * 3_600;
  */
 const addressLimit = { name: "mail-address", points: 10, windowSeconds: daySeconds };
 const accountLimit = { name: "mail-account", points: 100, windowSeconds: daySeconds };
+const hourLimit = { name: "mail-hour", points: 20, windowSeconds: 3_600 };
+/** Of an account in its first day: nobody knows it yet. */
+const youngLimit = { name: "mail-young", points: 5, windowSeconds: daySeconds };
 
 const maxWaiting = 200;
 const maxAttempts = 4;
@@ -27,8 +30,8 @@ export interface AccountMails {
    */
   later(task: () => Promise<void>): void;
   send(to: string, mail: AccountMail): Promise<void>;
-  /** Counts an invitation or a note. @param accountId of the inviting account */
-  admit(purpose: "known" | "invite", to: string, accountId?: string): Promise<Allowance>;
+  /** Counts an invitation or a note. @param inviter the inviting account */
+  admit(purpose: "known" | "invite", to: string, inviter?: { accountId: string; isYoung: boolean }): Promise<Allowance>;
   /** Resolves when no task is left. */
   idle(): Promise<void>;
 }
@@ -44,10 +47,16 @@ export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOpt
   const working = new Set<Promise<void>>();
   const perAddress = openLimiter(addressLimit);
   const perAccount = openLimiter(accountLimit);
+  const perHour = openLimiter(hourLimit);
+  const young = openLimiter(youngLimit);
   return {
-    async admit(purpose, to, accountId) {
-      const ofAccount = accountId === undefined ? undefined : await perAccount.spend(accountId);
-      if (ofAccount && !ofAccount.isAllowed) return ofAccount;
+    async admit(purpose, to, inviter) {
+      if (inviter) {
+        for (const limiter of inviter.isYoung ? [young, perHour, perAccount] : [perHour, perAccount]) {
+          const ofAccount = await limiter.spend(inviter.accountId);
+          if (!ofAccount.isAllowed) return ofAccount;
+        }
+      }
       return perAddress.spend(keyOf(purpose, to));
     },
     later(task) {

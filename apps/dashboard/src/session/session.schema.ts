@@ -1,4 +1,4 @@
-import { emailField, textField } from "@waymark/fields";
+import { emailField, nameProblem, textField } from "@waymark/fields";
 import type { LinkInfo } from "@waymark/identity";
 import { z } from "zod";
 
@@ -15,8 +15,9 @@ const newPasswordField = () => textField({ max: maxPasswordLength });
 export const nameField = () =>
   textField({ max: maxNameLength }).transform((text, context) => {
     const name = text.trim();
-    if (name !== "") return name;
-    context.addIssue({ code: "custom", message: "Must not be empty" });
+    const message = name === "" ? "Must not be empty" : nameProblem(name);
+    if (message === undefined) return name;
+    context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 
@@ -69,7 +70,8 @@ export type UseLinkBody = z.input<typeof useLinkBody>;
 
 /** The answer of `POST /link`, 200. */
 export interface UseLinkAnswer {
-  isSignedIn: true;
+  /** False for a channel's link: it only lets alerts go to the address. */
+  isSignedIn: boolean;
   purpose: LinkInfo["purpose"];
 }
 
