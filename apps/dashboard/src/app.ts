@@ -29,7 +29,12 @@ import { listInvoicesRoute } from "./billing/list-invoices.route.js";
 import type { Payments } from "./billing/payments.js";
 import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
-import { changeAlertSettingsRoute, deleteChannelRoute, testChannelRoute } from "./channels/change-channel.route.js";
+import {
+  changeAlertSettingsRoute,
+  deleteChannelRoute,
+  resendChannelLinkRoute,
+  testChannelRoute,
+} from "./channels/change-channel.route.js";
 import { createChannelRoute } from "./channels/create-channel.route.js";
 import { listChannelsRoute } from "./channels/list-channels.route.js";
 import { createRuleRoute, deleteRuleRoute, listRulesRoute } from "./channels/rules.route.js";
@@ -191,6 +196,7 @@ function routesOf(deps: AppDeps): Route[] {
     listChannelsRoute(deps),
     createChannelRoute(deps),
     testChannelRoute(deps),
+    resendChannelLinkRoute(deps),
     deleteChannelRoute(deps),
     changeAlertSettingsRoute(deps),
     listRulesRoute(deps),

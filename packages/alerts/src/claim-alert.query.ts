@@ -35,12 +35,17 @@ const findTurnSql = `
 const lockMailsSql = "SELECT pg_advisory_xact_lock(hashtextextended('waymark mails ' || $1, 0))";
 
 // When the limits of the account ($3) and the trace ($4) open again: an hour after the mail at this offset, null if they are
-// open. A range of `alert_allowed_idx` for the account, one of `alert_trace_idx` for the trace.
+// open. Tests of the account's own channel count. Ranges of `alert_allowed_idx` and `delivery_channel_idx` for the account, one of
+// `alert_trace_idx` for the trace.
 const readLimitsSql = `
   SELECT
-    (SELECT allowed_at + interval '1 hour' FROM alert
-      WHERE account_id = $1 AND allowed_at > now() - interval '1 hour'
-      ORDER BY allowed_at DESC OFFSET $3 - 1 LIMIT 1),
+    (SELECT at + interval '1 hour' FROM (
+      (SELECT allowed_at AS at FROM alert
+        WHERE account_id = $1 AND allowed_at > now() - interval '1 hour' ORDER BY allowed_at DESC LIMIT $3)
+      UNION ALL
+      SELECT created_at FROM delivery
+      WHERE account_id = $1 AND channel_id = $1 AND event_id >= uuid_floor(now() - interval '1 hour') AND type = 'test'
+    ) AS mails ORDER BY at DESC OFFSET $3 - 1 LIMIT 1),
     (SELECT allowed_at + interval '1 hour' FROM alert
       WHERE account_id = $1 AND trace_id = $2 AND allowed_at > now() - interval '1 hour'
       ORDER BY allowed_at DESC OFFSET $4 - 1 LIMIT 1)`;

@@ -8,10 +8,13 @@ export {
 } from "./channels/alert-settings.query.js";
 export { alertStatuses, type ChannelInput, type ChannelKind, channelKinds } from "./channels/channel.js";
 export {
+  type CreateChannelLink,
+  confirmChannel,
   createChannel,
   deleteChannel,
   listChannels,
   listDeliveries,
+  resendChannelLink,
   testChannel,
 } from "./channels/channels.query.js";
 export { claimDelivery, type DeliveryKey, deliveryIdOf } from "./channels/claim-delivery.query.js";

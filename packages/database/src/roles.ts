@@ -44,7 +44,7 @@ export const tableGrants = {
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   channel: {
     worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped), DELETE",
-    dashboard: "SELECT, INSERT, DELETE",
+    dashboard: "SELECT, INSERT, UPDATE (is_confirmed), DELETE",
   },
   credential: { dashboard: "SELECT, INSERT, UPDATE" },
   daily_event: {

@@ -31,6 +31,7 @@ export const errorCodes = {
   site_full: { status: 409, message: "The site has no room for another one" },
   goal_in_use: { status: 409, message: "A funnel has this goal as a step. Delete the funnel first." },
   channel_ended: { status: 409, message: "The channel has ended. Create another one." },
+  channel_waiting: { status: 409, message: "The channel waits for its address: the mailed link confirms it." },
   request_in_progress: { status: 409, message: "A request with this idempotency key is in progress" },
   last_owner: { status: 409, message: "The last owner cannot leave or become a member" },
   already_member: { status: 409, message: "This person is in the account already" },

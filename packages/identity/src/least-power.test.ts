@@ -33,7 +33,11 @@ afterAll(() => pool.end());
 
 describe("the dashboard's role", () => {
   const now = () => new Date();
-  const arrive = (token: string, input = {}) => useLink({ pool, passwords, now }, { token, network: "here", ...input });
+  const arrive = async (token: string, input = {}) => {
+    const deps = { pool, passwords, now, confirmChannel: async () => undefined };
+    const { personId = "", accountId = "", sessionToken } = await useLink(deps, { token, network: "here", ...input });
+    return { personId, accountId, sessionToken };
+  };
 
   it("may do all that people need: sign up, in and out, reset, invite, change roles, leave", async () => {
     const email = `${randomUUID()}@example.com`;

@@ -1,6 +1,7 @@
-import { alertModes, changeAlertSettings, deleteChannel, testChannel } from "@waymark/alerts";
+import { alertModes, changeAlertSettings, deleteChannel, resendChannelLink, testChannel } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
 import { route } from "@waymark/http";
+import { createChannelLink } from "@waymark/identity/channel-link";
 import type pg from "pg";
 import { z } from "zod";
 import { done } from "../session/done.js";
@@ -25,6 +26,21 @@ export function testChannelRoute({ pool }: Deps) {
     answers: done,
     async handle({ params, response }) {
       await testChannel(pool, channelOf(response, params["channel_id"]));
+      return { status: 200, body: {} };
+    },
+  });
+}
+
+/** `POST /channels/:channel_id/link`: mails the link that confirms a stranger's address again. */
+export function resendChannelLinkRoute({ pool }: Deps) {
+  return route({
+    method: "post",
+    path: "/channels/:channel_id/link",
+    operationId: "resendChannelLink",
+    summary: "Send a waiting channel's link again",
+    answers: done,
+    async handle({ params, response }) {
+      await resendChannelLink(pool, channelOf(response, params["channel_id"]), createChannelLink);
       return { status: 200, body: {} };
     },
   });

@@ -77,6 +77,38 @@ describe("channels", () => {
     expect((await list()).channels[1]).toMatchObject({ id, pending: 1 });
   });
 
+  it("429: are tested five times an hour, and finished tests do not pile up", async () => {
+    const { accountId, owner } = await open();
+    for (let n = 0; n < 5; n++) await owner.post(`/channels/${accountId}/test`).expect(200);
+    const refused = await owner.post(`/channels/${accountId}/test`).expect(429);
+    expect(refused.body.reason).toBe("At most 5 tests of a channel and 20 of an account an hour.");
+    expect(refused.headers["retry-after"]).toBe("3600");
+    const earlier = "uuid_floor(now() - interval '2 hours')";
+    const sql = `UPDATE delivery SET sent_at = now(), event_id = (left(${earlier}::text, 24) || right(event_id::text, 12))::uuid
+      WHERE account_id = $1`;
+    await dashboard.pool.query(sql, [accountId]);
+    await owner.post(`/channels/${accountId}/test`).expect(200);
+    const { rows } = await dashboard.pool.query("SELECT type FROM delivery WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ type: "test" }]);
+  });
+
+  it("429: are tested twenty times an hour over all channels, deleted ones too", async () => {
+    const { accountId, owner, add } = await open();
+    for (let n = 0; n < 4; n++) {
+      const { id } = await add({ kind: "webhook", to: "https://example.com/hook" });
+      for (let test = 0; test < 5; test++) await owner.post(`/channels/${id}/test`).expect(200);
+      await dashboard.pool.query("UPDATE delivery SET sent_at = now() WHERE account_id = $1", [accountId]);
+      await owner.delete(`/channels/${id}`).expect(200);
+    }
+    await owner.post(`/channels/${accountId}/test`).expect(429);
+  });
+
+  it("400: are not tested without the plan", async () => {
+    const { accountId, owner } = await open("free");
+    const { body } = await owner.post(`/channels/${accountId}/test`).expect(400);
+    expect(body.reason).toBe("Channels need the Pro plan.");
+  });
+
   it("404: are not another account's", async () => {
     const { add, list } = await open();
     const { id } = await add({ kind: "mail", to: "a@example.com" });
@@ -95,6 +127,71 @@ describe("channels", () => {
     expect(body.to).toBe("http://127.0.0.1/hook");
     await owner.post("/channels", { kind: "webhook", to: "http://[fd12::1]/hook" }).expect(201);
     await owner.post("/channels", { kind: "webhook", to: "http://10.0.0.1/hook" }).expect(400);
+  });
+});
+
+describe("a channel of mail", () => {
+  const to = "stranger@example.org";
+  /** The tokens that the worker mails. */
+  async function tokensOf(accountId: string): Promise<string[]> {
+    const sql =
+      "SELECT content->>'token' AS token FROM delivery WHERE account_id = $1 AND type = 'confirm' ORDER BY event_id";
+    return (await dashboard.pool.query<{ token: string }>(sql, [accountId])).rows.map(({ token }) => token);
+  }
+
+  it("waits for a stranger's click on the mailed link, and gets nothing else before it", async () => {
+    const { accountId, owner, list, add } = await open();
+    const { id, state } = await add({ kind: "mail", to });
+    expect(state).toBe("waiting");
+    expect((await list()).channels[1]).toMatchObject({ id, to, state: "waiting" });
+    await owner.post(`/channels/${id}/test`).expect(409);
+    await owner.post(`/channels/${id}/link`).expect(200);
+    const { rows } = await dashboard.pool.query("SELECT type FROM delivery WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ type: "confirm" }, { type: "confirm" }]);
+    const [token, again] = await tokensOf(accountId);
+    const { body } = await dashboard.anonymous().get(`/link?token=${token}`).expect(200);
+    expect(body).toMatchObject({ purpose: "channel", email: to, needsName: false, needsPassword: false });
+    expect((await list()).channels[1]?.state).toBe("waiting");
+    const used = await dashboard
+      .anonymous()
+      .post("/link", { token })
+      .expect(200, { isSignedIn: false, purpose: "channel" });
+    expect(used.headers["set-cookie"]).toBeUndefined();
+    expect((await list()).channels[1]?.state).toBe("active");
+    await owner.post(`/channels/${id}/test`).expect(200);
+    await owner.post(`/channels/${id}/link`).expect(404);
+    await owner.delete(`/channels/${id}`).expect(200);
+    await dashboard.anonymous().post("/link", { token: again }).expect(404);
+  });
+
+  it("waits for nothing with the address of somebody in the account", async () => {
+    const { accountId, add } = await open();
+    const member = await dashboard.signIn(accountId, "member");
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    expect(await add({ kind: "mail", to: member.email.toUpperCase() })).not.toHaveProperty("state");
+    expect(await add({ kind: "mail", to: stranger.email })).toMatchObject({ state: "waiting" });
+  });
+
+  it("429: mails ten links to an address over all accounts, and twenty of an account", async () => {
+    const [one, other] = [await open(), await open()];
+    const victim = "victim@example.org";
+    const { id } = await one.add({ kind: "mail", to: victim });
+    for (let n = 0; n < 9; n++) await one.owner.post(`/channels/${id}/link`).expect(200);
+    await one.owner.post(`/channels/${id}/link`).expect(429);
+    const refused = await other.owner.post("/channels", { kind: "mail", to: victim }).expect(429);
+    expect(refused.body.reason).toBe("At most 10 links to an address a day.");
+    expect((await other.list()).channels).toHaveLength(1);
+    for (let n = 0; n < 10; n++) await one.add({ kind: "mail", to: `another-${n}@example.org` });
+    const full = await one.owner.post("/channels", { kind: "mail", to: "last@example.org" }).expect(429);
+    expect(full.body.reason).toBe("At most 20 links of an account a day.");
+  });
+
+  it("403 and 404: has its link sent again by an owner of its account alone", async () => {
+    const { accountId, add } = await open();
+    const { id } = await add({ kind: "mail", to: "again@example.org" });
+    const [member, other] = [await dashboard.signIn(accountId, "member"), await open()];
+    await member.post(`/channels/${id}/link`).expect(403);
+    await other.owner.post(`/channels/${id}/link`).expect(404);
   });
 });
 

@@ -30,6 +30,8 @@ export interface CreatedChannel {
   kind: (typeof channelKinds)[number];
   to: string;
   secret?: string;
+  /** A stranger's address of mail: a link is on its way, and nothing else before it is used. */
+  state?: "waiting";
 }
 
 /** The answer of `GET /alert-rules`. */

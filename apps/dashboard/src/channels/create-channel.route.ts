@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
 import { route } from "@waymark/http";
+import { createChannelLink } from "@waymark/identity/channel-link";
 import { isPublicAddress, type Networks } from "@waymark/service";
 import type pg from "pg";
 import { z } from "zod";
@@ -28,7 +29,7 @@ export function createChannelRoute({ pool, config }: Deps) {
       if (body.kind !== "mail" && isPrivate(body.to, config.webhookNetworks)) {
         throw validationError({ to: "Must be a public address: this one is inside a private network" });
       }
-      return { status: 201, body: await createChannel(pool, accountId, body) };
+      return { status: 201, body: await createChannel(pool, accountId, body, createChannelLink) };
     },
   });
 }

@@ -1,3 +1,4 @@
+import { confirmChannel } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/http";
 import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/identity";
@@ -16,14 +17,14 @@ export function useLinkRoute(deps: LinkDeps) {
     operationId: "useLink",
     summary: "Use a link",
     body: useLinkBody,
-    answers: { 200: { description: "Signed in", schema: z.custom<UseLinkAnswer>() } },
+    answers: { 200: { description: "Signed in; not by a channel's link", schema: z.custom<UseLinkAnswer>() } },
     async handle({ body, request }) {
       const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);
       const userAgent = request.get("user-agent");
       const viewer = await sessions.find(request.headers.cookie);
       const given = { ...body, browserProof, network, userAgent, viewer };
-      const arrival = await useLink({ ...deps, slots: config.slots }, given).catch(ignoreUnknown);
+      const arrival = await useLink({ ...deps, slots: config.slots, confirmChannel }, given).catch(ignoreUnknown);
       if (arrival instanceof AppError) {
         const answer = await otherCells.ask({ request, method: "POST", path: "/link", body });
         if (!answer) throw arrival;
@@ -32,7 +33,7 @@ export function useLinkRoute(deps: LinkDeps) {
       }
       await refund();
       const { purpose, sessionToken } = arrival;
-      const answer = { status: 200, body: { isSignedIn: true, purpose } satisfies UseLinkAnswer };
+      const answer = { status: 200, body: { isSignedIn: purpose !== "channel", purpose } satisfies UseLinkAnswer };
       if (sessionToken === undefined) {
         if (viewer) sessions.forget(viewer.accountId);
         return answer;

@@ -16,7 +16,7 @@ const kinds = [
   { value: "webhook", label: "Webhook", hint: "Signed by Standard Webhooks; it gets each failure." },
   { value: "slack", label: "Slack", hint: "An incoming webhook's address." },
   { value: "discord", label: "Discord", hint: "A webhook's address." },
-  { value: "mail", label: "Mail" },
+  { value: "mail", label: "Mail", hint: "An address outside the account confirms by a link first." },
 ] as const;
 
 const statuses = [
@@ -30,7 +30,7 @@ export function ChannelDialog({ onClose }: { onClose(): void }) {
   const [created, setCreated] = useState<CreatedChannel>();
   if (created?.secret) return <NewSecret secret={created.secret} onClose={onClose} />;
   const finish = (channel: CreatedChannel) => {
-    announce("Channel added");
+    announce(channel.state === "waiting" ? `A link is on its way to ${channel.to}` : "Channel added");
     if (channel.secret) setCreated(channel);
     else onClose();
   };

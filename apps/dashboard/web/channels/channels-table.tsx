@@ -34,6 +34,14 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
     },
     { invalidates: ["/channels"] },
   );
+  const resend = useAction(
+    async (id: string) => {
+      await api.post(`/channels/${id}/link`);
+      announce("A link is on its way");
+    },
+    { invalidates: ["/channels"] },
+  );
+  const error = test.error ?? resend.error;
   if (channels.length === 0) {
     return (
       <Panel>
@@ -46,7 +54,7 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
   const columns = isNarrow ? ["Channel", "State"] : ["Channel", "Gets", "State", ...(mayChange ? [actionsColumn] : [])];
   return (
     <Panel isFlush>
-      {test.error && <Banner tone="error">{test.error.message}</Banner>}
+      {error && <Banner tone="error">{error.refusal ?? error.message}</Banner>}
       <div class="channels">
         <Table name="Channels" columns={columns}>
           <tbody>
@@ -56,6 +64,11 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
                   {channel.state === "active" && (
                     <Button isBusy={test.isBusy} onClick={() => void test.run(channel.id)}>
                       Test
+                    </Button>
+                  )}
+                  {channel.state === "waiting" && (
+                    <Button isBusy={resend.isBusy} onClick={() => void resend.run(channel.id)}>
+                      Send the link again
                     </Button>
                   )}
                   <Button onClick={() => setDeleting(channel)}>Delete</Button>
@@ -92,6 +105,12 @@ function limitsOf({ agents, statuses, recovered }: ListedChannel): string {
   return [...parts, ...(recovered ? ["recoveries, too"] : [])].join(" · ");
 }
 
+const states = {
+  active: { dot: "success", text: "Active" },
+  waiting: { dot: "running", text: "Waiting for confirmation" },
+  ended: { dot: "error", text: "Ended" },
+} as const;
+
 function State({ of: { state, pending, failed, skipped, last_error } }: { of: ListedChannel }) {
   const counts = [
     pending > 0 && `${formatThings(pending, "message")} waiting`,
@@ -100,7 +119,7 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   ].filter(Boolean);
   return (
     <>
-      <StatusDot state={state === "ended" ? "error" : "success"}>{state === "ended" ? "Ended" : "Active"}</StatusDot>
+      <StatusDot state={states[state].dot}>{states[state].text}</StatusDot>
       {counts.length > 0 && <div class="hint">{counts.join(" · ")}</div>}
       {last_error !== null && <div class="channel-error">{last_error}</div>}
     </>

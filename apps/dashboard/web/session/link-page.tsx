@@ -22,6 +22,7 @@ const titles: Readonly<Record<LinkInfo["purpose"], string>> = {
   reset: "Set a new password",
   invite: "Accept the invitation",
   sign_in: "Sign in",
+  channel: "Get alerts here",
 };
 
 /** A one-time link. It is used at a click, so that previews of mails use nothing up. */
@@ -49,6 +50,7 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [isMailed, setMailed] = useState(false);
+  const [isConfirmed, setConfirmed] = useState(false);
   const use = useAction(async (body: UseLinkBody) => {
     if (link.needsSignIn) {
       const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
@@ -60,9 +62,18 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const errors = use.error?.fields ?? {};
   const submit = async () => {
     const body = { token, ...(link.needsName ? { name } : {}), ...(link.needsPassword ? { password } : {}) };
-    if (await use.run(body)) location.replace(localPath(query["next"]));
+    const answer = await use.run(body);
+    if (answer?.isSignedIn) location.replace(localPath(query["next"]));
+    else if (answer) setConfirmed(true);
   };
   if (use.error?.status === 410) return <DeadLink error={use.error} />;
+  if (isConfirmed) {
+    return (
+      <EntryCard title="The address is confirmed">
+        <p>{link.email} gets the alerts from now on. An owner of the account can end that.</p>
+      </EntryCard>
+    );
+  }
   return (
     <EntryCard title={titles[link.purpose]}>
       {isMailed && <TooManyTries />}
@@ -101,6 +112,7 @@ function sentenceOf({ purpose, email, accountName, inviter, needsPassword, needs
     const invitation = `${inviter ?? "An owner"} invites ${email} to ${accountName ?? "the account"}.`;
     return needsSignIn ? `${invitation} Sign in to join; a new password would end this invitation.` : invitation;
   }
+  if (purpose === "channel") return `Alerts of ${accountName ?? "the account"} go to ${email}.`;
   if (purpose === "sign_in" && accountName !== null) return `This signs you in to ${accountName} as ${email}.`;
   if (purpose !== "verify" || !needsPassword) return `This signs you in as ${email}.`;
   return `Choose a password: the sign-up of ${email} came from another browser, so its password does not count.`;

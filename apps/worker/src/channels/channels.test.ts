@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import {
   type ChannelInput,
   changeAlertSettings,
+  confirmChannel,
   createChannel,
   deleteChannel,
   listDeliveries,
@@ -173,6 +174,25 @@ describe("a webhook", () => {
     await until(async () => (await statesOf(id)).includes("failed"));
     expect(await deliveriesOf(id)).toMatchObject([{ last_error: expect.stringContaining("private network") }]);
     expect(received).toEqual([]);
+  });
+
+  it("of a stranger's address gets its link, and no alert before the click", async () => {
+    const { accountId } = await makeAccount();
+    const to = "stranger@example.org";
+    const { id, state } = await createChannel(pool, accountId, { kind: "mail", to }, async () => "the-token");
+    expect(state).toBe("waiting");
+    const { url, received } = await receive();
+    await addChannel(accountId, url);
+    await fail(accountId);
+    await start();
+    await until(async () => received.length === 1 && (await isOver(id)));
+    const [mail, ...others] = stub.mails.filter(({ body }) => body.to.includes(to));
+    expect(others).toEqual([]);
+    expect(mail?.body).toMatchObject({ subject: "Confirm this address for alerts" });
+    expect(mail?.body.text).toContain("https://waymark.example/dashboard/link/the-token");
+    await confirmChannel(pool, { channelId: id });
+    await fail(accountId);
+    await until(() => stub.mails.filter(({ body }) => body.to.includes(to)).length === 2);
   });
 
   it("that hangs delays no other channel of its account", async () => {

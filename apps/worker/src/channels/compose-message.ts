@@ -27,6 +27,13 @@ export function composeMessage(delivery: OwedDelivery, dashboardUrl: string): Me
     const heading = "This is a test: alerts of your account come here.";
     return { subject: "A test of your alerts", heading, facts: [], groups: [], link: home };
   }
+  if (type === "confirm") {
+    const { account, token } = contentOf(delivery);
+    const link = { text: "Confirm the address", url: `${dashboardUrl}/dashboard/link/${token}` };
+    const heading =
+      "Confirm this address to get the alerts of a Waymark account. Without that, nothing else comes here.";
+    return { subject: "Confirm this address for alerts", heading, facts: [["Account", account]], groups: [], link };
+  }
   if (type === "alert.rule") return composeRule(delivery, home);
   return trace ? composeTrace(delivery, trace, dashboardUrl) : undefined;
 }

@@ -15,6 +15,12 @@ import { deliveryIdOf } from "./claim-delivery.query.js";
 
 const uuid = createUuidV7();
 
+/** Makes the link that confirms a channel, and returns its token. @throws AppError 429 */
+export type CreateChannelLink = (
+  transaction: pg.ClientBase,
+  channel: { email: string; accountId: string; channelId: string },
+) => Promise<string>;
+
 interface ListedChannel {
   id: string;
   kind: ChannelKind;
@@ -22,7 +28,8 @@ interface ListedChannel {
   agents: string[];
   statuses: string[];
   recovered: boolean;
-  state: "active" | "ended";
+  /** A waiting one gets nothing but the mail with its link. */
+  state: "active" | "waiting" | "ended";
   /** Why it ended, or why its last delivery failed. */
   last_error: string | null;
   pending: number;
@@ -37,50 +44,112 @@ interface CreatedChannel {
   kind: ChannelKind;
   to: string;
   secret?: string;
+  /** A stranger's address of mail: a link is on its way. */
+  state?: "waiting";
 }
 
 // Probes of primary keys.
 const findPlanSql = "SELECT plan = ANY ($2) AS has FROM account WHERE id = $1";
 const insertSql = `
-  INSERT INTO channel (account_id, id, kind, address, secret, agents, statuses, recovered)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+  INSERT INTO channel (account_id, id, kind, address, secret, agents, statuses, recovered, is_confirmed)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+
+// A proven address of somebody in the account, or its own. Probes of `account_pkey`, `person_email_key`, `membership_pkey`.
+const isOwnAddressSql = `
+  SELECT EXISTS (SELECT FROM account WHERE id = $1 AND email = $2) OR EXISTS (
+    SELECT FROM person p JOIN membership m ON m.person_id = p.id
+    WHERE p.email = $2 AND p.is_verified AND m.account_id = $1) AS "isOwn"`;
 
 /**
- * Creates a channel: failures from now on go there.
+ * Creates a channel: failures from now on go there; to a stranger's address of mail once its link is used.
+ * @param createLink without it the caller vouches for the address
  * @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 20 channels
  */
-export async function createChannel(pool: pg.Pool, accountId: string, input: ChannelInput): Promise<CreatedChannel> {
+export async function createChannel(
+  pool: pg.Pool,
+  accountId: string,
+  input: ChannelInput,
+  createLink?: CreateChannelLink,
+): Promise<CreatedChannel> {
   const { kind, to, agents, statuses, recovered } = readChannel(input);
   const secret = kind === "webhook" ? createSecret() : undefined;
   const id = uuid();
   return withTransaction(pool, async (transaction) => {
-    const { rows: plans } = await transaction.query<{ has: boolean }>(findPlanSql, [accountId, plansWithAlerts]);
-    if (!plans[0]?.has) throw new AppError("validation_failed", { details: { reason: "Channels need the Pro plan." } });
+    await requirePlan(transaction, accountId);
     await openRouting(transaction, accountId);
     const { rowCount } = await transaction.query("SELECT FROM channel WHERE account_id = $1", [accountId]);
     if ((rowCount ?? 0) >= maxChannelsPerAccount) {
       const reason = `An account has at most ${maxChannelsPerAccount} channels.`;
       throw new AppError("account_full", { details: { limit: maxChannelsPerAccount, reason } });
     }
-    const values = [accountId, id, kind, to, secret ?? null, agents, statuses, recovered];
+    const { rows } = await transaction.query<{ isOwn: boolean }>(isOwnAddressSql, [accountId, to]);
+    const isConfirmed = kind !== "mail" || createLink === undefined || rows[0]?.isOwn === true;
+    const values = [accountId, id, kind, to, secret ?? null, agents, statuses, recovered, isConfirmed];
     await transaction.query(insertSql, values);
-    return { id, kind, to, ...(secret === undefined ? {} : { secret }) };
+    if (!isConfirmed) await sendLink(transaction, { accountId, channelId: id, email: to }, createLink);
+    const state = isConfirmed ? {} : { state: "waiting" as const };
+    return { id, kind, to, ...(secret === undefined ? {} : { secret }), ...state };
   });
+}
+
+async function requirePlan(transaction: pg.ClientBase, accountId: string): Promise<void> {
+  const { rows } = await transaction.query<{ has: boolean }>(findPlanSql, [accountId, plansWithAlerts]);
+  if (!rows[0]?.has) throw new AppError("validation_failed", { details: { reason: "Channels need the Pro plan." } });
+}
+
+const insertLinkSql = `
+  INSERT INTO delivery (account_id, event_id, channel_id, type, content)
+  SELECT id, $2, $3, 'confirm', json_build_object('token', $4::text, 'account', email) FROM account WHERE id = $1`;
+
+/** Has the worker mail a link, which confirms the channel and nothing else. */
+async function sendLink(
+  transaction: pg.ClientBase,
+  channel: { accountId: string; channelId: string; email: string },
+  createLink: CreateChannelLink,
+): Promise<void> {
+  const token = await createLink(transaction, channel);
+  await transaction.query(insertLinkSql, [channel.accountId, uuid(), channel.channelId, token]);
+}
+
+/** Mails a waiting channel's link again. @throws AppError 404, also for a channel that waits for none, and 429 */
+export function resendChannelLink(pool: pg.Pool, channel: ChannelReference, createLink: CreateChannelLink) {
+  const { channelId } = channel;
+  return withTransaction(pool, async (transaction) => {
+    const { accountId, isConfirmed, address } = await findChannel(transaction, channel);
+    if (isConfirmed || address === null) throw new AppError("channel_not_found");
+    await requirePlan(transaction, accountId);
+    await openRouting(transaction, accountId);
+    await sendLink(transaction, { accountId, channelId, email: address }, createLink);
+    return { id: channelId };
+  });
+}
+
+/** Alerts go to the channel from now on. A probe of `channel_id_key`. @throws AppError 404 */
+export async function confirmChannel(
+  client: Pick<pg.ClientBase, "query">,
+  { accountId, channelId: id }: ChannelReference,
+): Promise<{ id: string }> {
+  const sql = "UPDATE channel SET is_confirmed = true WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
+  const isThere = isUuid(id) && (await client.query(sql, [id, accountId ?? null])).rowCount === 1;
+  if (!isThere) throw new AppError("channel_not_found");
+  return { id };
 }
 
 // The account's channels, oldest first. Its own comes from the account while no settings exist. A range of `channel_pkey`; of
 // each channel's deliveries the pending ones, and the newest 1,000.
 const listSql = `
   SELECT c.id, c.kind, COALESCE(c.address, account.email) AS "to", c.agents, c.statuses, c.recovered,
-    CASE WHEN c.disabled_at IS NULL THEN 'active' ELSE 'ended' END AS state,
+    CASE WHEN c.disabled_at IS NOT NULL THEN 'ended' WHEN c.is_confirmed THEN 'active' ELSE 'waiting' END AS state,
     COALESCE(c.disabled_reason, newest.last_error) AS last_error,
     (SELECT count(*)::int FROM delivery d
       WHERE d.account_id = c.account_id AND d.channel_id = c.id AND d.sent_at IS NULL AND d.failed_at IS NULL) AS pending,
     newest.failed, c.skipped::int AS skipped, c.created_at
   FROM account JOIN (
-    SELECT account_id, id, kind, address, agents, statuses, recovered, disabled_at, disabled_reason, skipped, created_at FROM channel
+    SELECT account_id, id, kind, address, agents, statuses, recovered, disabled_at, disabled_reason, skipped, created_at,
+      is_confirmed
+    FROM channel
     UNION ALL
-    SELECT a.id, a.id, 'mail', NULL, '{}', '{}', false, NULL, NULL, 0, a.created_at FROM account a
+    SELECT a.id, a.id, 'mail', NULL, '{}', '{}', false, NULL, NULL, 0, a.created_at, true FROM account a
     WHERE NOT EXISTS (SELECT FROM alert_settings s WHERE s.account_id = a.id)
   ) AS c ON c.account_id = account.id
   CROSS JOIN LATERAL (
@@ -109,17 +178,20 @@ interface ChannelReference {
 
 // A probe of `channel_id_key`, or the account's own channel without settings.
 const findSql = `
-  SELECT account_id AS "accountId", kind, disabled_at IS NOT NULL AS "isEnded" FROM (
-    SELECT account_id, id, kind, disabled_at FROM channel
+  SELECT account_id AS "accountId", kind, address, disabled_at IS NOT NULL AS "isEnded", is_confirmed AS "isConfirmed" FROM (
+    SELECT account_id, id, kind, address, disabled_at, is_confirmed FROM channel
     UNION ALL
-    SELECT id, id, 'mail', NULL FROM account WHERE NOT EXISTS (SELECT FROM alert_settings s WHERE s.account_id = account.id)
+    SELECT id, id, 'mail', NULL, NULL, true FROM account WHERE NOT EXISTS (SELECT FROM alert_settings s WHERE s.account_id = account.id)
   ) AS c
   WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)`;
 
 interface FoundChannel {
   accountId: string;
   kind: ChannelKind;
+  /** Null for the account's own. */
+  address: string | null;
   isEnded: boolean;
+  isConfirmed: boolean;
 }
 
 async function findChannel(client: pg.ClientBase, { channelId, accountId }: ChannelReference): Promise<FoundChannel> {
@@ -129,6 +201,10 @@ async function findChannel(client: pg.ClientBase, { channelId, accountId }: Chan
   return rows[0];
 }
 
+// Tests that went out stay: they count for an hour.
+const deleteDeliveriesSql = `
+  DELETE FROM delivery WHERE account_id = $1 AND channel_id = $2 AND (type <> 'test' OR sent_at IS NULL)`;
+
 /** Deletes a channel with its deliveries. The account's own one, too: its mails end. @throws AppError 404 */
 export function deleteChannel(pool: pg.Pool, channel: ChannelReference): Promise<{ id: string; kind: ChannelKind }> {
   const { channelId } = channel;
@@ -137,20 +213,49 @@ export function deleteChannel(pool: pg.Pool, channel: ChannelReference): Promise
     await openRouting(transaction, accountId);
     const values = [accountId, channelId];
     await transaction.query("DELETE FROM channel WHERE account_id = $1 AND id = $2", values);
-    await transaction.query("DELETE FROM delivery WHERE account_id = $1 AND channel_id = $2", values);
+    await transaction.query(deleteDeliveriesSql, values);
     return { id: channelId, kind };
   });
 }
 
 const insertTestSql = "INSERT INTO delivery (account_id, event_id, channel_id, type) VALUES ($1, $2, $3, 'test')";
 
-/** Has the worker send an event `test` to a channel. @throws AppError 404, 409 for a channel that ended */
+/** Tests in an hour. */
+const maxTests = { channel: 5, account: 20 };
+
+// A range of `delivery_channel_idx`: finished tests do not pile up.
+const forgetTestsSql = `
+  DELETE FROM delivery WHERE account_id = $1 AND channel_id = $2 AND type = 'test'
+    AND event_id < uuid_floor(now() - interval '1 hour') AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)`;
+
+// The tests of the last hour, of the channel and of all. A range of `delivery_pkey`.
+const countTestsSql = `
+  SELECT count(*)::int AS account, (count(*) FILTER (WHERE channel_id = $2))::int AS channel FROM delivery
+  WHERE account_id = $1 AND event_id >= uuid_floor(now() - interval '1 hour') AND type = 'test'`;
+
+async function admitTest(transaction: pg.ClientBase, accountId: string, channelId: string): Promise<void> {
+  await transaction.query(forgetTestsSql, [accountId, channelId]);
+  const { rows } = await transaction.query<typeof maxTests>(countTestsSql, [accountId, channelId]);
+  const { account = 0, channel = 0 } = rows[0] ?? {};
+  if (channel < maxTests.channel && account < maxTests.account) return;
+  const reason = `At most ${maxTests.channel} tests of a channel and ${maxTests.account} of an account an hour.`;
+  const details = { retry_after: 3_600, reason };
+  throw new AppError("rate_limited", { details, headers: { "Retry-After": "3600" } });
+}
+
+/**
+ * Has the worker send an event `test` to a channel.
+ * @throws AppError 404, 409 for a channel that ended or waits for its address, 400 without the plan, 429 after five in an hour
+ */
 export function testChannel(pool: pg.Pool, channel: ChannelReference): Promise<{ id: string; delivery_id: string }> {
   const { channelId } = channel;
   return withTransaction(pool, async (transaction) => {
-    const { accountId, isEnded } = await findChannel(transaction, channel);
+    const { accountId, isEnded, isConfirmed } = await findChannel(transaction, channel);
     if (isEnded) throw new AppError("channel_ended");
+    if (!isConfirmed) throw new AppError("channel_waiting");
+    await requirePlan(transaction, accountId);
     await openRouting(transaction, accountId);
+    await admitTest(transaction, accountId, channelId);
     const eventId = uuid();
     await transaction.query(insertTestSql, [accountId, eventId, channelId]);
     return { id: channelId, delivery_id: deliveryIdOf({ accountId, eventId, channelId }) };

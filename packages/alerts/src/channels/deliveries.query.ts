@@ -7,7 +7,7 @@ import type { DigestContent } from "./digest.js";
 import type { AgentEvent } from "./enqueue-event.query.js";
 
 export interface OwedDelivery {
-  type: "trace.failed" | "trace.recovered" | "alert.rule" | "test" | "digest";
+  type: "trace.failed" | "trace.recovered" | "alert.rule" | "test" | "digest" | "confirm";
   createdAt: Date;
   /** Since the first attempt began. */
   ageMs: number;
@@ -35,8 +35,17 @@ export interface OwedTrace {
   failedSpan: { name: string; error: string | null } | null;
 }
 
-/** What a digest or an event of an agent carries. */
-export function contentOf({ content }: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] {
+/** What a mail that confirms a channel carries. */
+interface ConfirmContent {
+  token: string;
+  /** The account's address. */
+  account: string;
+}
+
+/** What a digest, an event of an agent or a confirmation carries. */
+export function contentOf({
+  content,
+}: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] & ConfirmContent {
   return JSON.parse(content ?? "{}");
 }
 

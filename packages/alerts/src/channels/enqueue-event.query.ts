@@ -23,7 +23,7 @@ export interface AgentEvent {
 const insertEventSql = `
   INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, content)
   SELECT account_id, $2, id, $3, $4, $5, $6 FROM channel
-  WHERE account_id = $1 AND disabled_at IS NULL AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')`;
+  WHERE account_id = $1 AND disabled_at IS NULL AND is_confirmed AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')`;
 
 /**
  * Sends an event to the account's channels of this agent: a recovery to those that ask for it. In the caller's transaction, so

@@ -36,7 +36,7 @@ const findAlertsSql = `
 const lockSettingsSql = `
   SELECT mode, window_seconds AS "windowSeconds" FROM alert_settings WHERE account_id = $1 FOR UPDATE`;
 
-// The active channels. A webhook's room is by what it is owed (`delivery_owed_idx`), that of others by their last hour
+// The active channels, without those that wait for their address. A webhook's room is by what it is owed (`delivery_owed_idx`), that of others by their last hour
 // (`delivery_channel_idx`).
 const readChannelsSql = `
   SELECT c.id, c.kind, c.id = c.account_id AS "isOwn", c.agents, c.statuses,
@@ -49,7 +49,7 @@ const readChannelsSql = `
       WHERE d.account_id = $1 AND d.channel_id = c.id AND d.event_id >= uuid_floor(now() - interval '1 day')
         AND d.created_at > now() - interval '1 hour'
     ) END::int AS room
-  FROM channel c WHERE c.account_id = $1 AND c.disabled_at IS NULL`;
+  FROM channel c WHERE c.account_id = $1 AND c.disabled_at IS NULL AND c.is_confirmed`;
 
 const insertDeliveriesSql = `
   INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, failures)

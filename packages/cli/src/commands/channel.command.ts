@@ -3,12 +3,15 @@ import {
   type ChannelInput,
   type ChannelKind,
   channelKinds,
+  confirmChannel,
   createChannel,
   deleteChannel,
   listChannels,
   listDeliveries,
+  resendChannelLink,
   testChannel,
 } from "@waymark/alerts";
+import { createChannelLink } from "@waymark/identity/channel-link";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { collect } from "../arguments/collect.js";
 import { wholeNumber } from "../arguments/number-argument.js";
@@ -20,7 +23,8 @@ type Status = (typeof alertStatuses)[number];
 
 const createHelp = `
 Every failed trace goes to each channel of the account; --agent and --status limit one, --recovered adds an agent's next success. The
-account's own address is a channel from the start. A webhook is signed by Standard Webhooks; its secret is shown once.
+account's own address is a channel from the start. An address of mail outside the account gets a link first, and alerts once it is
+used or 'channel confirm' vouches for it. A webhook is signed by Standard Webhooks; its secret is shown once.
 
 Examples:
   $ waymark channel create --account me@example.com --kind webhook --to https://example.com/hooks/waymark
@@ -41,7 +45,7 @@ function collectStatus(text: string, statuses: Status[] = []): Status[] {
   return [...statuses, status];
 }
 
-/** `waymark channel create|list|test|deliveries|delete`. */
+/** `waymark channel create|list|test|confirm|deliveries|delete`. */
 export function addChannelCommands(program: Command, act: Act): void {
   const channel = program
     .command("channel")
@@ -57,6 +61,20 @@ export function addChannelCommands(program: Command, act: Act): void {
       act(async (context, channelId: string) => {
         const value = await onDatabase(context, ({ pool }) => testChannel(pool, { channelId }));
         return { value, text: `The worker sends a test; 'waymark channel deliveries ${channelId}' shows the result.` };
+      }),
+    );
+
+  channel
+    .command("confirm")
+    .description("vouch for the address of a waiting channel: alerts go there without its link")
+    .argument("<channel-id>", "the channel's id, from 'waymark channel list'")
+    .option("--resend", "mail the link again instead")
+    .action(
+      act(async (context, channelId: string, { resend }: { resend?: true }) => {
+        const value = await onDatabase(context, ({ pool }) =>
+          resend ? resendChannelLink(pool, { channelId }, createChannelLink) : confirmChannel(pool, { channelId }),
+        );
+        return { value, text: formatFields({ ...value }) };
       }),
     );
 
@@ -88,7 +106,7 @@ function addCreateCommand(channel: Command, act: Act): void {
         const input: ChannelInput = { ...rest, agents: agent, statuses: status };
         const value = await onDatabase(context, async ({ pool, prisma }) => {
           const { id } = await resolveAccount(prisma, account);
-          return createChannel(pool, id, input);
+          return createChannel(pool, id, input, createChannelLink);
         });
         return { value, text: formatFields({ ...value }) };
       }),

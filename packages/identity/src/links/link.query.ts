@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Role } from "../sessions/session.query.js";
 import { createToken, hashToken } from "../token.js";
 
-export type LinkPurpose = "verify" | "reset" | "invite" | "sign_in";
+export type LinkPurpose = "verify" | "reset" | "invite" | "sign_in" | "channel";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -15,6 +15,7 @@ const linkLifeMs = {
   reset: hourMs,
   invite: 7 * dayMs,
   sign_in: 15 * minuteMs,
+  channel: dayMs,
 } as const satisfies Record<LinkPurpose, number>;
 
 export interface NewLink {
@@ -28,6 +29,8 @@ export interface NewLink {
   role?: Role;
   /** The person who invites. */
   invitedBy?: string;
+  /** The one to confirm. */
+  channelId?: string;
   now: Date;
   lifeMs?: number;
   /** A token made before the link; a new one without it. */
@@ -46,15 +49,15 @@ const uuid = createUuidV7();
 /** The worker removes expired links. */
 const insertLinkSql = `
   INSERT INTO one_time_link
-    (hash, id, purpose, email, name, password, person_id, account_id, role, invited_by, created_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+    (hash, id, purpose, email, name, password, person_id, account_id, role, invited_by, channel_id, created_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
 export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
-  const { purpose, email, name, passwordHash, personId, accountId, role, invitedBy, now } = link;
+  const { purpose, email, name, passwordHash, personId, accountId, role, invitedBy, channelId, now } = link;
   const token = link.token ?? createToken();
   const id = uuid();
   const expiresAt = new Date(now.getTime() + (link.lifeMs ?? linkLifeMs[purpose]));
-  const subject = [purpose, email, name, passwordHash, personId, accountId, role, invitedBy];
+  const subject = [purpose, email, name, passwordHash, personId, accountId, role, invitedBy, channelId];
   const values = [hashToken(token), id, ...subject.map((value) => value ?? null), now, expiresAt];
   await client.query(insertLinkSql, values);
   return { id, token, expiresAt };
@@ -71,6 +74,7 @@ export interface LiveLink {
   role: Role | null;
   /** The name of the person who invites. */
   inviter: string | null;
+  channelId: string | null;
   /** The person of the address; null without one. */
   knownId: string | null;
 }
@@ -78,7 +82,7 @@ export interface LiveLink {
 /** Probes `one_time_link_pkey`, `account_pkey`, `person_email_key` and `person_pkey`. */
 const findLinkSql = `
   SELECT l.purpose, l.email, l.name, l.password, l.person_id AS "personId", l.account_id AS "accountId", l.role,
-    COALESCE(a.name, a.email) AS "accountName", inviter.name AS inviter, known.id AS "knownId"
+    COALESCE(a.name, a.email) AS "accountName", inviter.name AS inviter, l.channel_id AS "channelId", known.id AS "knownId"
   FROM one_time_link l LEFT JOIN account a ON a.id = l.account_id
     LEFT JOIN person known ON known.email = l.email LEFT JOIN person inviter ON inviter.id = l.invited_by
   WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2`;

@@ -38,6 +38,8 @@ export interface LinkInfo {
 
 export interface LinkDeps {
   pool: pg.Pool;
+  /** @throws AppError 404 where the channel is gone */
+  confirmChannel(client: pg.ClientBase, channel: { accountId: string; channelId: string }): Promise<unknown>;
   passwords: Passwords;
   /** Of the cell; all by default. */
   slots?: Slots;
@@ -81,12 +83,10 @@ export interface LinkInput extends LinkReference {
   userAgent?: string | undefined;
 }
 
-/** Who came through a link. */
-export interface Arrival {
+/** Who came through a link; nobody by a channel's. */
+export interface Arrival extends Partial<Arrived> {
   purpose: LinkPurpose;
-  personId: string;
-  accountId: string;
-  /** Of the new session; undefined for a known person's invitation, whose session goes on. */
+  /** Of the new session; undefined for a known person's invitation, whose session goes on, and for a channel. */
   sessionToken: string | undefined;
 }
 
@@ -96,11 +96,12 @@ export interface Arrival {
  * @throws AppError 410 for a used, expired or unknown link; 401 for a known person's invitation before the sign-in; 400 for
  * missing or bad input; 409 `account_taken`
  */
-export async function useLink({ pool, passwords, slots, now }: LinkDeps, input: LinkInput): Promise<Arrival> {
+export async function useLink(deps: LinkDeps, input: LinkInput): Promise<Arrival> {
+  const { pool, passwords, now } = deps;
   const { token, name, password, network, userAgent, viewer } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
-  const needed = await readLink({ pool, now }, input);
+  const needed = await readLink(deps, input);
   if (needed.needsSignIn) throw new AppError("not_signed_in");
   const fields: Record<string, string> = {};
   if (needed.needsName && name === undefined) fields["name"] = "Required";
@@ -112,7 +113,9 @@ export async function useLink({ pool, passwords, slots, now }: LinkDeps, input: 
   const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password, network) : undefined;
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
-    const { personId, accountId } = await arrivals[link.purpose](client, link, { name, hash, slots, viewer });
+    const arrived = await arrivals[link.purpose](client, link, { ...deps, name, hash, viewer });
+    if (!arrived) return { purpose: link.purpose, sessionToken: undefined };
+    const { personId, accountId } = arrived;
     if (link.purpose === "invite" && viewer?.personId === personId) {
       await switchAccount(client, { ...viewer, accountId });
       return { purpose: link.purpose, personId, accountId, sessionToken: undefined };
@@ -127,16 +130,11 @@ interface Arrived {
   accountId: string;
 }
 
-type Arrive = (
-  client: pg.ClientBase,
-  link: LiveLink,
-  input: {
-    name: string | undefined;
-    hash: string | undefined;
-    slots: Slots | undefined;
-    viewer: LinkReference["viewer"];
-  },
-) => Promise<Arrived>;
+interface Given extends Pick<LinkDeps, "slots" | "confirmChannel">, Pick<LinkInput, "name" | "viewer"> {
+  hash: string | undefined;
+}
+
+type Arrive = (client: pg.ClientBase, link: LiveLink, given: Given) => Promise<Arrived | undefined>;
 
 const arrivals: Record<LinkPurpose, Arrive> = {
   async verify(client, { email, name, password: waiting }, { hash, slots }) {
@@ -156,6 +154,10 @@ const arrivals: Record<LinkPurpose, Arrive> = {
     await changePassword(client, personId, hash);
     await verifyPerson(client, personId);
     return { personId, accountId: await requireHome(client, personId) };
+  },
+  async channel(client, { accountId, channelId }, { confirmChannel }) {
+    await confirmChannel(client, { accountId: accountId ?? "", channelId: channelId ?? "" });
+    return undefined;
   },
   async sign_in(client, { personId: id, accountId: wanted }) {
     const personId = id ?? "";
