@@ -1,4 +1,10 @@
-import { AccountError, type AccountErrorCode, maxKeysPerAccount, maxSitesPerAccount } from "@waymark/accounts";
+import {
+  AccountError,
+  type AccountErrorCode,
+  maxKeysPerAccount,
+  maxSitesPerAccount,
+  maxUnprovenSites,
+} from "@waymark/accounts";
 import { AppError, validationError } from "@waymark/errors";
 
 const answers: Partial<Record<AccountErrorCode, (error: AccountError) => AppError>> = {
@@ -9,6 +15,7 @@ const answers: Partial<Record<AccountErrorCode, (error: AccountError) => AppErro
   invalid_domain: (error) => validationError({ domain: error.message }, error),
   domain_full: (error) => validationError({ domain: error.message }, error),
   too_many_keys: (error) => fullAccount(error, maxKeysPerAccount),
+  too_many_unproven: (error) => fullAccount(error, maxUnprovenSites),
   too_many_sites: (error) => fullAccount(error, maxSitesPerAccount),
 };
 

@@ -3,6 +3,7 @@ export type AccountErrorCode =
   | "unknown_key"
   | "too_many_keys"
   | "too_many_sites"
+  | "too_many_unproven"
   | "unknown_site"
   | "invalid_email"
   | "email_taken"

@@ -7,7 +7,7 @@ export {
   findAccountByEmail,
   listAccounts,
 } from "./accounts.js";
-export { bareDomain, type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
+export { bareDomain, type DomainConflict, findDomainConflicts, maxUnprovenSites } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
 export {
   issueKey,

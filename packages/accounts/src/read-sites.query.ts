@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isSettledSql, receivesSql } from "./domain-claims.query.js";
 
 /** A site with the state of its domain and of its visits. */
 export interface SiteState {
@@ -6,8 +7,10 @@ export interface SiteState {
   domain: string;
   name: string;
   createdAt: Date;
-  /** False while another account has the domain: the site gets no events. */
+  /** False while another account has the domain, or asks for it and nobody has proven it: the site gets no events. */
   isProven: boolean;
+  /** Whether another account's claim cannot end that. */
+  isSettled: boolean;
   proofToken: string;
   /** The first and last UTC day with visits or custom events, `YYYY-MM-DD`; null without any. */
   firstDay: string | null;
@@ -16,7 +19,7 @@ export interface SiteState {
 
 /** By `site_account_id_idx`; for each site the ends of its ranges in `daily_stat_pkey` and `daily_event_pkey`: four probes. */
 const readSitesSql = `
-  SELECT id, domain, name, created_at AS "createdAt", is_proven AS "isProven", proof_token AS "proofToken",
+  SELECT id, domain, name, created_at AS "createdAt", ${receivesSql} AS "isProven", ${isSettledSql} AS "isSettled", proof_token AS "proofToken",
     LEAST(
       (SELECT day FROM daily_stat WHERE site_id = site.id AND dimension = 'total' ORDER BY day LIMIT 1),
       (SELECT day FROM daily_event WHERE site_id = site.id ORDER BY day LIMIT 1)

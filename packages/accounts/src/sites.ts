@@ -1,7 +1,7 @@
 import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import { AccountError } from "./account-error.js";
-import { moveDomain, takeDomain, type WhenTaken } from "./domain-claims.query.js";
+import { admitUnproven, type DomainMove, moveDomain, takeDomain, type WhenTaken } from "./domain-claims.query.js";
 import { lockAccount, requireAccount } from "./lock-account.query.js";
 import { readName } from "./name.js";
 import { normaliseDomain } from "./site-domain.js";
@@ -29,9 +29,11 @@ const insertSiteSql = "INSERT INTO site (id, account_id, domain, name, is_proven
 
 /**
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
+ * While a second account asks for a domain that nobody has proven, it delivers to none.
  * @param input `whenTaken` is for a domain of another account; refused by default
  * @returns the site, the number of sites the domain had before, and whether the site gets its events
- * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`, `too_many_sites`
+ * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`, `too_many_sites`,
+ *   `too_many_unproven`
  */
 export async function createSite(
   pool: pg.Pool,
@@ -46,6 +48,7 @@ export async function createSite(
     if ((rows[0]?.sites ?? 0) >= maxSitesPerAccount) {
       throw new AccountError("too_many_sites", `An account has at most ${maxSitesPerAccount} sites.`);
     }
+    if (whenTaken === "wait") await admitUnproven(transaction, accountId);
     const { isProven, sites } = await takeDomain(transaction, { accountId, domain }, whenTaken);
     const id = uuid();
     await transaction.query(insertSiteSql, [id, accountId, domain, name, isProven]);
@@ -102,17 +105,17 @@ export async function deleteSite(transaction: pg.ClientBase, reference: SiteRefe
 }
 
 /**
- * Gives a site its domain's events, by a proof or by the operator's word; `isShared` leaves other accounts' sites theirs.
+ * Gives a site its domain's events, by a proof or by the operator's word; the domain of nobody needs none.
  * @returns the site, and the accounts with sites of the domain that wait from now on
  * @throws AccountError `unknown_site`
  */
 export async function claimSite(
   transaction: pg.ClientBase,
   reference: SiteReference,
-  { isShared }: { isShared: boolean },
+  move: DomainMove,
 ): Promise<{ site: Site; losers: string[] }> {
   const { account_id: accountId, ...site } = await lockSite(transaction, reference);
-  const losers = await moveDomain(transaction, { accountId, domain: site.domain }, { isShared });
+  const losers = await moveDomain(transaction, { accountId, domain: site.domain }, move);
   return { site, losers };
 }
 

@@ -10,7 +10,12 @@ export { importRollups } from "./import/import-rollups.js";
 export { SiteDeletedError } from "./import/write-batches.js";
 export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-capacity.js";
-export { maxSitesPerDomain, SiteDirectoryFullError } from "./live/site-directory.js";
+export {
+  createSiteDirectory,
+  isContestedSql,
+  maxSitesPerDomain,
+  SiteDirectoryFullError,
+} from "./live/site-directory.js";
 export { purgeEvents } from "./maintenance/event-retention.query.js";
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";

@@ -117,7 +117,7 @@ export const tableGrants = {
   session: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   // The trigger that releases a domain runs with the rights of who deletes the site.
-  site_domain: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  site_domain: { collector: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
   span_default: {},
   span_partition: { worker: "SELECT" },
   slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },

@@ -14,9 +14,9 @@ export function proofOf({ domain, proofToken }: Pick<SiteState, "domain" | "proo
 }
 
 export function presentSite(site: SiteState): ListedSite {
-  const { id, domain, name, createdAt, firstDay, lastDay, isProven } = site;
-  const proof = isProven ? null : proofOf(site);
-  return { id, domain, name, createdAt: createdAt.toISOString(), firstDay, lastDay, proof };
+  const { id, domain, name, createdAt, firstDay, lastDay, isProven, isSettled } = site;
+  const proof = isSettled ? null : proofOf(site);
+  return { id, domain, name, createdAt: createdAt.toISOString(), firstDay, lastDay, isWaiting: !isProven, proof };
 }
 
 /** @throws AppError 404 for an unknown id and for another account's site */

@@ -35,7 +35,7 @@ export function proveSiteRoute({ pool, proofs }: ProofDeps) {
     async handle({ response, params }) {
       const { accountId, personId } = ownerOf(response);
       const site = await requireOwnSite(pool, accountId, params["id"]);
-      if (site.isProven) return { status: 200, body: { isProven: true } satisfies ProofAnswer };
+      if (site.isSettled) return { status: 200, body: { isProven: true } satisfies ProofAnswer };
       const allowance = await proofs.limiter.spend(accountId);
       if (!allowance.isAllowed) {
         const headers = { "Retry-After": String(allowance.resetSeconds) };
@@ -44,14 +44,14 @@ export function proveSiteRoute({ pool, proofs }: ProofDeps) {
       if (running >= maxRunning) throw new AppError("busy", { headers: { "Retry-After": "5" } });
       running++;
       let answer: ProofAnswer;
+      let isFree: boolean;
       try {
-        answer = (await isDomainFree(pool, site.domain))
-          ? { isProven: true }
-          : await findProof(proofOf(site), { network: proofs.network });
+        isFree = await isDomainFree(pool, site.domain);
+        answer = isFree ? { isProven: true } : await findProof(proofOf(site), { network: proofs.network });
       } finally {
         running--;
       }
-      if (answer.isProven) await claim(pool, { accountId, personId, siteId: site.id });
+      if (answer.isProven) await claim(pool, { accountId, personId, siteId: site.id, isFree });
       return { status: 200, body: answer };
     },
   });
@@ -59,10 +59,14 @@ export function proveSiteRoute({ pool, proofs }: ProofDeps) {
 
 async function claim(
   pool: pg.Pool,
-  { accountId, personId, siteId }: Record<"accountId" | "personId" | "siteId", string>,
+  { accountId, personId, siteId, isFree }: Record<"accountId" | "personId" | "siteId", string> & { isFree: boolean },
 ) {
   await withTransaction(pool, async (transaction) => {
-    const { site, losers } = await claimSite(transaction, { siteId, accountId }, { isShared: false });
+    const { site, losers } = await claimSite(
+      transaction,
+      { siteId, accountId },
+      { isShared: false, isProven: !isFree },
+    );
     const subject = site.domain;
     await recordAudit(transaction, { accountId, personId, action: "site_proven", subject });
     for (const loser of losers) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { eraseDeletedSites } from "@waymark/accounts";
+import { createSite, eraseDeletedSites } from "@waymark/accounts";
+import { createSiteDirectory } from "@waymark/analytics";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
 import { createRecordNetwork, newDomain } from "./sites.fixture.js";
 
@@ -13,9 +14,7 @@ const add = async (owner: SignedIn, domain: string) =>
   (await owner.post("/sites", { domain, name: "My site" }).expect(201)).body;
 /** The sites that the collector gives a domain's events. */
 async function receiving(domain: string): Promise<string[]> {
-  const sql = "SELECT id FROM site WHERE domain IN ($1, $2) AND is_proven ORDER BY id";
-  const { rows } = await dashboard.pool.query<{ id: string }>(sql, [domain, domain.replace(/^www\./, "")]);
-  return rows.map(({ id }) => id);
+  return (await createSiteDirectory(dashboard).find(domain)).map(({ id }) => id);
 }
 
 async function addVisit(siteId: string, day: string) {
@@ -29,7 +28,7 @@ describe("GET and POST /sites", () => {
     const owner = await newOwner();
     const domain = newDomain();
     const site = await add(owner, `https://${domain.toUpperCase()}/path`);
-    const nothingYet = { firstDay: null, lastDay: null, proof: null };
+    const nothingYet = { firstDay: null, lastDay: null, isWaiting: false, proof: expect.any(Object) };
     expect(site).toEqual({ ...site, domain, name: "My site", ...nothingYet });
     expect(await receiving(domain)).toEqual([site.id]);
     for (const day of ["2026-11-02", "2026-11-01"]) await addVisit(site.id, day);
@@ -92,7 +91,7 @@ describe("PATCH and DELETE /sites/:id", () => {
     await dashboard.pool.query("UPDATE deleted_site SET deleted_at = now() - interval '6 minutes'");
     await eraseDeletedSites(dashboard.pool, { isStopping: () => false });
     expect(await left()).toBe(0);
-    expect((await add(await newOwner(), domain)).proof).toBeNull();
+    expect(await add(await newOwner(), domain)).toMatchObject({ isWaiting: false });
   });
 
   it("403: keeps deletion from members", async () => {
@@ -115,6 +114,62 @@ describe("PATCH and DELETE /sites/:id", () => {
   });
 });
 
+describe("a domain that two accounts claim", () => {
+  const stateOf = async (owner: Awaited<ReturnType<typeof newOwner>>) => (await owner.get("/sites")).body.sites[0];
+
+  it("delivers to none of them before a proof, then to who proved it, whoever asks afterwards", async () => {
+    allowed = 100;
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    const held = await add(first, domain);
+    expect(held).toMatchObject({ isWaiting: false });
+    expect(await receiving(domain)).toEqual([held.id]);
+    const waiting = await add(second, `www.${domain}`);
+    for (const asked of [domain, `www.${domain}`]) expect(await receiving(asked)).toEqual([]);
+    expect([(await stateOf(first)).isWaiting, (await stateOf(second)).isWaiting]).toEqual([true, true]);
+    records.set(`_waymark.${domain}`, held.proof.text);
+    expect((await first.post(`/sites/${held.id}/proof`).expect(200)).body).toEqual({ isProven: true });
+    expect(await receiving(domain)).toEqual([held.id]);
+    expect(await stateOf(first)).toMatchObject({ isWaiting: false, proof: null });
+    expect(await stateOf(second)).toMatchObject({ id: waiting.id, isWaiting: true });
+    await add(await newOwner(), domain);
+    expect(await receiving(domain)).toEqual([held.id]);
+  });
+
+  it("delivers to the first again when the second takes its claim back", async () => {
+    const [first, second] = [await newOwner(), await newOwner()];
+    const domain = newDomain();
+    const held = await add(first, domain);
+    const rival = await add(second, domain);
+    expect(await receiving(domain)).toEqual([]);
+    await second.delete(`/sites/${rival.id}`).expect(200);
+    expect(await receiving(domain)).toEqual([held.id]);
+  });
+
+  it("delivers on where the operator made the first site", async () => {
+    const accountId = await dashboard.makeAccount();
+    const domain = newDomain();
+    const { site } = await createSite(dashboard.pool, { accountId, domain, name: "By command" });
+    await add(await newOwner(), domain);
+    expect(await receiving(domain)).toEqual([site.id]);
+  });
+
+  it("409: is one of five unproven ones of a Free account at most; proven ones do not count", async () => {
+    allowed = 100;
+    const owner = await dashboard.signIn(await dashboard.makeAccount("free"));
+    const sites = [];
+    for (let n = 0; n < 5; n++) sites.push(await add(owner, newDomain()));
+    const { body } = await owner.post("/sites", { domain: newDomain(), name: "x" }).expect(409);
+    const reason = "A Free account has at most 5 sites of unproven domains. Prove one first.";
+    expect(body).toMatchObject({ limit: 5, reason });
+    records.set(`_waymark.${sites[0].domain}`, sites[0].proof.text);
+    await owner.post(`/sites/${sites[0].id}/proof`).expect(200, { isProven: true });
+    await add(owner, newDomain());
+    const pro = await newOwner();
+    for (let n = 0; n < 6; n++) await add(pro, newDomain());
+  });
+});
+
 describe("POST /sites/:id/proof", () => {
   it("200: gives a proven domain's further events to the account, and the former holder's sites wait", async () => {
     allowed = 100;
@@ -127,7 +182,7 @@ describe("POST /sites/:id/proof", () => {
       fileUrl: `https://${domain}/.well-known/waymark-site.txt`,
       recordName: `_waymark.${domain}`,
     });
-    expect(await receiving(`www.${domain}`)).toEqual([held.id]);
+    expect(await receiving(`www.${domain}`)).toEqual([]);
 
     const refused = await second.post(`/sites/${waiting.id}/proof`).expect(200);
     expect(refused.body).toEqual({
@@ -137,7 +192,7 @@ describe("POST /sites/:id/proof", () => {
     });
     records.set(`_waymark.${domain}`, held.id);
     expect((await second.post(`/sites/${waiting.id}/proof`)).body).toMatchObject({ isProven: false });
-    expect(await receiving(`www.${domain}`)).toEqual([held.id]);
+    expect(await receiving(`www.${domain}`)).toEqual([]);
 
     records.set(`_waymark.${domain}`, waiting.proof.text);
     expect((await second.post(`/sites/${waiting.id}/proof`).expect(200)).body).toEqual({ isProven: true });
@@ -168,13 +223,13 @@ describe("POST /sites/:id/proof", () => {
   it("403: lets no member take a domain from another account", async () => {
     const [first, second] = [await newOwner(), await newOwner()];
     const domain = newDomain();
-    const held = await add(first, domain);
+    await add(first, domain);
     const member = await dashboard.signIn(second.accountId, "member");
     const waiting = await add(member, domain);
     records.set(`_waymark.${domain}`, waiting.proof.text);
     const { body } = await member.post(`/sites/${waiting.id}/proof`).expect(403);
     expect(body).toEqual({ error: "Only an owner of the account may do this" });
-    expect(await receiving(domain)).toEqual([held.id]);
+    expect(await receiving(domain)).toEqual([]);
   });
 
   it("429: bounds an account's checks", async () => {

@@ -13,11 +13,13 @@ export interface ListedSite {
   /** The first and last UTC day with visits or custom events; null while none arrived. */
   firstDay: string | null;
   lastDay: string | null;
-  /** Null for a site that gets its domain's events; else what proves the domain. */
+  /** The site gets no events: another account claims the domain, too, and this one has not proven it. */
+  isWaiting: boolean;
+  /** What proves the domain; null once that is done, or the operator vouches for it. */
   proof: SiteProof | null;
 }
 
-/** What an account publishes to get the events of a domain of another account. One of both is enough. */
+/** What an account publishes to get a domain's events for good. One of both is enough. */
 export interface SiteProof {
   /** The content of the file and of the record. */
   text: string;

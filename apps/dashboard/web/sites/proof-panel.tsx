@@ -23,9 +23,15 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
   };
   return (
     <>
-      <Banner tone="warning">
-        Another account has {site.domain}. This site gets no events until you prove that the domain is yours.
-      </Banner>
+      {site.isWaiting ? (
+        <Banner tone="warning">
+          Another account claims {site.domain}, too. This site gets no events until you prove that the domain is yours.
+        </Banner>
+      ) : (
+        <p class="field">
+          Nobody has proven {site.domain} yet. Prove it, so that no other account's claim stops its events.
+        </p>
+      )}
       <CopyField
         label="Proof"
         value={proof.text}

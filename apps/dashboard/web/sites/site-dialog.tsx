@@ -63,7 +63,11 @@ function NewSite({ created, onClose }: { created: ListedSite; onClose(): void })
   return (
     <Dialog title={site.name} onClose={onClose} actions={actions}>
       <Snippet domain={site.domain} />
-      {site.proof ? <ProofSteps site={site} proof={site.proof} /> : <WaitingForVisit siteId={site.id} />}
+      {site.isWaiting && site.proof ? (
+        <ProofSteps site={site} proof={site.proof} />
+      ) : (
+        <WaitingForVisit siteId={site.id} />
+      )}
     </Dialog>
   );
 }

@@ -55,7 +55,7 @@ export function SiteSettingsPage() {
       </Panel>
       <Panel title="Snippet">
         <Snippet domain={site.domain} />
-        {!site.proof && <WaitingForVisit siteId={site.id} />}
+        {!site.isWaiting && <WaitingForVisit siteId={site.id} />}
       </Panel>
       {me.data?.role === "owner" && <DeletePanel site={site} />}
     </Page>

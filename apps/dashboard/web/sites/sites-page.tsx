@@ -65,7 +65,7 @@ function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
 }
 
 function FirstSeen({ site }: { site: ListedSite }) {
-  if (site.proof) return <StatusDot state="timeout">Domain not proven</StatusDot>;
+  if (site.isWaiting) return <StatusDot state="timeout">Domain not proven</StatusDot>;
   if (site.firstDay) return <>{formatDay(site.firstDay)}</>;
   return <StatusDot state="running">Waiting for the first visit</StatusDot>;
 }

@@ -47,6 +47,19 @@ describe("the directory of sites", () => {
     expect(await createSiteDirectory(database).find(domain)).toMatchObject([{ id }]);
   });
 
+  it("finds no site of a domain that two accounts claim and nobody has proven", async () => {
+    const [first, second] = [await makeSite(database.pool), await makeSite(database.pool)];
+    const { domain } = first;
+    const claim = "INSERT INTO site_domain (domain, account_id) SELECT $1, account_id FROM site WHERE id = $2";
+    await database.pool.query(claim, [domain, first.id]);
+    expect(await createSiteDirectory(database).find(domain)).toMatchObject([{ id: first.id }]);
+    const rival = "UPDATE site SET domain = 'www.' || $1, is_proven = false WHERE id = $2";
+    await database.pool.query(rival, [domain, second.id]);
+    for (const asked of [domain, `www.${domain}`]) expect(await createSiteDirectory(database).find(asked)).toEqual([]);
+    await database.pool.query("UPDATE site_domain SET is_proven = true WHERE domain = $1", [domain]);
+    expect(await createSiteDirectory(database).find(`www.${domain}`)).toMatchObject([{ id: first.id }]);
+  });
+
   it("finds a site with www. and without, and at most ten of a domain", async () => {
     const [first, ...more] = await Promise.all(Array.from({ length: 12 }, () => makeSite(database.pool)));
     const domain = first?.domain ?? "";

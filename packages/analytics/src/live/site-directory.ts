@@ -24,6 +24,16 @@ export const maxSitesPerDomain = 10;
 /** Names in DNS have only these characters and this length (RFC 1035, 2.3.4); any other text has no site. */
 const domainPattern = /^[a-z0-9._-]{1,253}$/;
 
+/**
+ * Whether nobody has proven a domain that two accounts ask for: it delivers to none of them. Probes of `site_domain_pkey` and
+ * `site_domain_idx`.
+ * @param bare SQL of the domain without `www.`
+ */
+export const isContestedSql = (bare: string) => `EXISTS (
+  SELECT FROM site_domain claim JOIN site rival
+    ON rival.domain IN (claim.domain, 'www.' || claim.domain) AND rival.account_id <> claim.account_id
+  WHERE claim.domain = ${bare} AND NOT claim.is_proven)`;
+
 /** The oldest proven sites of each domain, with or without `www.`, at most ten. Probes of `site_receiving_idx`. */
 const findSitesSql = `
   SELECT asked.domain AS asked, site.id, site.domain
@@ -31,7 +41,8 @@ const findSitesSql = `
   CROSS JOIN LATERAL (
     SELECT id, domain FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
     ORDER BY id LIMIT ${maxSitesPerDomain}
-  ) AS site`;
+  ) AS site
+  WHERE NOT ${isContestedSql("asked.bare")}`;
 
 export class SiteDirectoryFullError extends Error {
   override name = "SiteDirectoryFullError";
