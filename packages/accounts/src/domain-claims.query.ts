@@ -101,7 +101,6 @@ export const receivesSql = `(site.is_proven AND NOT ${isContestedSql(bareSql)})`
 export const isSettledSql = `(site.is_proven AND NOT EXISTS (
   SELECT FROM site_domain claim WHERE claim.domain = ${bareSql} AND NOT claim.is_proven))`;
 
-/** Of a Free account. */
 export const maxUnprovenSites = 5;
 
 const countUnprovenSql = `

@@ -8,7 +8,6 @@ export {
 } from "./channels/alert-settings.query.js";
 export { alertStatuses, type ChannelInput, type ChannelKind, channelKinds } from "./channels/channel.js";
 export {
-  type CreateChannelLink,
   confirmChannel,
   createChannel,
   deleteChannel,

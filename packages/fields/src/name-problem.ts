@@ -1,6 +1,5 @@
 const address = /https?:|\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2,}/iu;
 
-/** The reason why a text is no name of a person or account, if any: mails to strangers carry names. */
 export function nameProblem(text: string): string | undefined {
   return address.test(text) ? "Must not have an address of a website or of mail in it" : undefined;
 }

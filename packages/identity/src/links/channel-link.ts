@@ -2,9 +2,7 @@ import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { createLink, hasEnoughLinks } from "./link.query.js";
 
-/** Confirmations of an account that still work. */
 const maxPerAccount = 20;
-/** As the links live a day. */
 const retryAfterSeconds = 86_400;
 
 export interface ChannelToConfirm {
@@ -18,11 +16,7 @@ const countSql = `
   SELECT count(*)::int AS links FROM one_time_link
   WHERE account_id = $1 AND purpose = 'channel' AND used_at IS NULL AND expires_at > $2`;
 
-/**
- * Makes the link by which a stranger's address takes an account's alerts. The caller has the account's settings locked.
- * @returns its token
- * @throws AppError 429 while ten of the address or twenty of the account still work
- */
+/** Makes the link by which a stranger's address takes alerts, under the account's lock. @throws AppError 429 */
 export async function createChannelLink(client: pg.ClientBase, channel: ChannelToConfirm): Promise<string> {
   const { email, accountId, channelId } = channel;
   const now = new Date();

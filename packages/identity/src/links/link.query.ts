@@ -27,9 +27,7 @@ export interface NewLink {
   personId?: string;
   accountId?: string;
   role?: Role;
-  /** The person who invites. */
   invitedBy?: string;
-  /** The one to confirm. */
   channelId?: string;
   now: Date;
   lifeMs?: number;
@@ -72,10 +70,8 @@ export interface LiveLink {
   accountId: string | null;
   accountName: string | null;
   role: Role | null;
-  /** The name of the person who invites. */
   inviter: string | null;
   channelId: string | null;
-  /** The person of the address; null without one. */
   knownId: string | null;
 }
 

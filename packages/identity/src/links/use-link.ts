@@ -27,7 +27,6 @@ export interface LinkInfo {
   email: string;
   /** The account of an invitation or of a sign-in. */
   accountName: string | null;
-  /** The name of the person who invites. */
   inviter: string | null;
   /** An invited person who is known signs in first: the link alone opens nothing. */
   needsSignIn: boolean;
@@ -71,7 +70,6 @@ interface LinkReference {
   token: string;
   /** What the browser kept of its sign-up. */
   browserProof?: string | undefined;
-  /** Who is signed in here. */
   viewer?: Pick<Viewer, "personId" | "sessionId"> | undefined;
 }
 
@@ -86,7 +84,7 @@ export interface LinkInput extends LinkReference {
 /** Who came through a link; nobody by a channel's. */
 export interface Arrival extends Partial<Arrived> {
   purpose: LinkPurpose;
-  /** Of the new session; undefined for a known person's invitation, whose session goes on, and for a channel. */
+  /** Undefined where no session begins. */
   sessionToken: string | undefined;
 }
 

@@ -123,7 +123,6 @@ export async function renameAccount(pool: pg.Pool, accountId: string, name: stri
 /** A probe of `account_pkey`. */
 const isAccountSinceSql = "SELECT created_at > $2 AS young FROM account WHERE id = $1";
 
-/** Whether an account is younger than a moment. */
 export async function isAccountSince(pool: pg.Pool, accountId: string, moment: Date): Promise<boolean> {
   const { rows } = await pool.query<{ young: boolean }>(isAccountSinceSql, [accountId, moment]);
   return rows[0]?.young === true;
