@@ -3,7 +3,8 @@ import { describeWithChromium } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
 import { pageParts } from "./page-parts.js";
-import { makeViewers, type PageState, pageStates } from "./page-states.fixture.js";
+import type { PageState } from "./page-state.fixture.js";
+import { makeViewers, pageStates } from "./page-states.fixture.js";
 
 const operator = "operator@example.com";
 const wide = { width: 1440, height: 900 };

@@ -1,50 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { insertModelDay } from "../costs/model-days.fixture.js";
 import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
 import { makeSite } from "../statistics/statistics.fixture.js";
 import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
-
-/** People whose pages differ. */
-interface Viewers {
-  /** Owns an account with everything. */
-  owner: SignedIn;
-  member: SignedIn;
-  /** Owns a Free account without anything. */
-  newcomer: SignedIn;
-  /** Owns a Free account at its limits. */
-  limited: SignedIn;
-  operator: SignedIn;
-}
-
-interface Ids {
-  trace: string;
-  running: string;
-  site: string;
-  unseenSite: string;
-  unprovenSite: string;
-  agent: string;
-  linkToken: string;
-  /** Invites a person who is known. */
-  knownToken: string;
-}
-
-/** One state of a page. */
-export interface PageState {
-  /** Unlike "full". */
-  state?: string;
-  /** Nobody for pages before a session. */
-  as?: keyof Viewers;
-  /** The path below `/dashboard`, where it is not the page's own. */
-  path?: string;
-  /** Leads from the loaded page to the state. */
-  act?(page: Page): Promise<unknown>;
-  /** `act` places something by the window's width, so that each width needs it anew. */
-  isPlaced?: true;
-  /** In sight once the state is there. */
-  shows(page: Page): Locator;
-}
+import type { Ids, PageState, Viewers } from "./page-state.fixture.js";
 
 const spans: readonly NewSpan[] = [
   { name: "model call: gpt-4o", from: 0, to: 2_000, output: '[{"role":"assistant","content":"I will book."}]' },

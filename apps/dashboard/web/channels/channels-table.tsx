@@ -68,7 +68,7 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
                   )}
                   {channel.state === "waiting" && (
                     <Button isBusy={resend.isBusy} onClick={() => void resend.run(channel.id)}>
-                      Send the link again
+                      Send link again
                     </Button>
                   )}
                   <Button onClick={() => setDeleting(channel)}>Delete</Button>
@@ -107,7 +107,7 @@ function limitsOf({ agents, statuses, recovered }: ListedChannel): string {
 
 const states = {
   active: { dot: "success", text: "Active" },
-  waiting: { dot: "running", text: "Waiting for confirmation" },
+  waiting: { dot: "running", text: "Waiting" },
   ended: { dot: "error", text: "Ended" },
 } as const;
 
@@ -120,6 +120,7 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   return (
     <>
       <StatusDot state={states[state].dot}>{states[state].text}</StatusDot>
+      {state === "waiting" && <div class="hint">for confirmation</div>}
       {counts.length > 0 && <div class="hint">{counts.join(" · ")}</div>}
       {last_error !== null && <div class="channel-error">{last_error}</div>}
     </>

@@ -1,0 +1,42 @@
+import type { Locator, Page } from "playwright-core";
+import type { SignedIn } from "../dashboard.fixture.js";
+
+/** People whose pages differ. */
+export interface Viewers {
+  /** Owns an account with everything. */
+  owner: SignedIn;
+  member: SignedIn;
+  /** Owns a Free account without anything. */
+  newcomer: SignedIn;
+  /** Owns a Free account at its limits. */
+  limited: SignedIn;
+  operator: SignedIn;
+}
+
+export interface Ids {
+  trace: string;
+  running: string;
+  site: string;
+  unseenSite: string;
+  unprovenSite: string;
+  agent: string;
+  linkToken: string;
+  /** Invites a person who is known. */
+  knownToken: string;
+}
+
+/** One state of a page. */
+export interface PageState {
+  /** Unlike "full". */
+  state?: string;
+  /** Nobody for pages before a session. */
+  as?: keyof Viewers;
+  /** The path below `/dashboard`, where it is not the page's own. */
+  path?: string;
+  /** Leads from the loaded page to the state. */
+  act?(page: Page): Promise<unknown>;
+  /** `act` places something by the window's width, so that each width needs it anew. */
+  isPlaced?: true;
+  /** In sight once the state is there. */
+  shows(page: Page): Locator;
+}
