@@ -51,7 +51,7 @@ export async function measure(
   const drive = (until: { seconds: number } | { requests: number }) =>
     generate({ port, connections, until, requestsOf: (n) => requestsOf(operation, accounts, n, connections) });
 
-  await stage.pool.query("UPDATE trace_usage SET traces = $1, bytes = 0", [emptyMonth]);
+  await stage.pool.query("UPDATE trace_usage SET traces = $1", [emptyMonth]);
   const first = await drive({ requests: connections * 4 });
   const warmUp = await drive({ requests: Math.ceil(first.requestsPerSecond * warmUpSeconds) + connections });
   const before = await countRows(stage.pool, operation);
