@@ -79,8 +79,19 @@ describe("channel", () => {
     expect(await refuse(free.email)).toBe("Channels need the Pro plan.\n");
     expect(await refuse(email, "--agent", " ")).toBe("agent: Must not be blank.\n");
     expect(await refuse(email, "--status", "success")).toContain("It must be error or timeout.");
-    for (let n = 1; n < 20; n++) await create(email, "mail", "a@example.com");
+    for (let n = 1; n < 20; n++) await create(email, "webhook", "https://example.com/hook");
     expect(await refuse(email)).toBe("An account has at most 20 channels.\n");
+  });
+
+  it("confirm vouches for a stranger's address, or sends its link again", async () => {
+    const { email } = await newAccount();
+    const { id, ...made } = await create(email, "mail", "stranger@example.org");
+    expect(made).toMatchObject({ state: "waiting" });
+    expect((await run(["channel", "test", id])).stderr).toContain("The channel waits for its address");
+    expect(await json("channel", "confirm", id, "--resend")).toEqual({ id });
+    expect(await deliveries(id)).toMatchObject([{ type: "confirm" }, { type: "confirm" }]);
+    expect(await json("channel", "confirm", id)).toEqual({ id });
+    expect((await list(email))[1]).toMatchObject({ id, state: "active" });
   });
 
   it("test queues one delivery; delete takes it along", async () => {
