@@ -1,7 +1,14 @@
 import { type MappedSpan, spanUuid } from "@waymark/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
-import type { TraceGroup } from "./trace-group.js";
 import type { TraceUpdate } from "./update-trace.query.js";
+
+/** The spans of a trace in one request that decide its own members. */
+export interface DecidingSpans {
+  /** The root span, or without one the first span; see {@link precedes}. */
+  rootOrFirst: MappedSpan;
+  /** A root span that failed. */
+  failedRoot: MappedSpan | undefined;
+}
 
 /** Whether a span has no parent. */
 export function isRoot(span: MappedSpan): boolean {
@@ -30,7 +37,7 @@ export function changesTrace(stored: StoredTrace, span: MappedSpan): boolean {
 }
 
 /** Whether a root span of the group is the first failed one of its trace. The update checks this again under its lock. */
-export function failsTrace(stored: StoredTrace, { failedRoot }: TraceGroup): boolean {
+export function failsTrace(stored: StoredTrace, { failedRoot }: DecidingSpans): boolean {
   return (
     failedRoot !== undefined && !stored.hasFailedRoot && spanUuid(stored.id, failedRoot.spanId) !== stored.rootSpanId
   );
@@ -52,7 +59,7 @@ function isBefore(a: readonly string[], b: readonly string[]): boolean {
 export function traceUpdateOf(
   accountId: string,
   { id }: StoredTrace,
-  { rootOrFirst: span, failedRoot }: TraceGroup,
+  { rootOrFirst: span, failedRoot }: DecidingSpans,
   how: { alertId: string | null; keepsAgent: boolean },
 ): TraceUpdate {
   const { agentId, name, startedAt, endedAt, resource, traceId } = span;

@@ -1,15 +1,11 @@
 import type { MappedSpan } from "@waymark/otlp";
-import { isRoot, precedes } from "./root-span.js";
+import { type DecidingSpans, isRoot, precedes } from "./root-span.js";
 
 /** The spans of one trace in one request. */
-export interface TraceGroup {
+export interface TraceGroup extends DecidingSpans {
   /** OpenTelemetry's id, in hexadecimal. */
   otelTraceId: string;
   spans: MappedSpan[];
-  /** The root span, or without one the first span; see {@link precedes}. */
-  rootOrFirst: MappedSpan;
-  /** A root span that failed. */
-  failedRoot: MappedSpan | undefined;
 }
 
 /** Groups spans by trace, in the order of the first span of each trace. */

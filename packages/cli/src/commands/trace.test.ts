@@ -93,7 +93,8 @@ describe("trace show", () => {
     const exact = String.raw`{"n":[12345678901234567890,1e400,1.10,-0.0],"n":"\u202e","2":0,"1":[]}`;
     const send = async (path: string, body: string): Promise<Record<string, string>> => {
       const headers = { Authorization: `Bearer ${env.WAYMARK_TRACE_KEY}`, "Content-Type": "application/json" };
-      return (await fetch(`${service.url}/api/v1${path}`, { method: "POST", headers, body })).json();
+      const answer = await fetch(`${service.url}/api/v1${path}`, { method: "POST", headers, body });
+      return (await answer.json()) as Record<string, string>;
     };
     const head = `"name":"exact","started_at":"${at(0)}"`;
     const { trace_id = "" } = await send(

@@ -42,6 +42,16 @@ const chosen = {
     GROUP BY trace_id HAVING bool_and(settle_at IS NULL) ORDER BY trace_id LIMIT $3`,
 } as const;
 
+const addAmountsSql = amounts
+  .split(", ")
+  .map((column) => `${column} = d.${column} + excluded.${column}`)
+  .join(", ");
+
+const callsWithCostSql = `(
+      SELECT * FROM weighed WHERE (tells_cost OR counts_tokens AND cost IS NOT NULL)
+        AND trace_id IN (SELECT trace_id FROM weighed WHERE tells_cost)
+    ) c`;
+
 /**
  * Decides how far the model calls of the chosen traces count, by the rule of `INSIGHT.md`, and books the differences in
  * `model_day`. `above_tokens` are the spans above others with tokens. `above_costs` are those above a told cost or one that
@@ -68,13 +78,7 @@ const settleSql = (traces: keyof typeof chosen) => `
       c.is_current AND c.cost IS NOT NULL AND (c.input_tokens IS NULL OR c.is_told IS TRUE) AS tells_cost
     FROM calls c LEFT JOIN above_tokens above ON above.trace_id = c.trace_id AND above.id = c.span_id::text
   ), above_costs (trace_id, id) AS (
-    ${ancestorsSql(
-      "above_costs",
-      `(
-      SELECT * FROM weighed WHERE (tells_cost OR counts_tokens AND cost IS NOT NULL)
-        AND trace_id IN (SELECT trace_id FROM weighed WHERE tells_cost)
-    ) c`,
-    )}
+    ${ancestorsSql("above_costs", callsWithCostSql)}
   ), gaps AS MATERIALIZED (
     SELECT DISTINCT b.trace_id FROM (SELECT * FROM above_tokens UNION SELECT * FROM above_costs) b
     JOIN traces t ON t.trace_id = b.trace_id AND t.is_otel
@@ -107,11 +111,7 @@ const settleSql = (traces: keyof typeof chosen) => `
       SELECT -1 AS sign, agent_id AS agent, counted_part AS part, c.* FROM changed c WHERE counts
       UNION ALL SELECT 1, next_agent, next_part, c.* FROM changed c WHERE next_counts
     ) AS signed GROUP BY 2, 3, 4, 5
-    ON CONFLICT (account_id, day, agent_id, provider, model) DO UPDATE SET
-      ${amounts
-        .split(", ")
-        .map((column) => `${column} = d.${column} + excluded.${column}`)
-        .join(", ")}
+    ON CONFLICT (account_id, day, agent_id, provider, model) DO UPDATE SET ${addAmountsSql}
   ), removed AS (
     DELETE FROM model_call m USING decided d
     WHERE d.is_live AND NOT d.is_current AND m.ctid = d.place
