@@ -1,67 +1,126 @@
-import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer } from "preact/hooks";
 import { api } from "../data/api.js";
 import { hasAnswer } from "../data/query.js";
 import { announce } from "../ui/announce.js";
+import { zone } from "../ui/zone.js";
 import { activeFilters, type Filters, isOpenEnded, pathOf, writeFilters } from "./filters.js";
+import { createKeptLists, entryId, type Place } from "./kept-lists.js";
 import { createTraceList, type TraceListState } from "./trace-list.js";
 
 const pollMs = 2_000;
 /** After {@link quietMs} without a change. */
 const slowPollMs = 10_000;
 const quietMs = 120_000;
-/** A list that a person comes back to is shown as it was within this time. */
-const keptMs = 300_000;
+/** Rows of a page, and of one on the way back to a place after a reload: the API's most. */
+const [pageRows, wayBackRows] = [50, 200];
 
-/** The last list with its place, for the way back from a trace. */
-let kept: { key: string; state: TraceListState; scrollY: number; at: number } | undefined;
+const kept = createKeptLists(() => sessionStorage);
 
-/** Keeps the list and its place; the page of a trace finds the next one by `waymark:list`. */
-function keep(key: string, state: TraceListState, y: number): void {
-  kept = { key, state, scrollY: y, at: Date.now() };
-  sessionStorage.setItem("waymark:list", JSON.stringify(state.rows.map(({ id }) => id)));
+/** A list in the page. */
+interface Shown {
+  key: string;
+  list: ReturnType<typeof createTraceList>;
+  state: TraceListState | undefined;
+  /** Where to scroll, until it is done. */
+  wanted: Place | undefined;
 }
 
-/** The traces of the filters, kept up to date while the tab is visible. */
+/** The traces of the filters, kept up to date while the tab is visible. Back, Forward and a reload lead to the same place. */
 export function useTraceList(filters: Filters, table: { current: HTMLElement | null }) {
   const [, update] = useReducer((count: number, _: undefined) => count + 1, 0);
-  const key = writeFilters(filters);
-  const held = useRef<TraceListState | undefined>(undefined);
-  const list = useMemo(() => {
-    const isFresh = kept?.key === key && Date.now() - kept.at < keptMs;
-    held.current = isFresh && kept ? kept.state : undefined;
-    return createTraceList(
-      {
-        get: api.get,
-        pathOf: (cursor) => pathOf(filters, new Date(), cursor === undefined ? {} : { cursor }),
-        takesAll: isOpenEnded(filters) && activeFilters({ ...filters, range: "", after: "" }).length === 0,
-        isFromStart: filters.after === "",
-        idsOnScreen: () => idsOnScreen(table.current, held.current?.rows ?? []),
-        mayMove: () => scrollY < 8 && !table.current?.contains(document.activeElement),
-        announce,
-        update: (state) => {
-          held.current = state;
-          hasAnswer.value = true;
-          update(undefined);
-        },
+  const filterKey = `${writeFilters(filters)} ${zone.value}`;
+  const shown = useMemo(() => {
+    const key = `${entryId()} ${filterKey}`;
+    const [state, wanted] = [kept.stateOf(key), kept.placeOf(key)];
+    const deps = {
+      get: api.get,
+      pathOf: (cursor: string | undefined) =>
+        pathOf(filters, new Date(), { limit: shown.wanted ? wayBackRows : pageRows, ...(cursor && { cursor }) }),
+      takesAll: isOpenEnded(filters) && activeFilters({ ...filters, range: "", after: "" }).length === 0,
+      isFromStart: filters.after === "",
+      idsOnScreen: () => idsOnScreen(table.current, shown.state?.rows ?? []),
+      mayMove: () => !shown.wanted && scrollY < 8 && !table.current?.contains(document.activeElement),
+      announce,
+      update: (next: TraceListState) => {
+        shown.state = next;
+        hasAnswer.value = true;
+        update(undefined);
       },
-      held.current,
-    );
-  }, [key]);
-  useEffect(() => {
-    if (held.current && kept) scrollTo(0, kept.scrollY);
-    let y = scrollY;
+    };
+    const shown: Shown = { key, list: createTraceList(deps, state), state, wanted };
+    return shown;
+  }, [filterKey]);
+  useEffect(() => keepPolling(shown.list.poll), [shown]);
+  useKeptPlace(shown, table);
+  return { state: shown.state, list: shown.list };
+}
+
+/** Scrolls to the wanted place, and keeps the list and its place when the person leaves. */
+function useKeptPlace(shown: Shown, table: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const entry = entryId();
+    // Else the browser scrolls by itself, before the rows are there.
+    history.scrollRestoration = "manual";
+    if (!shown.wanted) scrollTo(0, 0);
+    let at = { id: "", top: 0, scrollY: 0 };
     const note = () => {
-      y = scrollY;
+      // A navigation is at the next entry already when it scrolls to its own top.
+      if (history.state?.entry === entry) at = { ...rowInSight(table.current), scrollY };
+    };
+    const keepPlace = () => {
+      const { state, wanted, key } = shown;
+      if (state?.isLoaded && !wanted) kept.keepPlace(key, { ...at, rows: state.rows.length });
+    };
+    const giveUp = () => {
+      shown.wanted = undefined;
     };
     addEventListener("scroll", note, { passive: true });
-    const stop = keepPolling(list.poll);
+    addEventListener("pagehide", keepPlace);
+    for (const act of acts) addEventListener(act, giveUp, { passive: true });
     return () => {
-      stop();
       removeEventListener("scroll", note);
-      if (held.current?.isLoaded) keep(key, held.current, y);
+      removeEventListener("pagehide", keepPlace);
+      for (const act of acts) removeEventListener(act, giveUp);
+      history.scrollRestoration = "auto";
+      keepPlace();
+      if (!shown.state?.isLoaded) return;
+      kept.keepState(shown.key, shown.state);
+      // The page of a trace finds the next one by it.
+      sessionStorage.setItem("waymark:list", JSON.stringify(shown.state.rows.map(({ id }) => id)));
     };
-  }, [list]);
-  return { state: held.current, list };
+  }, [shown]);
+  useLayoutEffect(() => {
+    const { state, wanted, list } = shown;
+    if (!wanted || !state?.isLoaded) return;
+    const isWhole = state.cursor === null || state.rows.length >= wanted.rows || state.error !== undefined;
+    if (scrollToPlace(wanted, table.current) || isWhole) shown.wanted = undefined;
+    else void list.more();
+  });
+}
+
+/** After one of them a person wants to be elsewhere. */
+const acts = ["wheel", "touchmove", "keydown", "pointerdown"];
+
+/** The first row that begins in the window. */
+function rowInSight(table: HTMLElement | null): Pick<Place, "id" | "top"> {
+  const rows = table?.getElementsByClassName("trace-row") ?? [];
+  const topOf = (at: number) => rows[at]?.getBoundingClientRect().top ?? 0;
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (topOf(middle) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return { id: rows[from]?.getAttribute("data-id") ?? "", top: topOf(from) };
+}
+
+/** Returns whether the row is where it was; the list may be too short yet. */
+function scrollToPlace({ id, top, scrollY: y }: Place, table: HTMLElement | null): boolean {
+  const row = table?.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  // At its top a list shows what is new.
+  if (y < 8 || !row) scrollTo(0, y);
+  else scrollBy(0, row.getBoundingClientRect().top - top);
+  return y < 8 || (row !== null && row !== undefined && Math.abs(row.getBoundingClientRect().top - top) < 2);
 }
 
 /** Polls at once, then in steps while the tab is visible, and at once when it becomes visible again. */
