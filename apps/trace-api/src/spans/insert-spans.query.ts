@@ -1,7 +1,13 @@
 import { rowIsLocked } from "@waymark/database";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
-import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
+import {
+  countedAccountsSql,
+  grantBytesSql,
+  lockedUsageSql,
+  refusalOfBytes,
+  usedBytesSql,
+} from "../usage/stored-bytes.js";
 import { isOneSpan, tryInsertSpan } from "./insert-one-span.query.js";
 import {
   type AddSpansResult,
@@ -19,7 +25,7 @@ import {
  * trace until their commit, so that a deletion books them.
  */
 const insertSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, found AS MATERIALIZED (
+  WITH ${lockedUsageSql(onLock, { accounts: countedAccountsSql("$15"), month: "$13" })}, found AS MATERIALIZED (
     SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[]) WITH ORDINALITY
       AS r (account_id, trace_id, bytes_to_add, max_bytes, position)
     JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
@@ -27,7 +33,7 @@ const insertSpansSql = (onLock: OnLock, attributes?: number) => `
   )
   SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored' WHEN found.position IS NOT NULL THEN 'refused'
     WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
-    ELSE 'trace_not_found' END, CASE WHEN found.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
+    ELSE 'trace_not_found' END, CASE WHEN found.max_bytes IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN found USING (position) LEFT JOIN granted USING (position) ORDER BY position`;
 
