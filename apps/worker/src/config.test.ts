@@ -19,6 +19,7 @@ describe("loadConfig", () => {
       eventRetentionMonths: undefined,
       staleAfterMs: undefined,
       sweepIntervalMs: 15_000,
+      webhookNetworks: { isEmpty: true, has: expect.any(Function) },
     });
   });
 

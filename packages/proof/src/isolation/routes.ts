@@ -92,6 +92,8 @@ export const routes: Readonly<Record<string, string>> = {
   "dashboard GET /dashboard/api/channels": "works",
   "dashboard POST /dashboard/api/channels": "works",
   "dashboard POST /dashboard/api/channels/{channel_id}/test": "works",
+  "dashboard POST /dashboard/api/channels/{channel_id}/link":
+    "only a channel that waits for its address has a link; foreign and missing ones are tried",
   "dashboard DELETE /dashboard/api/channels/{channel_id}": "works",
   "dashboard PUT /dashboard/api/alert-settings": "works",
   "dashboard GET /dashboard/api/alert-rules": "works",
