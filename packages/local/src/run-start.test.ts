@@ -264,13 +264,13 @@ describe("start", () => {
     await visit(output);
     // Three for the demo's newest failures, one for the pasted trace.
     await until(async () => (await mails()).length === 4, first.output);
-    await until(() => /mail to demo-pro@localhost/.test(first.output()), first.output);
+    await until(() => /mail to demo-pro@waymark.localhost/.test(first.output()), first.output);
 
     const accounts = run(cli, ["account", "list", "--json"]);
     expect(await accounts.exit).toBe(0);
     expect(JSON.parse(accounts.output())).toEqual([
-      expect.objectContaining({ email: "demo-free@localhost", plan: "free" }),
-      expect.objectContaining({ email: "demo-pro@localhost", plan: "pro" }),
+      expect.objectContaining({ email: "demo-free@waymark.localhost", plan: "free" }),
+      expect.objectContaining({ email: "demo-pro@waymark.localhost", plan: "pro" }),
     ]);
 
     const owner = new pg.Client({ connectionString: system.databaseUrl });

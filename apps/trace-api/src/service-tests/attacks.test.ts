@@ -90,7 +90,9 @@ describe("a watcher is served beside", () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => send(key, "POST", path, batch)));
       return answers.map(({ status }) => status);
     });
-    expect(new Set(statuses)).toEqual(new Set([400]));
+    // At most 16 MiB of an account's bodies are in hand.
+    expect(statuses.filter((status) => status !== 429)).toContain(400);
+    expect(statuses.filter((status) => status !== 429 && status !== 400)).toEqual([]);
   });
 
   it("1,200 filtered streams of a Free account whose clients stop reading, and 1,200 changes of status", async () => {

@@ -26,8 +26,8 @@ export interface DemoState {
 }
 
 const demos = {
-  free: { email: "demo-free@localhost", domain: "adver.tools", name: "Demo: visits to adver.tools" },
-  pro: { email: "demo-pro@localhost", domain: "semicomplete.com", name: "Demo: visits to semicomplete.com" },
+  free: { email: "demo-free@waymark.localhost", domain: "adver.tools", name: "Demo: visits to adver.tools" },
+  pro: { email: "demo-pro@waymark.localhost", domain: "semicomplete.com", name: "Demo: visits to semicomplete.com" },
 } as const satisfies Record<PlanId, object>;
 
 /** May set plans in the dashboard. */
@@ -49,6 +49,11 @@ export async function prepareAccounts(database: Database, state: DemoState): Pro
 
 async function prepareAccount({ pool, prisma }: Database, state: DemoState, plan: PlanId): Promise<DemoAccount> {
   const { email, domain, name } = demos[plan];
+  // Earlier demos had addresses that cannot sign in.
+  const earlier = email.replace("@waymark.", "@");
+  for (const table of ["account", "person"]) {
+    await pool.query(`UPDATE ${table} SET email = $1 WHERE email = $2`, [email, earlier]);
+  }
   const found = await prisma.account.findUnique({ where: { email } });
   const { id }: Pick<Account, "id"> = found ?? (await createAccount(prisma, { email, plan }));
   const keys: Partial<DemoAccount["keys"]> = {};
