@@ -98,8 +98,8 @@ describe("Stripe's settings", () => {
 
   it("are all there, or none", () => {
     expect(loadConfig(env).stripe).toBeUndefined();
-    const all = { STRIPE_SECRET_KEY: "sk", STRIPE_WEBHOOK_SECRET: "whsec", STRIPE_PRICE_ID: "price" };
-    expect(loadConfig({ ...env, ...all }).stripe).toMatchObject({ secretKey: "sk", priceId: "price" });
+    const all = { STRIPE_SECRET_KEY: "sk", STRIPE_WEBHOOK_SECRET: "whsec", STRIPE_PRICE_ID: "price, former" };
+    expect(loadConfig({ ...env, ...all }).stripe).toMatchObject({ secretKey: "sk", priceIds: ["price", "former"] });
     expect(() => loadConfig({ ...env, STRIPE_SECRET_KEY: "sk_secret" })).toThrow(
       new ConfigError([
         "STRIPE_WEBHOOK_SECRET must be set, as the other settings of Stripe are",

@@ -19,6 +19,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "DELETE /sites/:id/funnels/:funnelId": undefined,
   "DELETE /traces/:trace_id": undefined,
   "POST /channels": { kind: "mail", to: "a@example.com" },
+  "POST /channels/:channel_id/link": {},
   "POST /channels/:channel_id/test": {},
   "DELETE /channels/:channel_id": undefined,
   "PUT /alert-settings": { mode: "each" },
