@@ -46,7 +46,9 @@ export function createSpanAdder({
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ bytes }) => bytes,
     kindOf: (request) =>
-      request.month + (request.idempotency ? " idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
+      request.month +
+      (request.idempotency ? " idempotent" : request.isPaid ? " paid" : "") +
+      (hasAttributes(request) ? " attributes" : ""),
   });
   return async (asked) => {
     const { accountId, traceId, spans, idempotency } = asked;
