@@ -96,11 +96,11 @@ export const agentLimitReached: DocumentedAnswer = {
 
 /** The 429 of creating a trace. */
 export const monthIsUsedUp: DocumentedAnswer = {
-  description: "The month's traces are used up, or its bytes (`reason` is `stored_bytes`)",
+  description: "The month's traces are used up, its bytes (`reason` is `stored_bytes`), or a share of the service",
   schema: errorSchema({
     reason: z.string().optional(),
-    limit: z.number(),
-    current: z.number(),
+    limit: z.number().optional(),
+    current: z.number().optional(),
     upgrade_url: z.string().optional(),
   }),
   example: {
@@ -114,9 +114,9 @@ export const monthIsUsedUp: DocumentedAnswer = {
 
 /** The 429 of storing anything else. */
 export const bytesAreUsedUp: DocumentedAnswer = {
-  description: "The month's bytes are used up: `reason` is `stored_bytes`, and deleting gives none back",
+  description: "The month's bytes (`reason` is `stored_bytes`, and deleting gives none back) or a share are used up",
   schema: errorSchema({
-    reason: z.string(),
+    reason: z.string().optional(),
     limit: z.number().optional(),
     current: z.number().optional(),
     upgrade_url: z.string().optional(),

@@ -1,14 +1,15 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSite, issueKey } from "@waymark/accounts";
 import { prepareDatabase } from "@waymark/cli";
 import { createPool, createUuidV7, withTransaction } from "@waymark/database";
-import { type AppProcess, startApp, startEmbeddedPostgres } from "@waymark/local";
+import { type AppProcess, anyFreePort, startApp, startEmbeddedPostgres } from "@waymark/local";
 import type pg from "pg";
 import { fillSite } from "../fuzz/plan-costly.js";
 import { createTenant, type Tenant } from "../fuzz/tenant.js";
+import { waitUntilReady } from "../system/start-system.js";
 import type { Target } from "./attacks.js";
 import type { Victim } from "./victim.js";
 
@@ -49,6 +50,7 @@ export async function openStage({
   };
   const start = async (app: string, build = root) => {
     const prefix = app.toUpperCase().replace("-", "_");
+    const [port, metricsPort] = [await anyFreePort(), await anyFreePort()];
     const process = startApp({
       name: app,
       entry: join(build, "apps", app, "dist/main.js"),
@@ -57,15 +59,16 @@ export async function openStage({
         ...env,
         DATABASE_URL: postgres.connectionString,
         WAYMARK_DATA_DIR: join(folder, app),
-        [`${prefix}_PORT`]: "0",
-        [`${prefix}_METRICS_PORT`]: "0",
+        [`${prefix}_PORT`]: String(port),
+        [`${prefix}_METRICS_PORT`]: String(metricsPort),
       },
       cwd: build,
       logFile: join(folder, `${app}.log`),
       say: () => undefined,
     });
-    await process.ready;
-    return { port: await portOf(join(folder, `${app}.log`), process.identity.pid), process };
+    // Earlier builds do not tell this process that they are ready.
+    await waitUntilReady(`http://127.0.0.1:${metricsPort}`);
+    return { port, process };
   };
   try {
     await prepareDatabase(postgres.connectionString, undefined);
@@ -80,13 +83,6 @@ export async function openStage({
     await stop();
     throw error;
   }
-}
-
-/** The port of the app's last start, by its log. */
-async function portOf(logFile: string, pid: number): Promise<number> {
-  const lines = (await readFile(logFile, "utf8")).split("\n").filter((line) => line.includes('"listening"'));
-  const ports = lines.map((line) => JSON.parse(line) as { pid: number; port: number });
-  return ports.findLast((line) => line.pid === pid)?.port ?? ports.at(-1)?.port ?? 0;
 }
 
 async function makeAccounts(
