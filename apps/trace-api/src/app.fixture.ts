@@ -16,7 +16,6 @@ import { createApp } from "./app.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import type { ChannelsOptions } from "./stream/channels.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
-import { createByteReserve } from "./usage/byte-reserve.js";
 
 /** The real app on a database of its own, with a clock and the queued alerts. */
 export interface TestApp {
@@ -92,9 +91,7 @@ export function useApp(options: AppOptions = {}): TestApp {
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
     const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.directUrl, log });
-    const byteReserve = createByteReserve({ pool: ownPool, log });
     stops.push(async () => {
-      await byteReserve.stop();
       await keys.stop();
       await ownPool.end();
     });
@@ -102,7 +99,6 @@ export function useApp(options: AppOptions = {}): TestApp {
       ...openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
       pool: ownPool,
       keys,
-      byteReserve,
       alerts: { add: (alert) => void queued.push(alert) },
       checks: { required: { database: () => ownPool.query("SELECT 1") } },
       log,

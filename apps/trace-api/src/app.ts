@@ -46,7 +46,6 @@ import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
-import type { ByteReserve } from "./usage/byte-reserve.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
 import { readModelUsageRoute } from "./usage/read-model-usage.route.js";
 
@@ -66,7 +65,6 @@ export interface AppDeps {
   /** The other processes of this instance. */
   siblings?: Siblings | undefined;
   /** Makes rising ids, UUIDv7. */
-  byteReserve: ByteReserve;
   uuid(): string;
   /** The time of the monthly limits. */
   now(): Date;

@@ -9,7 +9,6 @@ import { loadConfig } from "./config.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
-import { createByteReserve } from "./usage/byte-reserve.js";
 
 await startHttpService(process, {
   name: "trace-api",
@@ -24,14 +23,12 @@ await startHttpService(process, {
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);
     const feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
-    const byteReserve = createByteReserve({ pool, log });
     const checks = { required: stores, bridged: { queue: () => queue.check() } };
     const handler = createApp({
       pool,
       keys,
       alerts,
       feed,
-      byteReserve,
       answers,
       checks,
       log,
@@ -49,7 +46,6 @@ await startHttpService(process, {
       beforeStop: () => feed.stop(),
       async stop() {
         await alerts.idle();
-        await byteReserve.stop();
         await queue.close();
         await keys.stop();
       },

@@ -10,20 +10,14 @@ export interface UtcMonth {
   readonly endsAt: string;
 }
 
-let last = { start: 0, end: 0, label: "", firstDay: "", endsAt: "" };
-
 /** The UTC month of a moment (trace contract, "Limits": reset on the 1st of each calendar month, UTC). */
 export function utcMonth(moment: Date): UtcMonth {
-  const time = moment.getTime();
-  // Each request that counts asks for its month.
-  if (time < last.start || time >= last.end) last = readMonth(moment);
-  const { label, firstDay, endsAt, end } = last;
-  return { label, firstDay, secondsLeft: Math.ceil((end - time) / 1_000), endsAt };
-}
-
-function readMonth(moment: Date): typeof last {
   const label = moment.toISOString().slice(0, 7);
-  const [year, month] = [moment.getUTCFullYear(), moment.getUTCMonth()];
-  const [start, end] = [Date.UTC(year, month, 1), Date.UTC(year, month + 1, 1)];
-  return { start, end, label, firstDay: `${label}-01`, endsAt: new Date(end).toISOString() };
+  const nextMonth = Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth() + 1, 1);
+  return {
+    label,
+    firstDay: `${label}-01`,
+    secondsLeft: Math.ceil((nextMonth - moment.getTime()) / 1000),
+    endsAt: new Date(nextMonth).toISOString(),
+  };
 }

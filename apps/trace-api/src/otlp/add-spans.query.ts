@@ -10,12 +10,9 @@ import {
   type PriceUsage,
 } from "../model-calls/model-call.js";
 import { maxSpansPerStatement } from "../spans/add-spans.js";
-import type { ByteReserve } from "../usage/byte-reserve.js";
 import {
   type BytesUsed,
-  byteLimitOf,
   type CountedRequest,
-  countedAccountsSql,
   grantBytesSql,
   lockedUsageSql,
   refusalOfBytes,
@@ -32,8 +29,7 @@ export interface OtlpSpansToAdd extends Omit<CountedRequest, "bytes"> {
 }
 
 export type OtlpSpansResult =
-  | ({ outcome: "stored"; spareBytes: number } & BytesUsed)
-  | ({ outcome: "byte_limit" } & BytesUsed)
+  | ({ outcome: "stored" | "byte_limit" } & BytesUsed)
   | { outcome: "trace_not_found" | "context_limit" };
 
 /** Resources and scopes of a trace. Concurrent requests may each add theirs. */
@@ -50,9 +46,8 @@ const maxKnownContexts = 20_000;
  * of `trace_pkey` and `model_call_pkey` for a request, two of `span_pkey` for a span, of `trace_usage_pkey` for an account, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = (onLock: OnLock) => `
-  WITH ${lockedUsageSql(onLock, { accounts: countedAccountsSql("$36"), month: "$35" })}, found AS MATERIALIZED (
-    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $36::bigint[], $39::int[]) WITH ORDINALITY
-      AS r (account_id, trace_id, max_bytes, bytes_to_reserve, position)
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$35" })}, found AS MATERIALIZED (
+    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $36::bigint[]) WITH ORDINALITY AS r (account_id, trace_id, max_bytes, position)
     JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
   ), brought AS MATERIALIZED (
     SELECT position, account_id, trace_id, b.id, b.value, b.bytes, b.bytes_to_add
@@ -74,8 +69,8 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
         AND s.trace_id BETWEEN $33 AND $34 LIMIT 1
     ) IS NULL
   ), wanted AS MATERIALIZED (
-    SELECT found.*, bytes_to_reserve + COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
-    WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes, bytes_to_reserve
+    SELECT found.*, COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
+    WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes
   ), ${grantBytesSql("wanted", "$35")}, contexts AS (
     INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
     SELECT account_id, trace_id, id, value, bytes FROM brought
@@ -105,7 +100,7 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
   ), noted AS (${noteChangeSql("granted", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
   )
   SELECT found.position IS NOT NULL, wanted.position IS NULL, granted.position IS NOT NULL, wanted.bytes_to_add,
-    CASE WHEN wanted.max_bytes IS NOT NULL THEN ${usedBytesSql("r.account_id", "$35")} END, CASE WHEN found.position IS NULL THEN
+    CASE WHEN wanted.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$35")} END, CASE WHEN found.position IS NULL THEN
     EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) END
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN found USING (position) LEFT JOIN wanted USING (position) LEFT JOIN granted USING (position) ORDER BY r.position`;
@@ -129,12 +124,10 @@ export function createOtlpSpanStore({
   pool,
   createGroupCommit,
   priceUsage,
-  byteReserve,
 }: {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   priceUsage: PriceUsage;
-  byteReserve: ByteReserve;
 }) {
   const known = new Set<string>();
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
@@ -155,10 +148,7 @@ export function createOtlpSpanStore({
   return async (request: OtlpSpansToAdd): Promise<OtlpSpansResult> => {
     const nameOf = ({ id }: Context) => `${request.accountId} ${request.traceId} ${id}`;
     const contexts = contextsOf(request.spans).filter((context) => !known.has(nameOf(context)));
-    const [spanBytes, contextBytes] = [request.spans.map(bytesOfSpan), contexts.map(({ json }) => storedBytes([json]))];
-    const bytes = [...spanBytes, ...contextBytes].reduce((sum, each) => sum + each, 0);
-    const calls = await callsOf(request, priceUsage);
-    const result = await byteReserve.store({ ...request, contexts, calls, bytes, spanBytes, contextBytes }, add);
+    const result = await add({ ...request, contexts, calls: await callsOf(request, priceUsage) });
     if (result.outcome !== "stored") return result;
     if (known.size >= maxKnownContexts) known.clear();
     for (const context of contexts) known.add(nameOf(context));
@@ -167,10 +157,8 @@ export function createOtlpSpanStore({
 }
 
 /** With the contexts that may be new to the trace. */
-interface RowToAdd extends OtlpSpansToAdd, CountedRequest {
+interface RowToAdd extends OtlpSpansToAdd {
   contexts: readonly Context[];
-  spanBytes: readonly number[];
-  contextBytes: readonly number[];
   calls: readonly Omit<CallOfSpan, "request">[];
 }
 
@@ -211,10 +199,9 @@ async function insertSpans(
   return rows.map(([isFound, isFull, isStored, bytesToAdd, usedBytes, isLocked], index) => {
     if (!isFound) return isLocked ? rowIsLocked : { outcome: "trace_not_found" };
     if (isFull) return { outcome: "context_limit" };
-    const { plan, bytes } = requests[index] as RowToAdd;
-    const newBytes = bytesToAdd ?? 0;
-    if (isStored) return { outcome: "stored", usedBytes: usedBytes ?? 0, spareBytes: bytes - newBytes };
-    return refusalOfBytes({ bytes: newBytes, plan }, usedBytes);
+    if (isStored) return { outcome: "stored", usedBytes: usedBytes ?? 0 };
+    const { plan } = requests[index] as RowToAdd;
+    return refusalOfBytes({ bytes: bytesToAdd ?? 0, plan }, usedBytes);
   });
 }
 
@@ -260,9 +247,8 @@ function valuesOf(requests: readonly RowToAdd[]): unknown[] {
     ...callValues(requests.flatMap(({ calls }, index) => calls.map((call) => ({ ...call, request: index + 1 })))),
     ...idBounds(traceIds),
     requests[0]?.month,
-    requests.map(byteLimitOf),
-    requests.flatMap(({ spanBytes }) => spanBytes),
-    requests.flatMap(({ contextBytes }) => contextBytes),
-    requests.map(({ bytesToReserve = 0 }) => bytesToReserve),
+    requests.map(({ plan }) => plan.bytesPerMonth),
+    spans.map(bytesOfSpan),
+    contexts.map(({ json }) => storedBytes([json])),
   ];
 }

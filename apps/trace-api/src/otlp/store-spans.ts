@@ -6,7 +6,6 @@ import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
-import type { ByteReserve } from "../usage/byte-reserve.js";
 import { readUsedTraces } from "../usage/read-used-traces.query.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
@@ -21,7 +20,6 @@ export interface StoreSpansDeps extends Omit<FindOrCreateTraceDeps, "findTraces"
   capacity: TraceCapacity;
   clearFailure: ClearFailure;
   priceUsage: PriceUsage;
-  byteReserve: ByteReserve;
   countAccepted(kind: "span", count: number): void;
 }
 

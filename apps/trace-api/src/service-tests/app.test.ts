@@ -11,7 +11,6 @@ import request from "supertest";
 import { spanBody, traceBody, useApp } from "../app.fixture.js";
 import { createApp } from "../app.js";
 import { createAnswerBudget } from "../limits/answer-budget.js";
-import { createByteReserve } from "../usage/byte-reserve.js";
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
@@ -489,7 +488,6 @@ describe("the trace service, when its database is down", () => {
       pool,
       keys,
       alerts: { add: () => undefined },
-      byteReserve: createByteReserve({ pool, log }),
       feed: { listen: () => ({ text: (async function* () {})(), end: () => undefined }), stop: () => undefined },
       answers: createAnswerBudget(createRefusals(createRegistry("trace-api"))),
       checks: { required: { database: () => pool.query("SELECT 1") } },

@@ -4,7 +4,6 @@ import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
-import type { ByteReserve } from "../usage/byte-reserve.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
 import { insertSpans } from "./insert-spans.query.js";
 import { type AddSpansResult, bytesOfSpans, hasAttributes, type SpansToAdd } from "./span-row.js";
@@ -22,7 +21,6 @@ interface AddSpansDeps {
   capacity: TraceCapacity;
   clearFailure: ClearFailure;
   priceUsage: PriceUsage;
-  byteReserve: ByteReserve;
   countAccepted(kind: "span", count: number): void;
 }
 
@@ -33,7 +31,6 @@ export function createSpanAdder({
   capacity,
   clearFailure,
   priceUsage,
-  byteReserve,
   countAccepted,
 }: AddSpansDeps): AddSpans {
   const insertBatched = createGroupCommit<SpansToAdd, AddSpansResult>({
@@ -46,17 +43,14 @@ export function createSpanAdder({
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ bytes }) => bytes,
     kindOf: (request) =>
-      request.month +
-      (request.idempotency ? " idempotent" : request.isPaid ? " paid" : "") +
-      (hasAttributes(request) ? " attributes" : ""),
+      request.month + (request.idempotency ? " idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
   });
   return async (asked) => {
     const { accountId, traceId, spans, idempotency } = asked;
     const request = { ...asked, bytes: bytesOfSpans(spans) };
     const taken = capacity.take(accountId, traceId, spans.length);
     if (taken === true || (await taken)) {
-      const counted = hasAttributes(request) ? await withCalls(request, priceUsage) : request;
-      const result = await byteReserve.store(counted, insertBatched);
+      const result = await insertBatched(hasAttributes(request) ? await withCalls(request, priceUsage) : request);
       if (result.outcome === "stored") countAccepted("span", spans.length);
       if ("ids" in result && spans.some(({ span }) => span.status === "error")) await clearFailure(request);
       return result;

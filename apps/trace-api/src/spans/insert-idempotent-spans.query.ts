@@ -3,19 +3,12 @@ import type { IdempotencyKey } from "@waymark/http";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import { keyStateSql } from "../idempotency/key-state.js";
-import {
-  countedAccountsSql,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
+import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
 import {
   type AddSpansResult,
   attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
-  monthValues,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
@@ -26,7 +19,7 @@ import {
  * `idempotency_key_pkey` per request.
  */
 const insertIdempotentSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH ${lockedUsageSql(onLock, { accounts: countedAccountsSql("$15"), month: "$13" })}, kept AS MATERIALIZED (
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, kept AS MATERIALIZED (
     SELECT r.position FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
     JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
   ), asked AS MATERIALIZED (
@@ -46,7 +39,7 @@ const insertIdempotentSpansSql = (onLock: OnLock, attributes?: number) => `
     WHEN has_trace THEN 'refused'
     WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id) THEN 'locked'
     ELSE 'trace_not_found' END,
-    ids, CASE WHEN state = 'new' AND max_bytes IS NOT NULL THEN ${usedBytesSql("asked.account_id", "$13")} END
+    ids, CASE WHEN state = 'new' THEN ${usedBytesSql("asked.account_id", "$13")} END
   FROM asked ORDER BY position`;
 
 /** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
@@ -84,7 +77,6 @@ export async function insertIdempotentSpans(
     rowMode: "array",
     values: [
       ...spanValues(requests),
-      ...monthValues(requests),
       requests.map(({ idempotency }) => idempotency?.key),
       requests.map(({ idempotency }) => idempotency?.requestHash),
       requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),

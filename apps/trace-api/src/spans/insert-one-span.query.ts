@@ -1,15 +1,5 @@
 import type pg from "pg";
-import { byteValues } from "../usage/stored-bytes.js";
 import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.js";
-
-const insertSql = (values: string) => `
-  INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
-  SELECT $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::timestamptz, $7::timestamptz, $8::json, $9::json, $10, $11 ${values}`;
-
-const hasTraceSql = "EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id = $2)";
-
-/** Stores a paid span as the statement below does. */
-const insertPaidSpanStatement = { name: "insert-paid-span", text: insertSql(`WHERE ${hasTraceSql}`) } as const;
 
 /**
  * Does the same as `insertSpansSql` for one span, without arrays: Postgres takes about half the time. Stores nothing if the
@@ -23,9 +13,11 @@ const insertOneSpanStatement = {
     ), counted AS (
       UPDATE trace_usage SET bytes = bytes + $13
       WHERE account_id = $1 AND month = $12 AND bytes + $13 <= $14 AND EXISTS (SELECT FROM locked)
-        AND ${hasTraceSql}
+        AND EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id = $2)
       RETURNING bytes
-    ), stored AS (${insertSql("FROM counted")}
+    ), stored AS (
+      INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
+      SELECT $1, $2, $3::uuid, $4, $5, $6::timestamptz, $7::timestamptz, $8::json, $9::json, $10, $11 FROM counted
     )
     SELECT bytes FROM counted`,
 } as const;
@@ -41,20 +33,14 @@ export function isOneSpan(requests: readonly SpansToAdd[]): requests is readonly
 /** Stores a span; undefined where a statement for many requests has to decide. */
 export async function tryInsertSpan(
   pool: pg.Pool,
-  { accountId, traceId, spans: [{ id, span }], month, ...counted }: OneSpan,
+  { accountId, traceId, spans: [{ id, span }], month, plan, bytes }: OneSpan,
 ): Promise<AddSpansResult | undefined> {
   const { name, status, started_at, ended_at, input, output, error, parent_span_id } = span;
   const fields = [name, status, started_at, ended_at, input?.text ?? null, output?.text ?? null, error, parent_span_id];
-  const values = [accountId, traceId, id, ...fields];
-  if (counted.isPaid) {
-    const { rowCount } = await pool.query({ ...insertPaidSpanStatement, values });
-    return rowCount === 1 ? { outcome: "stored", ids: [id], usedBytes: 0 } : undefined;
-  }
-  const [[bytes], [limit]] = byteValues([{ month, ...counted }]);
   const { rows } = await pool.query<[usedBytes: number]>({
     ...insertOneSpanStatement,
     rowMode: "array",
-    values: [...values, month, bytes, limit],
+    values: [accountId, traceId, id, ...fields, month, bytes, plan.bytesPerMonth],
   });
   const [stored] = rows;
   return stored && { outcome: "stored", ids: [id], usedBytes: stored[0] };

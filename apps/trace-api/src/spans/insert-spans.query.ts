@@ -1,20 +1,13 @@
 import { rowIsLocked } from "@waymark/database";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
-import {
-  countedAccountsSql,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
+import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
 import { isOneSpan, tryInsertSpan } from "./insert-one-span.query.js";
 import {
   type AddSpansResult,
   attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
-  monthValues,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
@@ -26,7 +19,7 @@ import {
  * trace until their commit, so that a deletion books them.
  */
 const insertSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH ${lockedUsageSql(onLock, { accounts: countedAccountsSql("$15"), month: "$13" })}, found AS MATERIALIZED (
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, found AS MATERIALIZED (
     SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[]) WITH ORDINALITY
       AS r (account_id, trace_id, bytes_to_add, max_bytes, position)
     JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
@@ -34,33 +27,9 @@ const insertSpansSql = (onLock: OnLock, attributes?: number) => `
   )
   SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored' WHEN found.position IS NOT NULL THEN 'refused'
     WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
-    ELSE 'trace_not_found' END, CASE WHEN found.max_bytes IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
+    ELSE 'trace_not_found' END, CASE WHEN found.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN found USING (position) LEFT JOIN granted USING (position) ORDER BY position`;
-
-/** Does the same for paid requests alone, without their months: Postgres takes a quarter less. */
-const insertPaidSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH granted AS MATERIALIZED (
-    SELECT r.* FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
-  ), stored AS (${insertGrantedSpansSql(attributes)}
-  )
-  SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored'
-    WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
-    ELSE 'trace_not_found' END, NULL
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-  LEFT JOIN granted USING (position) ORDER BY position`;
-
-const paidStatements = {
-  skip: {
-    plain: { name: "insert-paid-spans", text: insertPaidSpansSql("skip") },
-    withAttributes: { name: "insert-paid-spans-with-attributes", text: insertPaidSpansSql("skip", 13) },
-  },
-  wait: {
-    plain: { name: "insert-locked-paid-spans", text: insertPaidSpansSql("wait") },
-    withAttributes: { name: "insert-locked-paid-spans-with-attributes", text: insertPaidSpansSql("wait", 13) },
-  },
-} as const;
 
 const statements = {
   skip: {
@@ -75,7 +44,7 @@ const statements = {
 
 /**
  * Stores the spans of requests of one month without idempotency keys in one transaction. All requests have attributes, or
- * none, and all are paid, or none.
+ * none.
  */
 export async function insertSpans(
   pool: pg.Pool,
@@ -85,15 +54,10 @@ export async function insertSpans(
   const alone = onLock === "skip" && isOneSpan(requests) ? await tryInsertSpan(pool, requests[0]) : undefined;
   if (alone) return [alone];
   const bringAttributes = requests.some(hasAttributes);
-  const isPaid = requests[0]?.isPaid === true;
   const { rows } = await pool.query<[InsertOutcome, usedBytes: number | null]>({
-    ...(isPaid ? paidStatements : statements)[onLock][bringAttributes ? "withAttributes" : "plain"],
+    ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
-    values: [
-      ...spanValues(requests),
-      ...(isPaid ? [] : monthValues(requests)),
-      ...(bringAttributes ? attributeValues(requests) : []),
-    ],
+    values: [...spanValues(requests), ...(bringAttributes ? attributeValues(requests) : [])],
   });
   return requests.map((request, index) => {
     const [outcome = "trace_not_found", usedBytes = null] = rows[index] ?? [];

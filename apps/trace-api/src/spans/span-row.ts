@@ -51,7 +51,7 @@ export function hasAttributes({ spans }: SpansToAdd): boolean {
   return spans.some(({ span }) => span.attributes);
 }
 
-/** The parameters $1 to $12: the requests, and their spans with the positions of their requests, from 1. */
+/** The parameters $1 to $15: the requests, their spans with the positions of their requests, from 1, and what they count. */
 export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
   const spans = requests.flatMap((request) => request.spans);
   return [
@@ -73,12 +73,9 @@ export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
     ),
     spans.map(({ span }) => span.error),
     spans.map(({ span }) => span.parent_span_id),
+    requests[0]?.month,
+    ...byteValues(requests),
   ];
-}
-
-/** The parameters $13 to $15: the month, and what the requests count in it. */
-export function monthValues(requests: readonly SpansToAdd[]): unknown[] {
-  return [requests[0]?.month, ...byteValues(requests)];
 }
 
 /** Further parameters of `insertGrantedSpansSql`. A stored object has the form of those from OpenTelemetry. */

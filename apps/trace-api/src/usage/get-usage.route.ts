@@ -5,7 +5,6 @@ import { getUsage, presentUsage, type Used } from "@waymark/traces";
 import { z } from "zod";
 import { timestamp } from "../answers.js";
 import type { TimedReads } from "../batching/timed-reads.js";
-import type { ByteReserve } from "./byte-reserve.js";
 
 const usageSchema = named(
   "Usage",
@@ -26,12 +25,8 @@ const usageSchema = named(
   }),
 );
 
-interface GetUsageDeps extends TimedReads {
-  byteReserve: Pick<ByteReserve, "leftOf">;
-}
-
 /** `GET /usage`: the limits of an account's plan, and their use. */
-export function getUsageRoute({ pool, createGroupCommit, byteReserve, now }: GetUsageDeps) {
+export function getUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
   const readUsage = createGroupCommit<{ accountId: string; month: string }, Used>({
     name: "get-usage",
     run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
@@ -62,11 +57,7 @@ export function getUsageRoute({ pool, createGroupCommit, byteReserve, now }: Get
       const { accountId, plan } = principalOf(response);
       const month = utcMonth(now());
       const used = await readUsage({ accountId, month: month.firstDay });
-      const bytes = used.bytes - byteReserve.leftOf(accountId, month.firstDay);
-      return {
-        status: 200,
-        body: presentUsage(plan, { ...used, bytes }, month) satisfies z.output<typeof usageSchema>,
-      };
+      return { status: 200, body: presentUsage(plan, used, month) satisfies z.output<typeof usageSchema> };
     },
   });
 }

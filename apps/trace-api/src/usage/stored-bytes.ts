@@ -17,10 +17,6 @@ export interface CountedRequest {
   plan: Plan;
   /** The sum of {@link storedBytes} of its rows. */
   bytes: number;
-  /** Whether a reserve has counted it already. */
-  isPaid?: boolean;
-  /** Counted with it for requests to come. */
-  bytesToReserve?: number;
 }
 
 /** The month's bytes after a request, or those that refused it. */
@@ -45,25 +41,22 @@ export function hasUsageLockSql(account: string, month: string): string {
 /**
  * CTEs after {@link lockedUsageSql}: `granted` has the rows of the CTE `source` (position, account_id, bytes_to_add, max_bytes)
  * that fit into their accounts' months, in the order of positions, and `counted` adds them up. The lock makes the limit exact:
- * where another transaction inserts the month's row meanwhile, nothing is granted. Rows without bytes, and paid ones, whose
- * `max_bytes` is null, need no lock.
+ * where another transaction inserts the month's row meanwhile, nothing is granted. Rows without bytes need no lock.
  */
 export function grantBytesSql(source: string, month: string): string {
   return `fitting AS MATERIALIZED (
     SELECT * FROM (
-      SELECT s.*, bytes_to_add = 0 OR max_bytes IS NULL AS is_free, COALESCE(locked.bytes, 0)
-        + sum(bytes_to_add) FILTER (WHERE max_bytes IS NOT NULL) OVER (PARTITION BY account_id ORDER BY position) AS up_to
-      FROM ${source} s LEFT JOIN locked USING (account_id)
-      WHERE bytes_to_add = 0 OR max_bytes IS NULL OR ${hasUsageLockSql("s.account_id", month)}
-    ) f WHERE is_free OR up_to <= max_bytes
+      SELECT s.*, COALESCE(locked.bytes, 0) + sum(bytes_to_add) OVER (PARTITION BY account_id ORDER BY position) AS up_to
+      FROM ${source} s LEFT JOIN locked USING (account_id) WHERE bytes_to_add = 0 OR ${hasUsageLockSql("s.account_id", month)}
+    ) f WHERE bytes_to_add = 0 OR up_to <= max_bytes
   ), counted AS (
     INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
-    SELECT account_id, ${month}, 0, sum(bytes_to_add) FROM fitting WHERE NOT is_free GROUP BY account_id ORDER BY account_id
+    SELECT account_id, ${month}, 0, sum(bytes_to_add) FROM fitting WHERE bytes_to_add > 0 GROUP BY account_id ORDER BY account_id
     ON CONFLICT (account_id, month) DO UPDATE SET bytes = u.bytes + excluded.bytes
       WHERE EXISTS (SELECT FROM locked WHERE locked.account_id = u.account_id)
     RETURNING account_id, bytes
   ), granted AS MATERIALIZED (
-    SELECT f.* FROM fitting f WHERE is_free OR account_id IN (SELECT account_id FROM counted)
+    SELECT f.* FROM fitting f WHERE bytes_to_add = 0 OR account_id IN (SELECT account_id FROM counted)
   )`;
 }
 
@@ -76,25 +69,16 @@ export function usedBytesSql(account: string, month: string): string {
   )`;
 }
 
-/** The accounts of unpaid requests. @param limits the parameter of their months' limits */
-export const countedAccountsSql = (limits: string) => `ARRAY(
-    SELECT account_id FROM unnest($1::uuid[], ${limits}::bigint[]) AS c (account_id, max_bytes) WHERE max_bytes IS NOT NULL
-  )`;
-
-/** The most bytes of a request's month; null for a paid one. */
-export const byteLimitOf = ({ plan, isPaid }: Pick<CountedRequest, "plan" | "isPaid">) =>
-  isPaid ? null : plan.bytesPerMonth;
-
-/** The parameters of `source`: the bytes of each request, and its month's limit. */
-export function byteValues(requests: readonly CountedRequest[]): [bytes: number[], limits: (number | null)[]] {
-  return [requests.map(({ bytes, bytesToReserve = 0 }) => bytes + bytesToReserve), requests.map(byteLimitOf)];
+/** The parameters of `source`: the bytes of each request, and its plan's limit. */
+export function byteValues(requests: readonly CountedRequest[]): [bytes: number[], limits: number[]] {
+  return [requests.map(({ bytes }) => bytes), requests.map(({ plan }) => plan.bytesPerMonth)];
 }
 
 /** Refuses a request that its account's month cannot take; others wait for the lock. The month's bytes only rise. */
 export function refusalOfBytes(
-  { bytes, bytesToReserve = 0, plan }: Pick<CountedRequest, "bytes" | "bytesToReserve" | "plan">,
+  { bytes, plan }: Pick<CountedRequest, "bytes" | "plan">,
   usedBytes: number | null,
 ): ({ outcome: "byte_limit" } & BytesUsed) | typeof rowIsLocked {
   const used = usedBytes ?? 0;
-  return used + bytes + bytesToReserve > plan.bytesPerMonth ? { outcome: "byte_limit", usedBytes: used } : rowIsLocked;
+  return used + bytes > plan.bytesPerMonth ? { outcome: "byte_limit", usedBytes: used } : rowIsLocked;
 }
