@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { changePlan } from "@waymark/accounts";
 import { besideCostly } from "../fuzz/beside-costly.js";
 import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
@@ -181,4 +182,6 @@ async function downgrade({ pool }: System, actor: Actor): Promise<void> {
   if (actor.known.has("downgraded")) return;
   actor.known.set("downgraded", []);
   await changePlan(pool, actor.accountId, "free");
+  // The services hear of it within a second: no comparison may begin on one plan and end on the other.
+  await wait(2_000);
 }
