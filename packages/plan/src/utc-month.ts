@@ -10,14 +10,22 @@ export interface UtcMonth {
   readonly endsAt: string;
 }
 
+/** The month last asked for: most requests of a process have one. */
+let last = monthAt(0);
+
 /** The UTC month of a moment (trace contract, "Limits": reset on the 1st of each calendar month, UTC). */
 export function utcMonth(moment: Date): UtcMonth {
+  const at = moment.getTime();
+  if (at < last.startsAtMs || at >= last.endsAtMs) last = monthAt(at);
+  const { label, firstDay, endsAt, endsAtMs } = last;
+  return { label, firstDay, secondsLeft: Math.ceil((endsAtMs - at) / 1000), endsAt };
+}
+
+function monthAt(at: number) {
+  const moment = new Date(at);
+  const [year, month] = [moment.getUTCFullYear(), moment.getUTCMonth()];
   const label = moment.toISOString().slice(0, 7);
-  const nextMonth = Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth() + 1, 1);
-  return {
-    label,
-    firstDay: `${label}-01`,
-    secondsLeft: Math.ceil((nextMonth - moment.getTime()) / 1000),
-    endsAt: new Date(nextMonth).toISOString(),
-  };
+  const endsAtMs = Date.UTC(year, month + 1, 1);
+  const endsAt = new Date(endsAtMs).toISOString();
+  return { label, firstDay: `${label}-01`, endsAt, startsAtMs: Date.UTC(year, month, 1), endsAtMs };
 }

@@ -66,7 +66,8 @@ export function parseJsonBody(bytes: Buffer, maxDepth: number): { value: unknown
 }
 
 function checkContentType(request: Request): void {
-  const header = request.get("content-type");
+  const header = request.headers["content-type"];
+  if (header === "application/json") return;
   const [type, ...parameters] = (header ?? "").toLowerCase().split(";");
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);

@@ -3,6 +3,7 @@ import type { SendError } from "@waymark/errors";
 import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { Counter, Histogram, type Registry } from "prom-client";
+import { createAccessLog } from "./access-log.js";
 
 class RequestLocals {
   /** The path pattern of the matched route, for metrics: labels must not grow with clients' paths. */
@@ -41,8 +42,7 @@ interface RequestContextOptions {
  */
 export function requestContext(options: RequestContextOptions): RequestHandler {
   const observe = createObserver(options.registry);
-  // The line holds nothing to redact, and looking for it costs more than the line.
-  const accessLog = options.log.child({}, { redact: [] });
+  const logAccess = createAccessLog(options.log);
   return (request, response, next) => {
     const startedAt = performance.now();
     const given = request.headers["x-request-id"];
@@ -56,7 +56,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
       const ms = locals.endedAt - startedAt;
       const status = response.writableFinished ? response.statusCode : 499;
       observe(request.method, locals.route ?? "(none)", status, ms / 1000);
-      accessLog.info({ requestId, method: request.method, path, status, ms: Math.round(ms * 100) / 100 }, "request");
+      logAccess({ requestId, method: request.method, path, status, ms });
     });
     next();
   };
