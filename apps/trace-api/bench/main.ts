@@ -314,13 +314,16 @@ async function importBuild(entry: string) {
 type Plan = { subject: Subject; load: Parameters<typeof measure>[2]; stage?: Stage };
 
 /** Rounds before those that count: V8 compiles much of a service after thousands of requests only. */
-const warmUpRounds = 2;
+const warmUpRounds = 4;
 
 /** Measures in rounds, so a disturbance hits all servers. */
 async function measureAll(stage: Stage, plans: readonly Plan[], rounds: number): Promise<Measurement[][]> {
   const runs: Measurement[][] = plans.map(() => []);
   for (let round = -warmUpRounds; round < rounds; round++) {
-    for (const [index, { subject, load, stage: own = stage }] of plans.entries()) {
+    const turns = [...plans.entries()];
+    // Each run leaves work to Postgres that the next one feels.
+    if (round % 2) turns.reverse();
+    for (const [index, { subject, load, stage: own = stage }] of turns) {
       const measurement = await measure(own, subject, load);
       if (round >= 0) runs[index]?.push(measurement);
       process.stderr.write(
