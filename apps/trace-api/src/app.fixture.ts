@@ -16,6 +16,7 @@ import { createApp } from "./app.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import type { ChannelsOptions } from "./stream/channels.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
+import { createByteReserve } from "./usage/byte-reserve.js";
 
 /** The real app on a database of its own, with a clock and the queued alerts. */
 export interface TestApp {
@@ -91,7 +92,9 @@ export function useApp(options: AppOptions = {}): TestApp {
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
     const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.directUrl, log });
+    const reserve = createByteReserve({ pool: ownPool, log });
     stops.push(async () => {
+      await reserve.stop();
       await keys.stop();
       await ownPool.end();
     });
@@ -99,6 +102,7 @@ export function useApp(options: AppOptions = {}): TestApp {
       ...openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
       pool: ownPool,
       keys,
+      reserve,
       alerts: { add: (alert) => void queued.push(alert) },
       checks: { required: { database: () => ownPool.query("SELECT 1") } },
       log,

@@ -46,6 +46,7 @@ import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
+import type { ByteReserve } from "./usage/byte-reserve.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
 import { readModelUsageRoute } from "./usage/read-model-usage.route.js";
 
@@ -54,6 +55,7 @@ export interface AppDeps {
   keys: Pick<KeyDirectory, "find">;
   alerts: AlertQueue;
   feed: TraceFeed;
+  reserve: ByteReserve;
   /** The budget that the feed counts in, too. */
   answers: AnswerBudget;
   checks: ReadinessChecks;

@@ -9,6 +9,7 @@ import { loadConfig } from "./config.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
+import { createByteReserve } from "./usage/byte-reserve.js";
 
 await startHttpService(process, {
   name: "trace-api",
@@ -23,12 +24,14 @@ await startHttpService(process, {
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);
     const feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
+    const reserve = createByteReserve({ pool, log });
     const checks = { required: stores, bridged: { queue: () => queue.check() } };
     const handler = createApp({
       pool,
       keys,
       alerts,
       feed,
+      reserve,
       answers,
       checks,
       log,
@@ -45,6 +48,7 @@ await startHttpService(process, {
       checks,
       beforeStop: () => feed.stop(),
       async stop() {
+        await reserve.stop();
         await alerts.idle();
         await queue.close();
         await keys.stop();

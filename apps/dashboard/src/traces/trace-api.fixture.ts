@@ -10,6 +10,7 @@ import request from "supertest";
 import { createApp } from "../../../trace-api/src/app.js";
 import { createAnswerBudget } from "../../../trace-api/src/limits/answer-budget.js";
 import { createTraceFeed, type TraceFeed } from "../../../trace-api/src/stream/trace-feed.js";
+import { type ByteReserve, createByteReserve } from "../../../trace-api/src/usage/byte-reserve.js";
 import type { TestDashboard } from "../dashboard.fixture.js";
 
 const bodyLimitBytes = 4 * 1_048_576;
@@ -21,6 +22,7 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
   let keys: KeyDirectory | undefined;
   let app: Express | undefined;
   let feed: TraceFeed | undefined;
+  let reserve: ByteReserve | undefined;
   beforeAll(() => {
     keys = createKeyDirectory({ service: "trace", pool, connectionString: directUrlOf(databaseUrl), log });
     const [checks, registry, uuid] = [{ required: {} }, createRegistry("trace-api"), createUuidV7()];
@@ -30,11 +32,13 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);
     feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
-    const deps = { pool, keys, alerts, checks, log, registry, uuid, now, feed, answers };
+    reserve = createByteReserve({ pool, log });
+    const deps = { pool, reserve, keys, alerts, checks, log, registry, uuid, now, feed, answers };
     app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });
   afterAll(async () => {
     feed?.stop();
+    await reserve?.stop();
     await keys?.stop();
   });
   return {

@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
+import type { ByteReserve } from "../usage/byte-reserve.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
 import { insertSpans } from "./insert-spans.query.js";
 import { type AddSpansResult, bytesOfSpans, hasAttributes, type SpansToAdd } from "./span-row.js";
@@ -13,12 +14,13 @@ import type { TraceCapacity } from "./trace-capacity.js";
 export const maxSpansPerStatement = 1_000;
 
 /** Adds the spans of a request to a trace, all or none. */
-export type AddSpans = (request: Omit<SpansToAdd, "bytes">) => Promise<AddSpansResult>;
+export type AddSpans = (request: Omit<SpansToAdd, "bytes" | "size">) => Promise<AddSpansResult>;
 
 interface AddSpansDeps {
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   capacity: TraceCapacity;
+  reserve: ByteReserve;
   clearFailure: ClearFailure;
   priceUsage: PriceUsage;
   countAccepted(kind: "span", count: number): void;
@@ -29,6 +31,7 @@ export function createSpanAdder({
   pool,
   createGroupCommit,
   capacity,
+  reserve,
   clearFailure,
   priceUsage,
   countAccepted,
@@ -41,18 +44,24 @@ export function createSpanAdder({
     giveUp: () => undefined,
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
-    bytesOf: ({ bytes }) => bytes,
+    bytesOf: ({ size }) => size,
     kindOf: (request) =>
-      request.month + (request.idempotency ? " idempotent" : "") + (hasAttributes(request) ? " attributes" : ""),
+      request.month +
+      (request.bytes === 0 ? " paid" : "") +
+      (request.idempotency ? " idempotent" : "") +
+      (hasAttributes(request) ? " attributes" : ""),
   });
   return async (asked) => {
-    const { accountId, traceId, spans, idempotency } = asked;
-    const request = { ...asked, bytes: bytesOfSpans(spans) };
-    const taken = capacity.take(accountId, traceId, spans.length);
+    const { accountId, traceId, idempotency } = asked;
+    const taken = capacity.take(accountId, traceId, asked.spans.length);
     if (taken === true || (await taken)) {
-      const result = await insertBatched(hasAttributes(request) ? await withCalls(request, priceUsage) : request);
+      const size = bytesOfSpans(asked.spans);
+      const spans = asked.spans.some(({ span }) => span.attributes)
+        ? await withCalls(asked.spans, priceUsage)
+        : asked.spans;
+      const result = await reserve.store(asked, size, (bytes) => insertBatched({ ...asked, spans, size, bytes }));
       if (result.outcome === "stored") countAccepted("span", spans.length);
-      if ("ids" in result && spans.some(({ span }) => span.status === "error")) await clearFailure(request);
+      if ("ids" in result && spans.some(({ span }) => span.status === "error")) await clearFailure(asked);
       return result;
     }
     // A repeated request gets its first answer, also when the trace has become full.
@@ -60,12 +69,13 @@ export function createSpanAdder({
   };
 }
 
-async function withCalls(request: SpansToAdd, priceUsage: PriceUsage): Promise<SpansToAdd> {
-  const spans = request.spans.map(async (each) => {
-    const usage = each.span.attributes ? usageOfJson(each.span.attributes.text) : null;
-    return usage ? { ...each, call: await priceUsage(usage, each.span.started_at) } : each;
-  });
-  return { ...request, spans: await Promise.all(spans) };
+function withCalls(spans: SpansToAdd["spans"], priceUsage: PriceUsage): Promise<SpansToAdd["spans"]> {
+  return Promise.all(
+    spans.map(async (each) => {
+      const usage = each.span.attributes ? usageOfJson(each.span.attributes.text) : null;
+      return usage ? { ...each, call: await priceUsage(usage, each.span.started_at) } : each;
+    }),
+  );
 }
 
 function insert(pool: pg.Pool, requests: readonly SpansToAdd[], onLock: OnLock) {

@@ -9,6 +9,7 @@ import {
   attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
+  monthValues,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
@@ -77,6 +78,7 @@ export async function insertIdempotentSpans(
     rowMode: "array",
     values: [
       ...spanValues(requests),
+      ...monthValues(requests),
       requests.map(({ idempotency }) => idempotency?.key),
       requests.map(({ idempotency }) => idempotency?.requestHash),
       requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),

@@ -1,6 +1,14 @@
 import type pg from "pg";
 import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.js";
 
+const insertSql = `
+      INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
+      SELECT $1, $2, $3::uuid, $4, $5, $6::timestamptz, $7::timestamptz, $8::json, $9::json, $10, $11`;
+const traceIsThereSql = "EXISTS (SELECT FROM trace t WHERE t.account_id = $1::uuid AND t.id = $2::uuid)";
+
+/** Stores a paid span. */
+const insertPaidSpanStatement = { name: "insert-paid-span", text: `${insertSql} WHERE ${traceIsThereSql}` } as const;
+
 /**
  * Does the same as `insertSpansSql` for one span, without arrays: Postgres takes about half the time. Stores nothing if the
  * trace is unknown, or the month has no row, is full, or is locked.
@@ -12,12 +20,9 @@ const insertOneSpanStatement = {
       SELECT FROM trace_usage WHERE account_id = $1 AND month = $12 FOR NO KEY UPDATE SKIP LOCKED
     ), counted AS (
       UPDATE trace_usage SET bytes = bytes + $13
-      WHERE account_id = $1 AND month = $12 AND bytes + $13 <= $14 AND EXISTS (SELECT FROM locked)
-        AND EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id = $2)
+      WHERE account_id = $1 AND month = $12 AND bytes + $13 <= $14 AND EXISTS (SELECT FROM locked) AND ${traceIsThereSql}
       RETURNING bytes
-    ), stored AS (
-      INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
-      SELECT $1, $2, $3::uuid, $4, $5, $6::timestamptz, $7::timestamptz, $8::json, $9::json, $10, $11 FROM counted
+    ), stored AS (${insertSql} FROM counted
     )
     SELECT bytes FROM counted`,
 } as const;
@@ -37,6 +42,10 @@ export async function tryInsertSpan(
 ): Promise<AddSpansResult | undefined> {
   const { name, status, started_at, ended_at, input, output, error, parent_span_id } = span;
   const fields = [name, status, started_at, ended_at, input?.text ?? null, output?.text ?? null, error, parent_span_id];
+  if (bytes === 0) {
+    const { rowCount } = await pool.query({ ...insertPaidSpanStatement, values: [accountId, traceId, id, ...fields] });
+    return rowCount ? { outcome: "stored", ids: [id], usedBytes: 0 } : { outcome: "trace_not_found" };
+  }
   const { rows } = await pool.query<[usedBytes: number]>({
     ...insertOneSpanStatement,
     rowMode: "array",

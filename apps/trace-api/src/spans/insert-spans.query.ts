@@ -8,6 +8,8 @@ import {
   attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
+  isPaid,
+  monthValues,
   type SpansToAdd,
   spanValues,
 } from "./span-row.js";
@@ -31,20 +33,37 @@ const insertSpansSql = (onLock: OnLock, attributes?: number) => `
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN found USING (position) LEFT JOIN granted USING (position) ORDER BY position`;
 
+/** Does the same for paid requests, without their months. */
+const insertPaidSpansSql = (onLock: OnLock, attributes?: number) => `
+  WITH granted AS MATERIALIZED (
+    SELECT r.* FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
+  ), stored AS (${insertGrantedSpansSql(attributes)}
+  )
+  SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored'
+    WHEN ${attributes ? "EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)" : "false"}
+    THEN 'locked' ELSE 'trace_not_found' END, NULL
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
+  LEFT JOIN granted USING (position) ORDER BY position`;
+
+const statementsOf = (onLock: OnLock, name: string) => ({
+  counted: {
+    plain: { name, text: insertSpansSql(onLock) },
+    withAttributes: { name: `${name}-with-attributes`, text: insertSpansSql(onLock, 16) },
+  },
+  paid: {
+    plain: { name: `${name}-paid`, text: insertPaidSpansSql(onLock) },
+    withAttributes: { name: `${name}-paid-with-attributes`, text: insertPaidSpansSql(onLock, 13) },
+  },
+});
 const statements = {
-  skip: {
-    plain: { name: "insert-spans", text: insertSpansSql("skip") },
-    withAttributes: { name: "insert-spans-with-attributes", text: insertSpansSql("skip", 16) },
-  },
-  wait: {
-    plain: { name: "insert-locked-spans", text: insertSpansSql("wait") },
-    withAttributes: { name: "insert-locked-spans-with-attributes", text: insertSpansSql("wait", 16) },
-  },
+  skip: statementsOf("skip", "insert-spans"),
+  wait: statementsOf("wait", "insert-locked-spans"),
 } as const;
 
 /**
  * Stores the spans of requests of one month without idempotency keys in one transaction. All requests have attributes, or
- * none.
+ * none, and all are paid, or none.
  */
 export async function insertSpans(
   pool: pg.Pool,
@@ -54,10 +73,15 @@ export async function insertSpans(
   const alone = onLock === "skip" && isOneSpan(requests) ? await tryInsertSpan(pool, requests[0]) : undefined;
   if (alone) return [alone];
   const bringAttributes = requests.some(hasAttributes);
+  const paid = isPaid(requests);
   const { rows } = await pool.query<[InsertOutcome, usedBytes: number | null]>({
-    ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
+    ...statements[onLock][paid ? "paid" : "counted"][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
-    values: [...spanValues(requests), ...(bringAttributes ? attributeValues(requests) : [])],
+    values: [
+      ...spanValues(requests),
+      ...(paid ? [] : monthValues(requests)),
+      ...(bringAttributes ? attributeValues(requests) : []),
+    ],
   });
   return requests.map((request, index) => {
     const [outcome = "trace_not_found", usedBytes = null] = rows[index] ?? [];

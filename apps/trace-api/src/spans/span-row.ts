@@ -7,6 +7,8 @@ import type { NewSpan } from "./span.schema.js";
 
 /** The spans of one request; a statement stores all or none of them. */
 export interface SpansToAdd extends CountedRequest {
+  /** What the spans count; `bytes` is 0 where a reserve has paid. */
+  size: number;
   accountId: string;
   traceId: string;
   spans: readonly { id: string; span: NewSpan; call?: ModelCall | undefined }[];
@@ -51,7 +53,7 @@ export function hasAttributes({ spans }: SpansToAdd): boolean {
   return spans.some(({ span }) => span.attributes);
 }
 
-/** The parameters $1 to $15: the requests, their spans with the positions of their requests, from 1, and what they count. */
+/** The parameters $1 to $12: the requests, and their spans with the positions of their requests, from 1. */
 export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
   const spans = requests.flatMap((request) => request.spans);
   return [
@@ -73,9 +75,17 @@ export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
     ),
     spans.map(({ span }) => span.error),
     spans.map(({ span }) => span.parent_span_id),
-    requests[0]?.month,
-    ...byteValues(requests),
   ];
+}
+
+/** The parameters $13 to $15: the month, what requests count in it, and their limits. */
+export function monthValues(requests: readonly SpansToAdd[]): unknown[] {
+  return [requests[0]?.month, ...byteValues(requests)];
+}
+
+/** Whether reserves have paid for all requests, which then need no count; either all are paid, or none. */
+export function isPaid([request]: readonly SpansToAdd[]): boolean {
+  return request?.bytes === 0;
 }
 
 /** Further parameters of `insertGrantedSpansSql`. A stored object has the form of those from OpenTelemetry. */

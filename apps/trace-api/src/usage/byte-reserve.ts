@@ -1,0 +1,187 @@
+import type { Plan } from "@waymark/plan";
+import type pg from "pg";
+import type { Logger } from "pino";
+
+/** Pays for some hundred small requests, and is the most that an account's month counts ahead on this instance. */
+const chunkBytes = 131_072;
+/** Larger requests are counted by themselves: beside their storing the count costs little. */
+const largestPaid = chunkBytes / 8;
+/** Closer to the month's limit each request is counted by itself, so that no instance keeps what another could store. */
+const leastRemaining = 16 * chunkBytes;
+/** Requests of a turn. Quieter accounts have no reserve: their months show each request at once. */
+const busyRequests = 10;
+const turnMs = 250;
+
+/** Counts ahead where the month has place enough. Probes `trace_usage_pkey`. */
+const fillStatement = {
+  name: "fill-byte-reserve",
+  text: `UPDATE trace_usage SET bytes = bytes + $3 WHERE account_id = $1 AND month = $2 AND bytes + $4 <= $5 RETURNING bytes`,
+} as const;
+
+const giveBackStatement = {
+  name: "give-byte-reserve-back",
+  text: "UPDATE trace_usage SET bytes = bytes - $3 WHERE account_id = $1 AND month = $2",
+} as const;
+
+interface Payer {
+  accountId: string;
+  /** First day of the UTC month, `YYYY-MM-DD`. */
+  month: string;
+  plan: Plan;
+}
+
+interface Stored {
+  outcome: string;
+  usedBytes?: number;
+}
+
+/** An account's month on this instance. */
+interface Reserve {
+  readonly accountId: string;
+  readonly month: string;
+  /** Counted in Postgres, and not yet stored. */
+  left: number;
+  /** The month's bytes when this instance last counted. */
+  used: number;
+  /** Since the last turn. */
+  requests: number;
+  inFlight: number;
+  isFilling: boolean;
+}
+
+export interface ByteReserve {
+  /**
+   * Stores a request.
+   * @param bytes what it counts in its account's month
+   * @param store stores it and counts the given bytes: all of them, or 0 where the reserve has paid
+   * @returns the result of `store`; where the reserve has paid, with the month's bytes as this instance last counted them
+   */
+  store<Result extends Stored>(
+    payer: Payer,
+    bytes: number,
+    store: (countedBytes: number) => Promise<Result>,
+  ): Promise<Result>;
+  /** Gives all reserves back. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Keeps reserves of busy accounts' months, so that their small requests need not lock and count a row each. Postgres counts a
+ * reserve before anything is stored by it, so the limit stays exact, and a month shows at most 128 KiB too much per instance.
+ * Half a second after the last request the rest is given back; a killed instance leaves it counted. Memory grows with the
+ * accounts of half a second.
+ */
+export function createByteReserve(deps: { pool: pg.Pool; log: Logger }): ByteReserve {
+  return new AccountReserves(deps.pool, deps.log);
+}
+
+class AccountReserves implements ByteReserve {
+  private readonly reserves = new Map<string, Reserve>();
+  private clock: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly log: Logger,
+  ) {}
+
+  store<Result extends Stored>(
+    payer: Payer,
+    bytes: number,
+    store: (countedBytes: number) => Promise<Result>,
+  ): Promise<Result> {
+    if (bytes > largestPaid) return this.count(this.reserves.get(payer.accountId), bytes, store);
+    const reserve = this.reserveOf(payer);
+    if (++reserve.requests > busyRequests && reserve.left < chunkBytes / 2) void this.fill(reserve, payer.plan);
+    return reserve.left >= bytes ? pay(reserve, bytes, store) : this.count(reserve, bytes, store);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.clock);
+    for (const reserve of this.reserves.values()) await this.giveBack(reserve);
+  }
+
+  private reserveOf({ accountId, month }: Payer): Reserve {
+    const known = this.reserves.get(accountId);
+    if (known?.month === month) return known;
+    if (known) void this.giveBack(known);
+    const reserve = { accountId, month, left: 0, used: 0, requests: 0, inFlight: 0, isFilling: false };
+    this.reserves.set(accountId, reserve);
+    this.clock ??= setInterval(() => void this.turn(), turnMs).unref();
+    return reserve;
+  }
+
+  private async count<Result extends Stored>(
+    reserve: Reserve | undefined,
+    bytes: number,
+    store: (countedBytes: number) => Promise<Result>,
+  ): Promise<Result> {
+    let result = await store(bytes);
+    if (result.outcome === "byte_limit" && reserve && (await this.giveBack(reserve))) result = await store(bytes);
+    if (reserve && result.usedBytes !== undefined) reserve.used = result.usedBytes;
+    return result;
+  }
+
+  private async fill(reserve: Reserve, plan: Plan): Promise<void> {
+    if (reserve.isFilling) return;
+    reserve.isFilling = true;
+    const { accountId, month } = reserve;
+    try {
+      const values = [accountId, month, chunkBytes - reserve.left, leastRemaining, plan.bytesPerMonth];
+      const { rows } = await this.pool.query<{ bytes: number }>({ ...fillStatement, values });
+      if (!rows[0]) return;
+      reserve.left += values[2] as number;
+      reserve.used = rows[0].bytes;
+    } catch (error) {
+      // Perhaps it was committed. To count too much is the safe mistake.
+      this.log.warn({ err: error }, "a reserve of stored bytes could not be filled");
+    } finally {
+      reserve.isFilling = false;
+    }
+  }
+
+  private async turn(): Promise<void> {
+    for (const reserve of [...this.reserves.values()]) {
+      const isQuiet = reserve.requests === 0 && reserve.inFlight === 0 && !reserve.isFilling;
+      reserve.requests = 0;
+      if (!isQuiet) continue;
+      if (this.reserves.get(reserve.accountId) === reserve) this.reserves.delete(reserve.accountId);
+      await this.giveBack(reserve);
+    }
+    if (this.reserves.size > 0) return;
+    clearInterval(this.clock);
+    this.clock = undefined;
+  }
+
+  /** @returns whether there was anything */
+  private async giveBack(reserve: Reserve): Promise<boolean> {
+    const { accountId, month, left } = reserve;
+    if (left === 0) return false;
+    // Nobody spends it meanwhile.
+    reserve.left = 0;
+    reserve.used -= left;
+    try {
+      await this.pool.query({ ...giveBackStatement, values: [accountId, month, left] });
+    } catch (error) {
+      this.log.warn({ err: error }, "a reserve of stored bytes could not be given back");
+    }
+    return true;
+  }
+}
+
+/** Stores a request by the reserve. An error does not say whether it was stored, so it stays paid. */
+async function pay<Result extends Stored>(
+  reserve: Reserve,
+  bytes: number,
+  store: (countedBytes: number) => Promise<Result>,
+): Promise<Result> {
+  reserve.left -= bytes;
+  reserve.inFlight++;
+  try {
+    const result = await store(0);
+    if (result.outcome === "stored") result.usedBytes = reserve.used;
+    else reserve.left += bytes;
+    return result;
+  } finally {
+    reserve.inFlight--;
+  }
+}
