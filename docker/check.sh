@@ -236,9 +236,9 @@ check_script() {
 # Stacks have to name lines of sources.
 check_stack() {
   (bare "$app" node --input-type=module -e '
-    const { commonVariables, readEnv } = await import(process.cwd() + "/packages/service/dist/index.js");
+    const { commonVariables, readEnv } = await import(process.cwd() + "/packages/service/dist/process/index.js");
     try { readEnv({}, commonVariables) } catch (error) { console.log(error.stack) }') |
-    grep -q "packages/service/src/env.ts:[0-9]" || broken "$app has stacks without lines of sources."
+    grep -q "packages/service/src/process/env.ts:[0-9]" || broken "$app has stacks without lines of sources."
   say "  stacks name lines of sources"
 }
 

@@ -1,12 +1,12 @@
+import { statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import {
   type ApiDescription,
   type DocumentedAnswer,
   errorSchema,
   type Route,
   validationErrorSchema,
-} from "@waymark/http";
-import { otherValue } from "@waymark/lists";
-import { statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
+} from "@waymark/service/http";
+import { otherValue } from "@waymark/web-stats/lists";
 import { z } from "zod";
 
 const description = `

@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
 import { afterAll } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
-import { importEvents } from "@waymark/analytics";
 import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createLimiter } from "@waymark/limits";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
+import { createLimiter } from "@waymark/service/limits";
 import { useDatabase, useInstances, useServiceRole } from "@waymark/testing";
+import { importEvents } from "@waymark/web-stats/analytics";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "./app.js";

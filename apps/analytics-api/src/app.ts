@@ -1,6 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
+import type { ReadinessChecks } from "@waymark/service";
 import {
   createBytesReader,
   createRefusals,
@@ -8,11 +9,10 @@ import {
   mountRoutes,
   publicRoutes,
   requestContext,
-} from "@waymark/http";
-import type { Limiter } from "@waymark/limits";
-import { mcpRoute } from "@waymark/mcp";
-import type { ReadinessChecks } from "@waymark/service";
-import { createDayColumns, createFigureMemory, createReadShares, type ReadShares } from "@waymark/statistics";
+} from "@waymark/service/http";
+import type { Limiter } from "@waymark/service/limits";
+import { mcpRoute } from "@waymark/service/mcp";
+import { createDayColumns, createFigureMemory, createReadShares, type ReadShares } from "@waymark/web-stats/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";

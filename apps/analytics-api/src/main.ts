@@ -1,6 +1,6 @@
 import { createKeyDirectory } from "@waymark/auth";
-import { createLimiter } from "@waymark/limits";
 import { startHttpService } from "@waymark/service";
+import { createLimiter } from "@waymark/service/limits";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { statisticsLimit } from "./rate-limit/rate-limit.js";

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { createApiKey, createKeyDirectory } from "@waymark/auth";
 import { createPool } from "@waymark/database";
-import { createLimiter } from "@waymark/limits";
 import { createLogger, createRegistry } from "@waymark/service";
+import { createLimiter } from "@waymark/service/limits";
 import request from "supertest";
 import { createApp } from "./app.js";
 import { statisticsLimit } from "./rate-limit/rate-limit.js";

@@ -3,9 +3,9 @@
 // beacon, with a store that forgets it at once.
 
 import { createServer } from "node:http";
-import { openCountryDirectory } from "@waymark/analytics";
-import { createAddressReader } from "@waymark/limits";
 import { createLogger, createMessageClasses, createRegistry, listen } from "@waymark/service";
+import { createAddressReader } from "@waymark/service/limits";
+import { openCountryDirectory } from "@waymark/web-stats/analytics";
 import express from "express";
 import { createApp } from "../dist/app.js";
 import { createClientReader } from "../dist/event/read-client.js";

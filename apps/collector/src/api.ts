@@ -1,4 +1,4 @@
-import type { ApiDescription, Route } from "@waymark/http";
+import type { ApiDescription, Route } from "@waymark/service/http";
 
 const description = `
 Records page views, custom events and engagement of browsers, in the form of Plausible's clients. It is public and needs no key: a site is known by

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { openCountryDirectory } from "@waymark/analytics";
 import { createPool } from "@waymark/database";
 import { createRegistry } from "@waymark/service";
+import { openCountryDirectory } from "@waymark/web-stats/analytics";
 import { pino } from "pino";
 import request, { type Response } from "supertest";
 import { firefox, openApp, useApp } from "./app.fixture.js";

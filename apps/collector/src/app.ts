@@ -1,8 +1,8 @@
-import type { Collector } from "@waymark/analytics";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import { createRefusals, mountRoutes, publicRoutes, requestContext } from "@waymark/http";
 import type { ReadinessChecks, Siblings } from "@waymark/service";
+import { createRefusals, mountRoutes, publicRoutes, requestContext } from "@waymark/service/http";
+import type { Collector } from "@waymark/web-stats/analytics";
 import express, { type Express, type Request } from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";

@@ -1,5 +1,5 @@
-import { trustedProxiesVariable } from "@waymark/limits";
 import { databaseConfig, httpVariables, integerVariable, portVariable, processesOf, readEnv } from "@waymark/service";
+import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
 /** @throws ConfigError naming every missing or wrong variable */

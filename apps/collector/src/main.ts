@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { createCollector, openCountryDirectory } from "@waymark/analytics";
-import { createAddressReader, createProxyWatch } from "@waymark/limits";
 import { ConfigError, startHttpService } from "@waymark/service";
+import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
+import { createCollector, openCountryDirectory } from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createClientReader } from "./event/read-client.js";

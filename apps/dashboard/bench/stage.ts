@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { importEvents } from "@waymark/analytics";
+import { createSessionCookie, startSession } from "@waymark/accounts/identity";
 import { createPool, migrate } from "@waymark/database";
-import { createSessionCookie, startSession } from "@waymark/identity";
 import { startEmbeddedPostgres } from "@waymark/local";
+import { importEvents } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { addLargeTrace } from "../src/trace/trace.fixture.js";
 

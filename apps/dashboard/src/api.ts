@@ -1,4 +1,4 @@
-import { type ApiDescription, describeApi, type Route, route } from "@waymark/http";
+import { type ApiDescription, describeApi, type Route, route } from "@waymark/service/http";
 import { z } from "zod";
 
 /** The dashboard's own paths of data; the two APIs are for programs. */

@@ -1,5 +1,7 @@
+import { createPasswordCheck, type Passwords } from "@waymark/accounts/identity";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
+import type { ReadinessChecks, Siblings } from "@waymark/service";
 import {
   createBodyReader,
   createBytesReader,
@@ -8,10 +10,8 @@ import {
   mountRoutes,
   type Route,
   requestContext,
-} from "@waymark/http";
-import { createPasswordCheck, type Passwords } from "@waymark/identity";
-import type { ReadinessChecks, Siblings } from "@waymark/service";
-import { createDayColumns, createReadShares } from "@waymark/statistics";
+} from "@waymark/service/http";
+import { createDayColumns, createReadShares } from "@waymark/web-stats/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";

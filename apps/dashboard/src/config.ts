@@ -1,6 +1,5 @@
+import { type MailSettings, mailVariables, readMailSettings } from "@waymark/alerts/mail";
 import { cellSlotsVariable } from "@waymark/auth";
-import { trustedProxiesVariable } from "@waymark/limits";
-import { type MailSettings, mailVariables, readMailSettings } from "@waymark/mail";
 import {
   ConfigError,
   databaseConfig,
@@ -11,6 +10,7 @@ import {
   readEnv,
   urlVariable,
 } from "@waymark/service";
+import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);

@@ -1,13 +1,19 @@
 import { afterAll } from "@jest/globals";
 import { createAccount } from "@waymark/accounts";
+import {
+  createPasswords,
+  createSessionCookie,
+  createSessions,
+  type Role,
+  startSession,
+} from "@waymark/accounts/identity";
+import type { Mail } from "@waymark/alerts/mail";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createRefusals } from "@waymark/http";
-import { createPasswords, createSessionCookie, createSessions, type Role, startSession } from "@waymark/identity";
-import { createAddressReader, createLimiter, createProxyWatch, type Limit } from "@waymark/limits";
-import type { Mail } from "@waymark/mail";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
+import { createRefusals } from "@waymark/service/http";
+import { createAddressReader, createLimiter, createProxyWatch, type Limit } from "@waymark/service/limits";
 import { directUrlOf, useDatabase, useInstances } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";

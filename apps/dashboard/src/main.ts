@@ -1,8 +1,14 @@
-import { createRefusals } from "@waymark/http";
-import { createPasswords, createSessions } from "@waymark/identity";
-import { createAddressReader, createLimiter, createProxyWatch, type Limit, type Limiter } from "@waymark/limits";
-import { openMailer } from "@waymark/mail";
+import { createPasswords, createSessions } from "@waymark/accounts/identity";
+import { openMailer } from "@waymark/alerts/mail";
 import { startHttpService } from "@waymark/service";
+import { createRefusals } from "@waymark/service/http";
+import {
+  createAddressReader,
+  createLimiter,
+  createProxyWatch,
+  type Limit,
+  type Limiter,
+} from "@waymark/service/limits";
 import { createApp } from "./app.js";
 import { openPayments } from "./billing/payments.js";
 import { loadConfig } from "./config.js";

@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import { loadOtlpMessages } from "@waymark/otlp";
+import { loadOtlpMessages } from "@waymark/traces/otlp";
 
 /** Spans of a request: near what OpenTelemetry's batch processor sends at once (512). */
 export const spansPerRequest = 500;

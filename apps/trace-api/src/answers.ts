@@ -1,5 +1,5 @@
-import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema } from "@waymark/http";
 import { upgradePath } from "@waymark/plan";
+import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema } from "@waymark/service/http";
 import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { byteHeaderNames, quotaHeaderNames } from "./usage/trace-quota.js";

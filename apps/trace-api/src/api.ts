@@ -1,4 +1,4 @@
-import type { ApiDescription, Route } from "@waymark/http";
+import type { ApiDescription, Route } from "@waymark/service/http";
 import { commonAnswers } from "./answers.js";
 
 const description = `

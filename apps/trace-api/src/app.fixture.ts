@@ -4,9 +4,9 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createRefusals } from "@waymark/http";
 import type { PlanId } from "@waymark/plan";
 import { createLogger, createRegistry } from "@waymark/service";
+import { createRefusals } from "@waymark/service/http";
 import { useDatabase, useServiceRole } from "@waymark/testing";
 import type { Express } from "express";
 import pg from "pg";
@@ -93,11 +93,7 @@ export function useApp(options: AppOptions = {}): TestApp {
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
     const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.directUrl, log });
     const reserve = createByteReserve({ pool: ownPool, log });
-    stops.push(async () => {
-      await reserve.stop();
-      await keys.stop();
-      await ownPool.end();
-    });
+    stops.push(reserve.stop.bind(reserve), keys.stop, () => ownPool.end());
     return createApp({
       ...openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),
       pool: ownPool,

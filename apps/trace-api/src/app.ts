@@ -1,6 +1,7 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
+import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
 import {
   type AnswerBudget,
   createBodyReader,
@@ -10,9 +11,8 @@ import {
   mountRoutes,
   publicRoutes,
   requestContext,
-} from "@waymark/http";
-import { mcpRoute } from "@waymark/mcp";
-import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
+} from "@waymark/service/http";
+import { mcpRoute } from "@waymark/service/mcp";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";

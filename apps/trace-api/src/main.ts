@@ -1,9 +1,9 @@
 import { queueAlerts } from "@waymark/alerts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
-import { createRefusals } from "@waymark/http";
-import { createQueue, queues } from "@waymark/queue";
 import { startHttpService } from "@waymark/service";
+import { createRefusals } from "@waymark/service/http";
+import { createQueue, queues } from "@waymark/service/queue";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";

@@ -1,4 +1,4 @@
-import { mailVariables, readMailSettings } from "@waymark/mail";
+import { mailVariables, readMailSettings } from "@waymark/alerts/mail";
 import {
   commonVariables,
   dashboardUrlVariable,

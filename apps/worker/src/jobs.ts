@@ -1,8 +1,8 @@
 import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts";
-import { createPartitions } from "@waymark/analytics";
-import type { Mailer } from "@waymark/mail";
-import { queues } from "@waymark/queue";
+import type { Mailer } from "@waymark/alerts/mail";
 import type { Networks } from "@waymark/service";
+import { queues } from "@waymark/service/queue";
+import { createPartitions } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { createSendAlert } from "./alerts/send-alert.js";

@@ -1,5 +1,5 @@
 import type { Attempt } from "@waymark/alerts";
-import type { Delivery } from "@waymark/mail";
+import type { Delivery } from "@waymark/alerts/mail";
 
 /**
  * After a failed attempt the next one follows in 2 s, then 4 s, doubled up to two hours. All attempts take about 16 hours.

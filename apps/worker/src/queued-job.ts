@@ -1,4 +1,10 @@
-import { createWorker, type JobOutcome, type JobWorker, type QueueKind, type QueueServer } from "@waymark/queue";
+import {
+  createWorker,
+  type JobOutcome,
+  type JobWorker,
+  type QueueKind,
+  type QueueServer,
+} from "@waymark/service/queue";
 
 export interface QueuedJob {
   readonly name: string;

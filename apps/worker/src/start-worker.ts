@@ -1,6 +1,5 @@
+import { openMailer } from "@waymark/alerts/mail";
 import { createPool, serviceTimeouts } from "@waymark/database";
-import { openMailer } from "@waymark/mail";
-import { createQueue, queues } from "@waymark/queue";
 import {
   createRegistry,
   observePool,
@@ -10,6 +9,7 @@ import {
   type Running,
   readiness,
 } from "@waymark/service";
+import { createQueue, queues } from "@waymark/service/queue";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
 import { createJobs } from "./jobs.js";

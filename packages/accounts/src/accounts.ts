@@ -1,8 +1,8 @@
 import { drawSlot, type Slots } from "@waymark/auth";
 import { createUuidV7, isUuid } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
-import { normaliseEmail } from "@waymark/fields";
 import { isPlanId, type PlanId } from "@waymark/plan";
+import { normaliseEmail } from "@waymark/service/fields";
 import { AccountError } from "./account-error.js";
 
 export interface Account {

@@ -1,4 +1,4 @@
-import { isContestedSql, maxSitesPerDomain } from "@waymark/analytics";
+import { isContestedSql, maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { AccountError } from "./account-error.js";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { createCollector, importEvents, SiteDeletedError } from "@waymark/analytics";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
+import { createCollector, importEvents, SiteDeletedError } from "@waymark/web-stats/analytics";
 import { eraseAccount, eraseDeletedSites, eraseMovedAccount, eraseOrphans, eraseSite } from "./erase.js";
 import { countRows, fill, makeFullAccount, total } from "./full-account.fixture.js";
 

@@ -1,5 +1,5 @@
-import { lockSites } from "@waymark/analytics";
 import { withTransaction } from "@waymark/database";
+import { lockSites } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { deleteSite } from "./sites.js";
 

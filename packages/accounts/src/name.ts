@@ -1,4 +1,4 @@
-import { textProblem } from "@waymark/fields";
+import { textProblem } from "@waymark/service/fields";
 import { AccountError } from "./account-error.js";
 
 const maxNameLength = 200;

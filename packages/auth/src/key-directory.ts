@@ -120,7 +120,6 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
       const id = hash.toString("latin1");
       const entry = entries.get(id);
       const usedAt = now();
-      // A cached key has passed this.
       if (!entry && !slots.has(slotOfKey(service, key) ?? "")) return undefined;
       if (!entry || usedAt - entry.loadedAt > (isListening ? listeningLifeMs : deafLifeMs)) return lookUp(hash, id);
       return use(entry, usedAt);

@@ -36,7 +36,7 @@ const { metafile } = await build({
   },
 });
 chmodSync(join(target, entry), 0o755);
-cpSync(join(root, "packages/analytics/assets"), join(target, "packages/assets"), { recursive: true });
+cpSync(join(root, "packages/web-stats/assets"), join(target, "assets"), { recursive: true });
 cpSync(join(root, "prisma/migrations"), join(target, "prisma/migrations"), { recursive: true });
 cpSync(join(root, "LICENSE"), join(target, "LICENSE"));
 cpSync(join(own, "README.md"), join(target, "README.md"));

@@ -14,7 +14,7 @@ const turbo = `#!/usr/bin/env node
 const { appendFileSync, readFileSync, writeFileSync } = require("node:fs");
 appendFileSync("builds", "x");
 writeFileSync("packages/cli/dist/main.js", "throw new Error('half built')");
-setTimeout(() => writeFileSync("packages/cli/dist/main.js", readFileSync("packages/lists/src/index.ts")), 200);
+setTimeout(() => writeFileSync("packages/cli/dist/main.js", readFileSync("packages/plan/src/index.ts")), 200);
 `;
 
 describe("the command in a clone", () => {
@@ -40,9 +40,9 @@ describe("the command in a clone", () => {
     "prisma/schema.prisma",
     "packages/cli/package.json",
     "packages/cli/src/main.ts",
-    "packages/lists/package.json",
-    "packages/lists/src/index.ts",
-    "packages/lists/src/index.test.ts",
+    "packages/plan/package.json",
+    "packages/plan/src/index.ts",
+    "packages/plan/src/index.test.ts",
     "packages/local/src/index.ts",
   ];
 
@@ -51,9 +51,9 @@ describe("the command in a clone", () => {
     for (const path of sources) await write(path, "{}");
     await write(
       "packages/cli/package.json",
-      '{ "type": "module", "dependencies": { "@waymark/lists": "workspace:*" } }',
+      '{ "type": "module", "dependencies": { "@waymark/plan": "workspace:*" } }',
     );
-    await write("packages/lists/src/index.ts", program("new"));
+    await write("packages/plan/src/index.ts", program("new"));
     await write("packages/cli/dist/main.js", program("old"));
     await mkdir(file("packages/cli/node_modules"));
     await write("bin/pnpm", "");
@@ -67,7 +67,7 @@ describe("the command in a clone", () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   it("runs a build that is newer than its sources as it is", async () => {
-    for (const path of ["packages/lists/src/index.test.ts", "packages/local/src/index.ts"]) await age(path, 5);
+    for (const path of ["packages/plan/src/index.test.ts", "packages/local/src/index.ts"]) await age(path, 5);
     expect(await command()).toBe("old");
     expect(await countBuilds()).toBe(0);
   });
@@ -76,8 +76,8 @@ describe("the command in a clone", () => {
     "prisma/schema.prisma",
     "packages/cli/package.json",
     "packages/cli/src/main.ts",
-    "packages/lists/package.json",
-    "packages/lists/src/index.ts",
+    "packages/plan/package.json",
+    "packages/plan/src/index.ts",
   ])("builds once after a change of %s", async (path) => {
     await age(path, 5);
     expect([await command(), await command()]).toEqual(["new", "new"]);
@@ -91,7 +91,7 @@ describe("the command in a clone", () => {
   });
 
   it("builds after a build that was killed", async () => {
-    await age("packages/lists/src/index.ts", 5);
+    await age("packages/plan/src/index.ts", 5);
     const { stdout: deadPid } = await run(process.execPath, ["--print", "process.pid"]);
     await write("packages/cli/node_modules/.waymark-build.lock", deadPid.trim());
     expect(await command()).toBe("new");
@@ -100,7 +100,7 @@ describe("the command in a clone", () => {
 
   it("never builds without turbo, as in an image", async () => {
     await rm(file("node_modules/.bin/turbo"));
-    await age("packages/lists/src/index.ts", 5);
+    await age("packages/plan/src/index.ts", 5);
     expect(await command()).toBe("old");
   });
 });

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { lockSites } from "@waymark/analytics";
 import { hashApiKey } from "@waymark/auth";
 import { useDatabase, useEmptyDatabase } from "@waymark/testing";
+import { lockSites } from "@waymark/web-stats/analytics";
 import { createCommandLine } from "./command-line.fixture.js";
 import { localSystemFile } from "./local-system.js";
 

@@ -4,7 +4,7 @@
 // crawlers, become custom events. Waymark's own database gives the countries of the addresses.
 //   node make-demo-data.mjs PAGEVIEWS.ndjson [ALL-REQUESTS.ndjson] > VISITS.ndjson
 import { readFileSync } from "node:fs";
-import { openCountryDirectory } from "@waymark/analytics";
+import { openCountryDirectory } from "@waymark/web-stats/analytics";
 import { isbot } from "isbot";
 
 const [pageviewsFile, requestsFile] = process.argv.slice(2);

@@ -1,5 +1,5 @@
+import { createSignInLink } from "@waymark/accounts/identity/sign-in-link";
 import { createPool } from "@waymark/database";
-import { createSignInLink } from "@waymark/identity/sign-in-link";
 import type pg from "pg";
 import type { DemoAccounts } from "./demo/demo-accounts.js";
 

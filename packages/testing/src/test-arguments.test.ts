@@ -31,7 +31,11 @@ const { findRefusal, findTests, needsBuild, readArguments } = (await import(
 
 const packages: Chosen[] = [
   { name: "@waymark/trace-api", folder: "/r/apps/trace-api", tests: ["/r/apps/trace-api/src/a.test.ts"] },
-  { name: "@waymark/http", folder: "/r/packages/http", tests: ["/r/packages/http/src/b.test.ts"] },
+  {
+    name: "@waymark/errors",
+    folder: "/r/packages/errors",
+    tests: ["/r/packages/errors/b.test.ts"],
+  },
 ];
 const namesOf = (chosen: Chosen[]) => chosen.map(({ name }) => name);
 
@@ -43,9 +47,9 @@ describe("the arguments of pnpm test", () => {
       jest: ["delete-trace", "-t", "some fact"],
       error: undefined,
     });
-    expect(readArguments(["--node", "24", "--filter", "http"])).toMatchObject({
+    expect(readArguments(["--node", "24", "--filter", "errors"])).toMatchObject({
       node: "24",
-      filters: ["http"],
+      filters: ["errors"],
       jest: [],
     });
     const path = "apps/trace-api/src/a.test.ts";
@@ -77,11 +81,11 @@ describe("the arguments of pnpm test", () => {
   });
 
   it("choose a package by its name or its folder, and no package without a matching test", () => {
-    for (const filter of ["@waymark/http", "http", "packages/http", "./packages/http"]) {
-      expect(namesOf(findTests(packages, { filters: [filter], patterns: [] }))).toEqual(["@waymark/http"]);
+    for (const filter of ["@waymark/errors", "errors", "packages/errors", "./packages/errors"]) {
+      expect(namesOf(findTests(packages, { filters: [filter], patterns: [] }))).toEqual(["@waymark/errors"]);
     }
     expect(namesOf(findTests(packages, { filters: [], patterns: ["src/a"] }))).toEqual(["@waymark/trace-api"]);
-    expect(findTests(packages, { filters: ["http"], patterns: ["src/a"] })).toEqual([]);
+    expect(findTests(packages, { filters: ["errors"], patterns: ["src/a"] })).toEqual([]);
   });
 
   it("refuse no test at all, and --watch with tests of several packages", () => {

@@ -24,7 +24,7 @@ export const largeAnswerLimits = {
   reason: (most: number) => `At most ${most} answers with large traces may be under way`,
 } as const;
 
-/** A counter within {@link largeAnswerLimits}, such as `createShares` of `@waymark/http`. */
+/** A counter within {@link largeAnswerLimits}, such as `createShares` of `@waymark/service/http`. */
 interface LargeAnswers {
   /** Beyond a limit it counts nothing and returns the refusal. */
   take(accountId: string, count: number): Error | undefined;

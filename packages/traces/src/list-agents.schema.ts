@@ -1,4 +1,4 @@
-import { textProblem } from "@waymark/fields";
+import { textProblem } from "@waymark/service/fields";
 import { z } from "zod";
 import type { AgentPage, AgentsToList } from "./list-agents.query.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters, recentRange } from "./paging.js";

@@ -1,5 +1,5 @@
 import { isUuid } from "@waymark/database";
-import { asParameter, parseTimestamp, textField } from "@waymark/fields";
+import { asParameter, parseTimestamp, textField } from "@waymark/service/fields";
 import { z } from "zod";
 import {
   cursorBefore,

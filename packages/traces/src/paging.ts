@@ -1,5 +1,5 @@
 import { validationError } from "@waymark/errors";
-import { asParameter, parseTimestamp } from "@waymark/fields";
+import { asParameter, parseTimestamp } from "@waymark/service/fields";
 import { z } from "zod";
 
 const maxLimit = 200;

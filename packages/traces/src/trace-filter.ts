@@ -1,4 +1,4 @@
-import { parseTimestamp } from "@waymark/fields";
+import { parseTimestamp } from "@waymark/service/fields";
 import { type ListedTrace, lettersOf } from "./list-traces.query.js";
 import type { TraceFilter } from "./list-traces.schema.js";
 

@@ -1,5 +1,5 @@
-import { named, route } from "@waymark/http";
-import { otherValue } from "@waymark/lists";
+import { named, route } from "@waymark/service/http";
+import { otherValue } from "@waymark/web-stats/lists";
 import {
   checkRange,
   coverageAnswer,
@@ -15,7 +15,7 @@ import {
   readFilteredEvents,
   readInTime,
   resolveRange,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";

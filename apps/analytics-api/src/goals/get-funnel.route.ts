@@ -1,5 +1,5 @@
-import { errorSchema, named, route } from "@waymark/http";
-import { coverageAnswer, rangeAnswer, readFunnel, readInTime, resolveRange } from "@waymark/statistics";
+import { errorSchema, named, route } from "@waymark/service/http";
+import { coverageAnswer, rangeAnswer, readFunnel, readInTime, resolveRange } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
 import { readOwnColumns } from "../reads/read-own-site.js";

@@ -1,4 +1,4 @@
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import {
   checkRange,
   coverageAnswer,
@@ -10,7 +10,7 @@ import {
   readGoals,
   readInTime,
   resolveRange,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
-import { importEvents } from "@waymark/analytics";
-import { createFunnel, createGoal, storeDays } from "@waymark/statistics";
+import { importEvents } from "@waymark/web-stats/analytics";
+import { createFunnel, createGoal, storeDays } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import request from "supertest";
 import { type Line, useApp } from "../app.fixture.js";

@@ -1,5 +1,5 @@
-import { named, route } from "@waymark/http";
-import { listFunnels } from "@waymark/statistics";
+import { named, route } from "@waymark/service/http";
+import { listFunnels } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { limitHeaders, siteNotFound, unknownParameter } from "../api.js";
 import { readOwnSite } from "../reads/read-own-site.js";

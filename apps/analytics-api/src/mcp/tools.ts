@@ -1,5 +1,5 @@
-import type { Route } from "@waymark/http";
-import type { McpTool } from "@waymark/mcp";
+import type { Route } from "@waymark/service/http";
+import type { McpTool } from "@waymark/service/mcp";
 import type { Request, RequestHandler, Response } from "express";
 
 /** The tools of the statistics API. */

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import type { Limiter } from "@waymark/limits";
 import { statisticsRequestsPerMinute } from "@waymark/plan";
+import type { Limiter } from "@waymark/service/limits";
 import type { RequestHandler } from "express";
 
 /** The limit per key and minute of the contract. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { storeDays } from "@waymark/statistics";
 import { addHeavyDay } from "@waymark/testing";
+import { storeDays } from "@waymark/web-stats/statistics";
 import { useApp } from "../app.fixture.js";
 
 const test = useApp(undefined, 30_000);

@@ -7,7 +7,7 @@ import {
   type Filtering,
   type ReadShares,
   requireSite,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type { Response } from "express";
 import type pg from "pg";
 

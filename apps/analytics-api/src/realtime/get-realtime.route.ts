@@ -1,4 +1,4 @@
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import {
   type DayColumns,
   filtersParameter,
@@ -6,7 +6,7 @@ import {
   readFilteredRealtime,
   readRealtime,
   realtimeMinutes,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";

@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
-import { named, route } from "@waymark/http";
-import { listSites } from "@waymark/statistics";
+import { named, route } from "@waymark/service/http";
+import { listSites } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { limitHeaders } from "../api.js";

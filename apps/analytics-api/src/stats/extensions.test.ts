@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { listNames } from "@waymark/lists";
+import { listNames } from "@waymark/web-stats/lists";
 import { type StatEntry, type TestAccount, useApp } from "../app.fixture.js";
 
 const now = new Date("2026-03-15T10:00:00Z");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { storeDays } from "@waymark/statistics";
+import { storeDays } from "@waymark/web-stats/statistics";
 import type { Express } from "express";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";

@@ -1,6 +1,6 @@
 import { validationError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import type { ListName } from "@waymark/lists";
+import { route } from "@waymark/service/http";
+import type { ListName } from "@waymark/web-stats/lists";
 import {
   csvType,
   type DayColumns,
@@ -13,7 +13,7 @@ import {
   readStatistics,
   resolveRange,
   writeCsv,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "@jest/globals";
-import { listNames, lists } from "@waymark/lists";
+import { listNames, lists } from "@waymark/web-stats/lists";
 
 const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
 
-it("the README has every list, in the order of packages/lists", () => {
+it("the README has every list, in the order of packages/web-stats/src/lists", () => {
   const section = readme.split("\n## Lists\n")[1]?.split("\n## ")[0] ?? "";
   const rows = [...section.matchAll(/^\| `(\w+)` +\| (.+?) +\| (.+?) +\|$/gm)].map(([, ...cells]) => cells);
   expect(rows).toEqual(

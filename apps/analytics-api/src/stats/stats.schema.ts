@@ -1,5 +1,5 @@
-import { named } from "@waymark/http";
-import { type ListName, listNames, lists } from "@waymark/lists";
+import { named } from "@waymark/service/http";
+import { type ListName, listNames, lists } from "@waymark/web-stats/lists";
 import {
   checkRange,
   countAskedDays,
@@ -14,7 +14,7 @@ import {
   metricsParameter,
   rangeAnswer,
   rangeParameters,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import { z } from "zod";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { JsonBody } from "@waymark/http";
+import type { JsonBody } from "@waymark/service/http";
 import fc from "fast-check";
 import { beaconBody, readPageview } from "./beacon.schema.js";
 

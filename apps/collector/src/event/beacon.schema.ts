@@ -1,7 +1,13 @@
 import { Buffer } from "node:buffer";
-import { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "@waymark/analytics";
-import { JsonText, textProblem } from "@waymark/fields";
-import type { JsonBody } from "@waymark/http";
+import { JsonText, textProblem } from "@waymark/service/fields";
+import type { JsonBody } from "@waymark/service/http";
+import {
+  eventBounds,
+  type PropertyValue,
+  type Revenue,
+  readProperties,
+  readRevenue,
+} from "@waymark/web-stats/analytics";
 import { z } from "zod";
 
 /** Longer than any address in a browser; recording bounds the path again. */

@@ -1,7 +1,7 @@
-import { type Collector, SiteDirectoryFullError, WriterFullError } from "@waymark/analytics";
 import type { AppError } from "@waymark/errors";
-import { type Answer, type Refusals, type Route, route } from "@waymark/http";
 import { createAccepted } from "@waymark/service";
+import { type Answer, type Refusals, type Route, route } from "@waymark/service/http";
+import { type Collector, SiteDirectoryFullError, WriterFullError } from "@waymark/web-stats/analytics";
 import { Counter, type Registry } from "prom-client";
 import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody, readPageview } from "./beacon.schema.js";

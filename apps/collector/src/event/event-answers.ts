@@ -1,4 +1,4 @@
-import { type DocumentedAnswer, errorSchema, validationErrorSchema } from "@waymark/http";
+import { type DocumentedAnswer, errorSchema, validationErrorSchema } from "@waymark/service/http";
 import { z } from "zod";
 
 /** The answers to an event, for the API's description. */

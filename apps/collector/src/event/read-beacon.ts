@@ -1,4 +1,4 @@
-import { type BodyBudget, createBodyReader, type JsonBody } from "@waymark/http";
+import { type BodyBudget, createBodyReader, type JsonBody } from "@waymark/service/http";
 import type { Request, Response } from "express";
 
 /** Browsers send no more with `sendBeacon`, or `fetch` with `keepalive` (Fetch standard). */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
-import type { CountryDirectory } from "@waymark/analytics";
+import type { CountryDirectory } from "@waymark/web-stats/analytics";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 

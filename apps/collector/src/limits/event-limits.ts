@@ -1,6 +1,6 @@
-import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Refusals } from "@waymark/http";
-import { addressKey } from "@waymark/limits";
 import type { Siblings } from "@waymark/service";
+import { type BodyBudget, createShares, createTokenBuckets, createTurns, type Refusals } from "@waymark/service/http";
+import { addressKey } from "@waymark/service/limits";
 import type { Request, RequestHandler } from "express";
 
 /** An event counts once for every begun 4 KiB of its body; nearly all count once. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "@waymark/errors";
-import { type Answer, type Route, route } from "@waymark/http";
+import { type Answer, type Route, route } from "@waymark/service/http";
 import type { Request } from "express";
 import { z } from "zod";
 import { composeTracker, extensionNames, readExtensions, type TrackerSource } from "./tracker.js";

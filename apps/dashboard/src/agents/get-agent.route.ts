@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import {
   readAgentDurations,
   readAgentFigures,

@@ -1,7 +1,7 @@
 import { findPlan } from "@waymark/accounts";
 import { readAlertPage } from "@waymark/alerts";
-import { route } from "@waymark/http";
 import { planOf } from "@waymark/plan";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";

@@ -1,6 +1,6 @@
 import { retryAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";

@@ -1,6 +1,6 @@
 import { changePlan } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { recordAudit } from "@waymark/identity";
 import { type PlanId, planOf } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";

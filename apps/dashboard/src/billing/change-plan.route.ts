@@ -1,9 +1,9 @@
 import { changePlan, findPlan } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { recordAudit } from "@waymark/identity";
 import { planOf } from "@waymark/plan";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import type { z } from "zod";
 import { viewerOf } from "../session/viewer.js";

@@ -1,5 +1,5 @@
 import { AppError, validationError } from "@waymark/errors";
-import { type EncodedBody, route } from "@waymark/http";
+import { type EncodedBody, route } from "@waymark/service/http";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";

@@ -1,7 +1,7 @@
+import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import { alertModes, changeAlertSettings, deleteChannel, resendChannelLink, testChannel } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/http";
-import { createChannelLink } from "@waymark/identity/channel-link";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { done } from "../session/done.js";

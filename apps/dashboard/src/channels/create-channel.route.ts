@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
+import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { createChannelLink } from "@waymark/identity/channel-link";
 import { isPublicAddress, type Networks } from "@waymark/service";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";

@@ -1,5 +1,5 @@
 import { createRule, deleteRule, listRules } from "@waymark/alerts";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { done } from "../session/done.js";

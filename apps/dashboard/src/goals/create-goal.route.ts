@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { createGoal, requireSite } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { createGoal, requireSite } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { deleteFunnel, requireSite } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { deleteFunnel, requireSite } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { ownerOf } from "../session/viewer.js";

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { type FunnelFigures, readFunnel, readInTime, resolveRange } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { type FunnelFigures, readFunnel, readInTime, resolveRange } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { type Answer, goalsQuery } from "./goals.schema.js";

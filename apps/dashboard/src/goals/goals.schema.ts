@@ -1,4 +1,10 @@
-import { checkRange, filtersParameter, type GoalFigures, type listGoals, rangeParameters } from "@waymark/statistics";
+import {
+  checkRange,
+  filtersParameter,
+  type GoalFigures,
+  type listGoals,
+  rangeParameters,
+} from "@waymark/web-stats/statistics";
 import { z } from "zod";
 
 /** The query parameters of figures of goals and funnels. */

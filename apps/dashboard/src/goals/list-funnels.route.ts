@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { listFunnels, requireSite } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { listFunnels, requireSite } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";

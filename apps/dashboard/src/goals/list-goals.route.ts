@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { listGoals, readGoals, readInTime, resolveRange } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { listGoals, readGoals, readInTime, resolveRange } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { goalsQuery, type SiteGoals } from "./goals.schema.js";

@@ -1,7 +1,7 @@
 import { issueKey } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/http";
-import { recordAudit } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";

@@ -1,8 +1,8 @@
 import { readLiveKeys, revokeKey } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { recordAudit } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { markRoute, refuseMethod } from "@waymark/http";
+import { markRoute, refuseMethod } from "@waymark/service/http";
 import { type Request, type Response, Router } from "express";
 import { findPagePart } from "./page-parts.js";
 

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { renameAccount } from "@waymark/identity";
+import { renameAccount } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { done } from "../session/done.js";
 import { ownerOf } from "../session/viewer.js";
 import { changeAccountBody } from "./people.schema.js";

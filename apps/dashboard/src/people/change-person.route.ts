@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { changeRole } from "@waymark/identity";
+import { changeRole } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { done } from "../session/done.js";
 import { ownerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";

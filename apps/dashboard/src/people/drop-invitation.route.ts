@@ -1,6 +1,6 @@
+import { dropInvitation } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { dropInvitation } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { done } from "../session/done.js";
 import { ownerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";

@@ -1,5 +1,3 @@
-import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
 import {
   createLink,
   findPersonByEmail,
@@ -10,7 +8,9 @@ import {
   readViewer,
   recordAudit,
   replaceInvitations,
-} from "@waymark/identity";
+} from "@waymark/accounts/identity";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { tooMany } from "../session/guesses.js";
 import { ownerOf } from "../session/viewer.js";

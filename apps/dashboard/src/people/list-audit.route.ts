@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { listAudit } from "@waymark/identity";
+import { listAudit } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { type AuditList, auditQuery } from "./people.schema.js";

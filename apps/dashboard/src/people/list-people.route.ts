@@ -1,6 +1,6 @@
 import { countKeysByMaker } from "@waymark/accounts";
-import { route } from "@waymark/http";
-import { listInvitations, listPeople } from "@waymark/identity";
+import { listInvitations, listPeople } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { PeopleList } from "./people.schema.js";

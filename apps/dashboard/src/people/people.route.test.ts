@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { recordAudit } from "@waymark/identity";
+import { recordAudit } from "@waymark/accounts/identity";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
 
 const dashboard = useDashboard();

@@ -1,5 +1,5 @@
-import { emailField } from "@waymark/fields";
-import type { AuditAction, Role } from "@waymark/identity";
+import type { AuditAction, Role } from "@waymark/accounts/identity";
+import { emailField } from "@waymark/service/fields";
 import { z } from "zod";
 import { nameField } from "../session/session.schema.js";
 

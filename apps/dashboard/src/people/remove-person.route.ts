@@ -1,7 +1,7 @@
 import { revokeKeysOf } from "@waymark/accounts";
+import { recordAudit, removePerson } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/http";
-import { recordAudit, removePerson } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { done } from "../session/done.js";
 import { ownerOf, viewerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";

@@ -1,5 +1,5 @@
-import { createRefusals, createShares, createTokenBuckets } from "@waymark/http";
 import type { Siblings } from "@waymark/service";
+import { createRefusals, createShares, createTokenBuckets } from "@waymark/service/http";
 import type { RequestHandler } from "express";
 import type { Registry } from "prom-client";
 import { viewerOf } from "../session/viewer.js";

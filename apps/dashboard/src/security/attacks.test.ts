@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Passwords, setPassword, startSession } from "@waymark/identity";
+import { type Passwords, setPassword, startSession } from "@waymark/accounts/identity";
 import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 

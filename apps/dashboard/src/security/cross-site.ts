@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { mediaTypeOf } from "@waymark/http";
+import { mediaTypeOf } from "@waymark/service/http";
 import type { RequestHandler } from "express";
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Allowance, Limit, Limiter } from "@waymark/limits";
-import { composeAccountMail, type Mailer } from "@waymark/mail";
+import { composeAccountMail, type Mailer } from "@waymark/alerts/mail";
+import type { Allowance, Limit, Limiter } from "@waymark/service/limits";
 import type { Logger } from "pino";
 import { keyOf } from "./guesses.js";
 

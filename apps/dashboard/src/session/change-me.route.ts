@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { renamePerson } from "@waymark/identity";
+import { renamePerson } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { done } from "./done.js";
 import { changeMeBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";

@@ -1,7 +1,13 @@
+import {
+  changePassword,
+  createSessionCookie,
+  passwordProblem,
+  readPassword,
+  startSession,
+} from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { validationError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { changePassword, createSessionCookie, passwordProblem, readPassword, startSession } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { done } from "./done.js";
 import { tooMany } from "./guesses.js";
 import { changePasswordBody } from "./session.schema.js";

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { endSessionsOf } from "@waymark/identity";
+import { endSessionsOf } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { done } from "./done.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";

@@ -1,6 +1,6 @@
+import { endSession } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { endSession } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { done } from "./done.js";
 import type { SettingsDeps } from "./settings-deps.js";

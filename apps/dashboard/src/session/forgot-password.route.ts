@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { findPersonByEmail } from "@waymark/identity";
+import { findPersonByEmail } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import type { Request } from "express";
 import { mailLink } from "./mail-link.js";
 import { forgotBody } from "./session.schema.js";

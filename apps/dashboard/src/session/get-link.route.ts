@@ -1,6 +1,6 @@
+import { createSignUpCookie, readLink } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { createSignUpCookie, readLink } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type LinkInfo, linkQuery } from "./session.schema.js";

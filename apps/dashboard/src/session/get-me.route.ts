@@ -1,7 +1,7 @@
+import { type PersonInAccount, type Role, readViewer } from "@waymark/accounts/identity";
 import { addressOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { type PersonInAccount, type Role, readViewer } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "@waymark/errors";
-import { addressKey, type Limit, type Limiter } from "@waymark/limits";
+import { addressKey, type Limit, type Limiter } from "@waymark/service/limits";
 import type { Request } from "express";
 
 const windowSeconds = 15 * 60;

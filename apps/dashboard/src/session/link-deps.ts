@@ -1,5 +1,5 @@
+import type { Passwords } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import type { Passwords } from "@waymark/identity";
 import type pg from "pg";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { listSessions } from "@waymark/identity";
+import { listSessions } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { describeClient } from "./describe-client.js";
 import type { SessionList } from "./session.schema.js";

@@ -1,4 +1,4 @@
-import { createLink, hasEnoughLinks, linkUrl, type NewLink } from "@waymark/identity";
+import { createLink, hasEnoughLinks, linkUrl, type NewLink } from "@waymark/accounts/identity";
 import type pg from "pg";
 import type { Config } from "../config.js";
 import type { AccountMails } from "./account-mails.js";

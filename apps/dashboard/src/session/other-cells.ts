@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import type { Answer } from "@waymark/http";
+import type { Answer } from "@waymark/service/http";
 import type { Request } from "express";
 
 /** Marks a request of another cell's dashboard: it goes no further. It opens nothing. */

@@ -1,5 +1,5 @@
-import { emailField, nameProblem, textField } from "@waymark/fields";
-import type { LinkInfo } from "@waymark/identity";
+import type { LinkInfo } from "@waymark/accounts/identity";
+import { emailField, nameProblem, textField } from "@waymark/service/fields";
 import { z } from "zod";
 
 const maxPasswordLength = 200;
@@ -55,7 +55,7 @@ export interface MailedAnswer {
 export const linkQuery = z.object({ token: z.string().max(maxTokenLength) });
 
 /** The answer of `GET /link`. */
-export type { LinkInfo } from "@waymark/identity";
+export type { LinkInfo } from "@waymark/accounts/identity";
 
 /**
  * The body of `POST /link`: uses the link and signs in; a known person's invitation only adds the account to their session. 410

@@ -1,4 +1,4 @@
-import type { Passwords } from "@waymark/identity";
+import type { Passwords } from "@waymark/accounts/identity";
 import type pg from "pg";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";

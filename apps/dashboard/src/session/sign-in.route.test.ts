@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Mail } from "@waymark/mail";
+import type { Mail } from "@waymark/alerts/mail";
 import { useDashboard } from "../dashboard.fixture.js";
 
 const dashboard = useDashboard({ env: { TRUSTED_PROXIES: "loopback" } });

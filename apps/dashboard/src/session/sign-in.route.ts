@@ -1,12 +1,12 @@
-import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
 import {
   type CheckPassword,
   createSessionCookie,
   endSessionOfToken,
   homeAccountOf,
   startSession,
-} from "@waymark/identity";
+} from "@waymark/accounts/identity";
+import { AppError } from "@waymark/errors";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";

@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { createSessionCookie, endSession } from "@waymark/identity";
+import { createSessionCookie, endSession } from "@waymark/accounts/identity";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../config.js";

@@ -1,6 +1,12 @@
+import {
+  browserProofOf,
+  createSignUpCookie,
+  createToken,
+  findPersonByEmail,
+  passwordProblem,
+} from "@waymark/accounts/identity";
 import { AppError, validationError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { browserProofOf, createSignUpCookie, createToken, findPersonByEmail, passwordProblem } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { mailLink } from "./mail-link.js";
 import { signUpBody } from "./session.schema.js";
 import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";

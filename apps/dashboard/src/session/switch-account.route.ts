@@ -1,6 +1,6 @@
+import { switchAccount } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { switchAccount } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { done } from "./done.js";
 import { switchAccountBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";

@@ -1,7 +1,7 @@
+import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/accounts/identity";
 import { confirmChannel } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";

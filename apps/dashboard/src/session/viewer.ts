@@ -1,8 +1,8 @@
+import type { SessionCache, Viewer } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import type { SessionCache, Viewer } from "@waymark/identity";
 import type { RequestHandler, Response } from "express";
 
-export type { Viewer } from "@waymark/identity";
+export type { Viewer } from "@waymark/accounts/identity";
 
 export type Sessions = Pick<SessionCache, "find" | "forget">;
 

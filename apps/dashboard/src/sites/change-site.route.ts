@@ -1,5 +1,5 @@
 import { renameSite } from "@waymark/accounts";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";

@@ -1,9 +1,9 @@
 import { claimSite } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { recordAudit } from "@waymark/identity";
-import type { Limiter } from "@waymark/limits";
+import { route } from "@waymark/service/http";
+import type { Limiter } from "@waymark/service/limits";
 import type pg from "pg";
 import { z } from "zod";
 import { ownerOf } from "../session/viewer.js";

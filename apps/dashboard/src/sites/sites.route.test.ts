@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createSite, eraseDeletedSites } from "@waymark/accounts";
-import { createSiteDirectory } from "@waymark/analytics";
+import { createSiteDirectory } from "@waymark/web-stats/analytics";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
 import { createRecordNetwork, newDomain } from "./sites.fixture.js";
 

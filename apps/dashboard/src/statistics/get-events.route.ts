@@ -1,4 +1,4 @@
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import {
   type Filtering,
   readCustomEvents,
@@ -6,7 +6,7 @@ import {
   readFilteredEvents,
   readInTime,
   resolveRange,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteEvents, siteEventsQuery } from "./site-stats.schema.js";

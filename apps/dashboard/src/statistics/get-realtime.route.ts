@@ -1,5 +1,5 @@
-import { route } from "@waymark/http";
-import { filtersParameter, readFilteredRealtime, readRealtime, realtimeMinutes } from "@waymark/statistics";
+import { route } from "@waymark/service/http";
+import { filtersParameter, readFilteredRealtime, readRealtime, realtimeMinutes } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import type { SiteRealtime } from "./site-stats.schema.js";

@@ -1,6 +1,6 @@
 import { validationError } from "@waymark/errors";
-import { type Answer, route } from "@waymark/http";
-import { type ListName, listNames } from "@waymark/lists";
+import { type Answer, route } from "@waymark/service/http";
+import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
   createOverviewReader,
   csvType,
@@ -12,7 +12,7 @@ import {
   readStatistics,
   resolveRange,
   writeCsv,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteStats, siteStatsQuery } from "./site-stats.schema.js";

@@ -1,4 +1,4 @@
-import type { Comparison, Figures } from "@waymark/statistics";
+import type { Comparison, Figures } from "@waymark/web-stats/statistics";
 
 /** An event as it was sent. */
 export interface Sent {

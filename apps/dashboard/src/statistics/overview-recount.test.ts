@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
-import { type Collector, createCollector, importEvents, importRollups, purgeEvents } from "@waymark/analytics";
-import { type Comparison, comparisons } from "@waymark/statistics";
 import { randomRuns } from "@waymark/testing";
+import {
+  type Collector,
+  createCollector,
+  importEvents,
+  importRollups,
+  purgeEvents,
+} from "@waymark/web-stats/analytics";
+import { type Comparison, comparisons } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
 import { recountOverview, type Sent, type SentSite, type ToolDay } from "./overview-recount.fixture.js";

@@ -6,7 +6,7 @@ import {
   type ReadShares,
   requireSite,
   type Site,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import type { Response } from "express";
 import type pg from "pg";
 import { viewerOf } from "../session/viewer.js";

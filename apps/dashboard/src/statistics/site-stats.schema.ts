@@ -9,7 +9,7 @@ import {
   rangeParameters,
   type Site,
   type Statistics,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import { z } from "zod";
 
 /** The query parameters of `GET /sites/:id/stats`. */

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import { afterAll, beforeAll } from "@jest/globals";
 import { issueKey } from "@waymark/accounts";
-import { importEvents } from "@waymark/analytics";
 import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
 import { directUrlOf } from "@waymark/testing";
+import { importEvents } from "@waymark/web-stats/analytics";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp as createAnalyticsApi } from "../../../analytics-api/src/app.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { listNames } from "@waymark/lists";
-import { type Metric, metricNames } from "@waymark/statistics";
+import { listNames } from "@waymark/web-stats/lists";
+import { type Metric, metricNames } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
 import type { SiteStats } from "./site-stats.schema.js";

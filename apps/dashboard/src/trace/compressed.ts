@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Answer } from "@waymark/http";
+import type { Answer } from "@waymark/service/http";
 import type { Request } from "express";
 
 const gzipBytes = promisify(gzip);

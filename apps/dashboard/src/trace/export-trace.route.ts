@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { createRefusals, createShares, route } from "@waymark/http";
+import { createRefusals, createShares, route } from "@waymark/service/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";

@@ -1,6 +1,6 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createRefusals, createShares, route } from "@waymark/http";
+import { createRefusals, createShares, route } from "@waymark/service/http";
 import { type ContentName, readContent } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";

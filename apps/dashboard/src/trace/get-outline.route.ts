@@ -1,6 +1,6 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createRefusals, createWorkShares, route } from "@waymark/http";
+import { createRefusals, createWorkShares, route } from "@waymark/service/http";
 import { type OutlinePage, readOutline } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";

@@ -1,6 +1,6 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { readSpan, type SpanContents } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,7 +1,7 @@
+import { recordAudit } from "@waymark/accounts/identity";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
-import { recordAudit } from "@waymark/identity";
+import { route } from "@waymark/service/http";
 import { createTraceDeleter, findTraceName } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";

@@ -1,4 +1,4 @@
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { readChanges } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";

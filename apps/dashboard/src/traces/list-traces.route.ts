@@ -1,4 +1,4 @@
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { createTracePageReader, presentTracePage, traceQuerySchema, tracesToFind } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";

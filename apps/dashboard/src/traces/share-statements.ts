@@ -1,5 +1,5 @@
 import { type CreateGroupCommit, createGroupCommit } from "@waymark/database";
-import { createRefusals } from "@waymark/http";
+import { createRefusals } from "@waymark/service/http";
 import type { Registry } from "prom-client";
 
 /** Makes queues of statements in turns between accounts, with refusals in the metrics. */

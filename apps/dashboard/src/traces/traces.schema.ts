@@ -1,5 +1,5 @@
 import { isUuid } from "@waymark/database";
-import { parseTimestamp } from "@waymark/fields";
+import { parseTimestamp } from "@waymark/service/fields";
 import { type ListedTrace, maxChanges } from "@waymark/traces";
 import { z } from "zod";
 

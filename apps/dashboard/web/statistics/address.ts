@@ -1,4 +1,4 @@
-import type { Comparison, Range } from "@waymark/statistics";
+import type { Comparison, Range } from "@waymark/web-stats/statistics";
 import { rangeProblem } from "../ui/day-range.js";
 
 /** In the order of the page. */

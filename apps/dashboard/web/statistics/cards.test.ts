@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { listNames } from "@waymark/lists";
+import { listNames } from "@waymark/web-stats/lists";
 import { cards, firstRows, labelOf, toRows } from "./cards.js";
 
 const row = (value: string, visitors: number) => ({

@@ -1,5 +1,5 @@
-import { type ListName, lists, otherValue } from "@waymark/lists";
-import type { ListAnswer } from "@waymark/statistics";
+import { type ListName, lists, otherValue } from "@waymark/web-stats/lists";
+import type { ListAnswer } from "@waymark/web-stats/statistics";
 
 /** A list's tab in a card. */
 export interface CardList {

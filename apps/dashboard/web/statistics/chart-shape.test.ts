@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Overview } from "@waymark/statistics";
+import type { Overview } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { changeOf, drawCurve, figureOf, labelledTimes, toCurve } from "./chart-shape.js";
 

@@ -1,4 +1,4 @@
-import type { Figures, Overview } from "@waymark/statistics";
+import type { Figures, Overview } from "@waymark/web-stats/statistics";
 import { max } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";

@@ -1,6 +1,6 @@
 import "./events.css";
-import { otherValue } from "@waymark/lists";
-import type { CustomEvent } from "@waymark/statistics";
+import { otherValue } from "@waymark/web-stats/lists";
+import type { CustomEvent } from "@waymark/web-stats/statistics";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";

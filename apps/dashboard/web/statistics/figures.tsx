@@ -1,4 +1,4 @@
-import type { Figures as FiguresOfTime, Overview } from "@waymark/statistics";
+import type { Figures as FiguresOfTime, Overview } from "@waymark/web-stats/statistics";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { type FigureName, figureNames } from "./address.js";
 import type { ChartLook } from "./chart.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { listNames } from "@waymark/lists";
-import { filterDimensions, parseFilters } from "@waymark/statistics";
+import { listNames } from "@waymark/web-stats/lists";
+import { filterDimensions, parseFilters } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import {
   dimensions,

@@ -1,4 +1,4 @@
-import type { ListName } from "@waymark/lists";
+import type { ListName } from "@waymark/web-stats/lists";
 
 /** A condition on the page's visits, in the words of the API's `filters`. */
 export interface PageFilter {

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { textProblem } from "@waymark/fields";
+import { textProblem } from "@waymark/service/fields";
 
 /** The path parameter of every route below an agent. */
 export const agentIdParameter = { agent_id: "The id of the agent, percent-encoded" } as const;

@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import {
   type AgentPage,
   type AgentsToList,

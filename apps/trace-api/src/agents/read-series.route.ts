@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import {
   presentSeries,
   readSeries,

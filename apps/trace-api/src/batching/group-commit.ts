@@ -1,6 +1,6 @@
 import { type CreateGroupCommit, createGroupCommit, type Refusal } from "@waymark/database";
 import type { AppError } from "@waymark/errors";
-import { createRefusals } from "@waymark/http";
+import { createRefusals } from "@waymark/service/http";
 import { Gauge, Histogram, type Registry } from "prom-client";
 
 const describe = {

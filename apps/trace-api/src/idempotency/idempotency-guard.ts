@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import type { IdempotencyKey } from "@waymark/http";
+import type { IdempotencyKey } from "@waymark/service/http";
 import type { KeyRefusal } from "./key-state.js";
 
 /** A client may soon repeat a request in progress: statements take milliseconds. */

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Principal } from "@waymark/auth";
-import { createRefusals } from "@waymark/http";
+import { createRefusals } from "@waymark/service/http";
 import type { Request, Response } from "express";
 import { Registry } from "prom-client";
 import request from "supertest";

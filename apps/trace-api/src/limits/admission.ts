@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
-import { createTokenBuckets, type Refusals } from "@waymark/http";
 import type { Siblings } from "@waymark/service";
+import { createTokenBuckets, type Refusals } from "@waymark/service/http";
 import type { RequestHandler, Response } from "express";
 
 /** More than an HTTP client opens connections by default. */

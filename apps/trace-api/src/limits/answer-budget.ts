@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { type AnswerBudget, createShares, type Refusals } from "@waymark/http";
+import { type AnswerBudget, createShares, type Refusals } from "@waymark/service/http";
 
 const mebibyte = 1_048_576;
 /** For unread answers above 64 KiB. Large traces go out in chunks and do not count. */

@@ -1,5 +1,5 @@
 import { principalOf } from "@waymark/auth";
-import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/http";
+import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/service/http";
 
 /** Holds several bodies of the default limit. */
 const minBytesPerAccount = 16 * 1_048_576;

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { maxCharacters, type Present, textPart } from "@waymark/mcp";
+import { maxCharacters, type Present, textPart } from "@waymark/service/mcp";
 import { splitTrace, type TracePiece } from "./split-trace.js";
 
 /** Room for the end of a cut answer: the id to go on with. */

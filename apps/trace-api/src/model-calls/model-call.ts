@@ -1,4 +1,4 @@
-import type { ModelUsage, Tokens } from "@waymark/otlp";
+import type { ModelUsage, Tokens } from "@waymark/traces/otlp";
 import { loadPrices, type PriceCall, roundCost } from "./prices.js";
 
 /** A model call to store. Without tokens and cost it takes back what its span reported before. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { loadOtlpMessages, spanUuid } from "@waymark/otlp";
 import { rebuildUsage } from "@waymark/traces";
+import { loadOtlpMessages, spanUuid } from "@waymark/traces/otlp";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { sendJson, sendProtobuf } from "../otlp/otlp.fixture.js";

@@ -1,5 +1,5 @@
 import type { calcPrice as CalcPrice } from "@pydantic/genai-prices";
-import type { Tokens } from "@waymark/otlp";
+import type { Tokens } from "@waymark/traces/otlp";
 import { LRUCache } from "lru-cache";
 
 /** Money is a whole number of these: 10^-30 dollars hold the list's rates, of up to 17 places, for one token. */

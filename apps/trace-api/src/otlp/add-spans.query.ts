@@ -1,5 +1,5 @@
 import { binaryArray, type CreateGroupCommit, idBounds, rowIsLocked } from "@waymark/database";
-import { type Context, type MappedSpan, spanUuid } from "@waymark/otlp";
+import { type Context, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import {

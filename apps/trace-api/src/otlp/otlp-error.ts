@@ -1,6 +1,6 @@
 import type { AppError } from "@waymark/errors";
-import { mediaTypeOf, sendAnswer } from "@waymark/http";
-import { type OtlpEncoding, writeStatus } from "@waymark/otlp";
+import { mediaTypeOf, sendAnswer } from "@waymark/service/http";
+import { type OtlpEncoding, writeStatus } from "@waymark/traces/otlp";
 import type { Response } from "express";
 
 /** The `google.rpc.Code` of each HTTP status. */

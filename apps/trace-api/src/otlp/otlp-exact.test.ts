@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { loadOtlpMessages } from "@waymark/otlp";
+import { loadOtlpMessages } from "@waymark/traces/otlp";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { jsonOf, sendJson, sendProtobuf } from "./otlp.fixture.js";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { validationError } from "@waymark/errors";
-import { findRepeatedMember } from "@waymark/fields";
-import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/http";
+import { findRepeatedMember } from "@waymark/service/fields";
+import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/service/http";
 import {
   loadOtlpMessages,
   MalformedRequest,
@@ -14,7 +14,7 @@ import {
   readProtobuf,
   type TraceRequest,
   writeSuccess,
-} from "@waymark/otlp";
+} from "@waymark/traces/otlp";
 import { z } from "zod";
 import { byteHeaders, quotaHeaders, senderOf } from "../usage/trace-quota.js";
 import { sendOtlpError } from "./otlp-error.js";

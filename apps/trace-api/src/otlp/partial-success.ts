@@ -1,6 +1,6 @@
 import { validationError } from "@waymark/errors";
-import type { MappedRequest, PartialSuccess } from "@waymark/otlp";
 import { upgradePath } from "@waymark/plan";
+import type { MappedRequest, PartialSuccess } from "@waymark/traces/otlp";
 import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
 import { agentLimitError, byteLimitError, type TraceQuota, traceLimitError } from "../usage/trace-quota.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";

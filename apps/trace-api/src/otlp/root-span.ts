@@ -1,4 +1,4 @@
-import { type MappedSpan, spanUuid } from "@waymark/otlp";
+import { type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
 import type { TraceUpdate } from "./update-trace.query.js";
 

@@ -1,6 +1,6 @@
 import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
-import type { MappedSpan } from "@waymark/otlp";
+import type { MappedSpan } from "@waymark/traces/otlp";
 import { AccountAgents } from "../agents/account-agents.query.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";

@@ -1,4 +1,4 @@
-import type { MappedSpan } from "@waymark/otlp";
+import type { MappedSpan } from "@waymark/traces/otlp";
 import { type DecidingSpans, isRoot, precedes } from "./root-span.js";
 
 /** The spans of one trace in one request. */

@@ -1,5 +1,5 @@
 import { type CreateGroupCommit, rowIsLocked, withTransaction } from "@waymark/database";
-import type { IdempotencyKey } from "@waymark/http";
+import type { IdempotencyKey } from "@waymark/service/http";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { oneAtATime } from "../batching/one-at-a-time.js";

@@ -1,6 +1,6 @@
 import { type CreateGroupCommit, isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { errorSchema, named, route } from "@waymark/http";
+import { errorSchema, named, route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, spanNotFound } from "../answers.js";

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import {
   type AgentScoresToRead,
   agentScoresQuerySchema,

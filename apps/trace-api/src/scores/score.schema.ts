@@ -1,4 +1,4 @@
-import { textField } from "@waymark/fields";
+import { textField } from "@waymark/service/fields";
 import { maxScoreName } from "@waymark/traces";
 import { z } from "zod";
 import { timestamp } from "../answers.js";

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, traceIsFull } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";

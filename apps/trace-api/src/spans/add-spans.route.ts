@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, traceIsFull, validationFailed } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";

@@ -1,5 +1,5 @@
 import type { CreateGroupCommit } from "@waymark/database";
-import { usageOfJson } from "@waymark/otlp";
+import { usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import type { ClearFailure } from "../failures/clear-failure.js";

@@ -1,6 +1,6 @@
 import { type CreateGroupCommit, isUuid } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { bytesAreUsedUp, spanNotFound } from "../answers.js";

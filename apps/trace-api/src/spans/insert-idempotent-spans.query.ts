@@ -1,5 +1,5 @@
 import { rowIsLocked } from "@waymark/database";
-import type { IdempotencyKey } from "@waymark/http";
+import type { IdempotencyKey } from "@waymark/service/http";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import { keyStateSql } from "../idempotency/key-state.js";

@@ -1,6 +1,6 @@
 import { idBounds } from "@waymark/database";
-import { jsonMembers, mergeMembers } from "@waymark/fields";
-import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/otlp";
+import { jsonMembers, mergeMembers } from "@waymark/service/fields";
+import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { keepTraceSql, type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { callValues, insertCallsSql, type ModelCall, type PriceUsage } from "../model-calls/model-call.js";

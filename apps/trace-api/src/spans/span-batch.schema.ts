@@ -1,5 +1,5 @@
-import { textField } from "@waymark/fields";
-import { named } from "@waymark/http";
+import { textField } from "@waymark/service/fields";
+import { named } from "@waymark/service/http";
 import { z } from "zod";
 import { maxSpansPerStatement } from "./add-spans.js";
 import { type NewSpan, newSpanSchema } from "./span.schema.js";

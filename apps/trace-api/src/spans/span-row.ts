@@ -1,5 +1,5 @@
 import { binaryArray } from "@waymark/database";
-import type { IdempotencyKey } from "@waymark/http";
+import type { IdempotencyKey } from "@waymark/service/http";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import { callValues, insertCallsSql, type ModelCall } from "../model-calls/model-call.js";
 import { type BytesUsed, byteValues, type CountedRequest, storedBytes } from "../usage/stored-bytes.js";

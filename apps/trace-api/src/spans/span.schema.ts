@@ -1,6 +1,6 @@
-import { jsonField, jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/fields";
-import { maxAttributesBytes } from "@waymark/otlp";
+import { jsonField, jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
 import { spanStatuses } from "@waymark/traces";
+import { maxAttributesBytes } from "@waymark/traces/otlp";
 import { z } from "zod";
 
 export const attributesTooLarge = `Must not take more than ${maxAttributesBytes} bytes as JSON`;

@@ -1,4 +1,4 @@
-import type { AnswerBudget } from "@waymark/http";
+import type { AnswerBudget } from "@waymark/service/http";
 import { Counter, type Registry } from "prom-client";
 
 /** A stream as the backlog sees it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createRefusals, createShares, createTurns } from "@waymark/http";
+import { createRefusals, createShares, createTurns } from "@waymark/service/http";
 import type { StreamPage } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { Backlog, WaitingText } from "./backlog.js";

@@ -1,4 +1,4 @@
-import type { createTurns } from "@waymark/http";
+import type { createTurns } from "@waymark/service/http";
 
 const sliceMs = 8;
 

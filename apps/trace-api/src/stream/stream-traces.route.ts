@@ -1,5 +1,5 @@
 import { bearerToken, type KeyDirectory, principalOf } from "@waymark/auth";
-import { createShares, type Refusals, route } from "@waymark/http";
+import { createShares, type Refusals, route } from "@waymark/service/http";
 import { traceFilter, traceFilterSchema } from "@waymark/traces";
 import { z } from "zod";
 import { leaveHand } from "../limits/admission.js";

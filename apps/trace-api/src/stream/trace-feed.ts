@@ -1,4 +1,4 @@
-import { type AnswerBudget, createTurns, createWorkShares, type Refusals } from "@waymark/http";
+import { type AnswerBudget, createTurns, createWorkShares, type Refusals } from "@waymark/service/http";
 import { readStream, type StreamPosition } from "@waymark/traces";
 import { Backlog } from "./backlog.js";
 import { Channels, type ChannelsOptions } from "./channels.js";

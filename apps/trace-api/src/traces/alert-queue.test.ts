@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { type AlertKey, queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { createQueue, QueueUnavailableError, queues } from "@waymark/queue";
 import { createRegistry } from "@waymark/service";
+import { createQueue, QueueUnavailableError, queues } from "@waymark/service/queue";
 import { directUrlOf } from "@waymark/testing";
 import { pino } from "pino";
 import { useApp } from "../app.fixture.js";

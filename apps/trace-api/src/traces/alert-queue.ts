@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { type AlertKey, maxAlertsTogether } from "@waymark/alerts";
-import { QueueUnavailableError } from "@waymark/queue";
+import { QueueUnavailableError } from "@waymark/service/queue";
 import type { Logger } from "pino";
 import { Counter, Gauge, type Registry } from "prom-client";
 

@@ -1,4 +1,4 @@
-import { named, route } from "@waymark/http";
+import { named, route } from "@waymark/service/http";
 import { z } from "zod";
 import { agentLimitReached, monthIsUsedUp, replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";

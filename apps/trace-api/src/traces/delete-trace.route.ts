@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { createTraceDeleter, type DeleteTraceDeps } from "@waymark/traces";
 import { z } from "zod";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { createRefusals, createShares } from "@waymark/http";
+import { createRefusals, createShares } from "@waymark/service/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import { Registry } from "prom-client";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";

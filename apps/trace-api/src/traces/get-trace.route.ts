@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { type Answer, createShares, isKnownTag, type Refusals, route } from "@waymark/http";
+import { type Answer, createShares, isKnownTag, type Refusals, route } from "@waymark/service/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import type { Request } from "express";
 import type pg from "pg";

@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import type { CreateGroupCommit } from "@waymark/database";
-import { route } from "@waymark/http";
+import { route } from "@waymark/service/http";
 import { createTracePageReader, maxExamineMs, presentTracePage, traceQuerySchema, tracesToFind } from "@waymark/traces";
 import type pg from "pg";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-import { named } from "@waymark/http";
+import { named } from "@waymark/service/http";
 import { spanStatuses, traceStatuses } from "@waymark/traces";
 import { z } from "zod";
 import { timestamp } from "../answers.js";

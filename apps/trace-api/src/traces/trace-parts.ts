@@ -1,4 +1,4 @@
-import { asParameter } from "@waymark/fields";
+import { asParameter } from "@waymark/service/fields";
 import { readTraceScores, readTraceUsage, settleCalls } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 import { rowIsLocked } from "@waymark/database";
-import type { IdempotencyKey } from "@waymark/http";
+import type { IdempotencyKey } from "@waymark/service/http";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import { type BytesUsed, type CountedRequest, refusalOfBytes, storedBytes } from "../usage/stored-bytes.js";
 import type { NewTrace } from "./trace.schema.js";

@@ -1,4 +1,4 @@
-import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/fields";
+import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
 import { traceStatuses } from "@waymark/traces";
 import { z } from "zod";
 

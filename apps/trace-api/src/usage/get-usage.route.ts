@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
-import { named, route } from "@waymark/http";
 import { planIds, utcMonth } from "@waymark/plan";
+import { named, route } from "@waymark/service/http";
 import { getUsage, presentUsage, type Used } from "@waymark/traces";
 import { z } from "zod";
 import { timestamp } from "../answers.js";

@@ -1,4 +1,4 @@
-import { named } from "@waymark/http";
+import { named } from "@waymark/service/http";
 import { z } from "zod";
 
 export const costSchema = z.string().nullable().describe("Dollars as a decimal number; null if no call has a price");

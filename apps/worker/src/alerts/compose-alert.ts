@@ -9,7 +9,7 @@ import {
   oneLine,
   printable,
   styles,
-} from "@waymark/mail";
+} from "@waymark/alerts/mail";
 import { footer } from "../mail-footer.js";
 
 interface AlertMailContent {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Delivery, Mail } from "@waymark/mail";
+import type { Delivery, Mail } from "@waymark/alerts/mail";
 import { useDatabase } from "@waymark/testing";
 import { createTestLog, makeFailedTrace, readAlert } from "../worker.fixture.js";
 import { createSendAlert } from "./send-alert.js";

@@ -1,6 +1,6 @@
 import { type AlertKey, readPendingAlert, settleAlert } from "@waymark/alerts";
-import type { Mailer } from "@waymark/mail";
-import type { JobOutcome } from "@waymark/queue";
+import type { Mailer } from "@waymark/alerts/mail";
+import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { judgeDelivery, neverSent } from "../judge-delivery.js";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { AlertKey } from "@waymark/alerts";
-import type { Delivery, Mail } from "@waymark/mail";
-import type { JobOutcome } from "@waymark/queue";
+import type { Delivery, Mail } from "@waymark/alerts/mail";
+import type { JobOutcome } from "@waymark/service/queue";
 import { useDatabase } from "@waymark/testing";
 import { createTestLog, makeFailedTrace, makeMoreAlerts, readAlert } from "../worker.fixture.js";
 import { createSendAlert } from "./send-alert.js";

@@ -1,5 +1,5 @@
 import { type AlertKey, type Claim, claimAlert, findWait, type MailLimits } from "@waymark/alerts";
-import type { JobOutcome } from "@waymark/queue";
+import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { leaseMs } from "../judge-delivery.js";

@@ -1,5 +1,5 @@
 import { type AlertKey, findUnqueuedAlerts, maxAlertsTogether, queueAlerts } from "@waymark/alerts";
-import { type JobQueue, QueueUnavailableError } from "@waymark/queue";
+import { type JobQueue, QueueUnavailableError } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 

@@ -1,5 +1,5 @@
 import { contentOf, type DigestContent, type OwedDelivery, type OwedTrace } from "@waymark/alerts";
-import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "@waymark/mail";
+import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "@waymark/alerts/mail";
 import { traceUrl } from "./webhook-body.js";
 
 /** What a mail, Slack or Discord shows of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */

@@ -1,5 +1,5 @@
 import type { Attempt } from "@waymark/alerts";
-import { cut, oneLine } from "@waymark/mail";
+import { cut, oneLine } from "@waymark/alerts/mail";
 import type { PostAnswer } from "./post.js";
 
 const secondMs = 1_000;

@@ -1,4 +1,4 @@
-import { cut, escapeHtml, styles } from "@waymark/mail";
+import { cut, escapeHtml, styles } from "@waymark/alerts/mail";
 import { footer } from "../mail-footer.js";
 import type { Message } from "./compose-message.js";
 

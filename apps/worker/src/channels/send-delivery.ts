@@ -7,7 +7,7 @@ import {
   readOwedDelivery,
   settleDelivery,
 } from "@waymark/alerts";
-import type { Mailer } from "@waymark/mail";
+import type { Mailer } from "@waymark/alerts/mail";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { neverSent } from "../judge-delivery.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { createPartitions } from "@waymark/analytics";
 import { useDatabase } from "@waymark/testing";
+import { createPartitions } from "@waymark/web-stats/analytics";
 import { createTestLog } from "../worker.fixture.js";
 import { createKeepEvents } from "./keep-events.job.js";
 

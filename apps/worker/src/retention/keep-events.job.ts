@@ -1,4 +1,4 @@
-import { keepVisitorDays, type Partitions, purgeEvents } from "@waymark/analytics";
+import { keepVisitorDays, type Partitions, purgeEvents } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
 

@@ -1,7 +1,7 @@
 import { eraseDeletedSites, eraseOrphans } from "@waymark/accounts";
-import { purgeSalts } from "@waymark/analytics";
 import { uuidV7Floor } from "@waymark/database";
 import { isPlanId, planIds, planOf } from "@waymark/plan";
+import { purgeSalts } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
 import {

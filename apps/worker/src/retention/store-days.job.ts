@@ -1,4 +1,4 @@
-import { storeDays } from "@waymark/statistics";
+import { storeDays } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import type { Logger } from "pino";
 

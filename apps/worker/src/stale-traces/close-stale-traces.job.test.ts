@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AlertKey } from "@waymark/alerts";
-import { QueueUnavailableError } from "@waymark/queue";
+import { QueueUnavailableError } from "@waymark/service/queue";
 import { useDatabase } from "@waymark/testing";
 import pg from "pg";
 import { createTestLog, makeMoreAlerts, makeRunningTrace, until } from "../worker.fixture.js";

@@ -1,6 +1,6 @@
 import { type AlertKey, type QueueAlertsDeps, queueAlerts } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
-import { QueueUnavailableError } from "@waymark/queue";
+import { QueueUnavailableError } from "@waymark/service/queue";
 import type { Logger } from "pino";
 import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
 

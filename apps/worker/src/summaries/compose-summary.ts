@@ -1,5 +1,5 @@
 import type { MailLimits, SummaryContent } from "@waymark/alerts";
-import { bounds, countOf, escapeHtml, formatMoment, oneLine, styles } from "@waymark/mail";
+import { bounds, countOf, escapeHtml, formatMoment, oneLine, styles } from "@waymark/alerts/mail";
 import { footer } from "../mail-footer.js";
 
 interface SummaryMailContent {

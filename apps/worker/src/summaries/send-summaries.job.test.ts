@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { makeSummary } from "@waymark/alerts";
-import type { Delivery, Mail } from "@waymark/mail";
+import type { Delivery, Mail } from "@waymark/alerts/mail";
 import { useDatabase } from "@waymark/testing";
 import { createTestLog, makeFailedTrace, makeMoreAlerts } from "../worker.fixture.js";
 import { createSendSummaries } from "./send-summaries.job.js";

@@ -7,8 +7,8 @@ import {
   type SummaryKey,
   settleSummary,
 } from "@waymark/alerts";
+import type { Mailer } from "@waymark/alerts/mail";
 import { createUuidV7 } from "@waymark/database";
-import type { Mailer } from "@waymark/mail";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { judgeDelivery, leaseMs, neverSent } from "../judge-delivery.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { validationError } from "@waymark/errors";
-import { normaliseEmail, textProblem } from "@waymark/fields";
+import { normaliseEmail, textProblem } from "@waymark/service/fields";
 
 export const channelKinds = ["mail", "webhook", "slack", "discord"] as const;
 export type ChannelKind = (typeof channelKinds)[number];

@@ -1,6 +1,6 @@
 import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
-import { textProblem } from "@waymark/fields";
+import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
 import { plansWithAlerts } from "../alert-rule.js";
 

@@ -1,4 +1,4 @@
-import { parseTimestamp } from "@waymark/fields";
+import { parseTimestamp } from "@waymark/service/fields";
 import { InvalidArgumentError } from "commander";
 
 /** A time on the command line, as ISO 8601 in UTC once the present is known: a relative time counts from `now`. */

@@ -1,3 +1,4 @@
+import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import {
   alertStatuses,
   type ChannelInput,
@@ -11,7 +12,6 @@ import {
   resendChannelLink,
   testChannel,
 } from "@waymark/alerts";
-import { createChannelLink } from "@waymark/identity/channel-link";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { collect } from "../arguments/collect.js";
 import { wholeNumber } from "../arguments/number-argument.js";

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { exportEvents } from "@waymark/analytics";
+import { exportEvents } from "@waymark/web-stats/analytics";
 import type { Command } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import {

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { storeDays } from "@waymark/statistics";
 import { useDatabase } from "@waymark/testing";
+import { storeDays } from "@waymark/web-stats/statistics";
 import { createCommandLine } from "../command-line.fixture.js";
 
 const database = useDatabase();

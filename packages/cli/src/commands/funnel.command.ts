@@ -1,4 +1,4 @@
-import { createFunnel, deleteFunnel, listFunnels } from "@waymark/statistics";
+import { createFunnel, deleteFunnel, listFunnels } from "@waymark/web-stats/statistics";
 import type { Command } from "commander";
 import { collect } from "../arguments/collect.js";
 import { resolveSite } from "../arguments/resolve-owner.js";

@@ -1,4 +1,4 @@
-import { createGoal, deleteGoal, listGoals } from "@waymark/statistics";
+import { createGoal, deleteGoal, listGoals } from "@waymark/web-stats/statistics";
 import { type Command, InvalidArgumentError } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";

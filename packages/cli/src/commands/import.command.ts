@@ -8,8 +8,8 @@ import {
   isLog,
   noProgress,
   openCountryDirectory,
-} from "@waymark/analytics";
-import { storeDays } from "@waymark/statistics";
+} from "@waymark/web-stats/analytics";
+import { storeDays } from "@waymark/web-stats/statistics";
 import { type Command, Option } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import {

@@ -1,6 +1,6 @@
 import { listAllSites, type Site } from "@waymark/accounts";
-import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/analytics";
-import { findWrongDays } from "@waymark/statistics";
+import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/web-stats/analytics";
+import { findWrongDays } from "@waymark/web-stats/statistics";
 import type { Command } from "commander";
 import type pg from "pg";
 import { resolveSite } from "../arguments/resolve-owner.js";

@@ -1,5 +1,5 @@
-import { normaliseEmail } from "@waymark/fields";
-import { createSignInLink } from "@waymark/identity/sign-in-link";
+import { createSignInLink } from "@waymark/accounts/identity/sign-in-link";
+import { normaliseEmail } from "@waymark/service/fields";
 import { type Command, InvalidArgumentError } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";

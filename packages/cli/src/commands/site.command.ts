@@ -8,8 +8,8 @@ import {
   renameSite,
   shareSite,
 } from "@waymark/accounts";
-import { maxSitesPerDomain } from "@waymark/analytics";
 import { withTransaction } from "@waymark/database";
+import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import type { Command } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/time-argument.js";

@@ -1,4 +1,4 @@
-import { type ListName, listNames, lists } from "@waymark/lists";
+import { type ListName, listNames, lists } from "@waymark/web-stats/lists";
 import {
   type AskedMetric,
   askedNames,
@@ -15,7 +15,7 @@ import {
   ranges,
   readStatistics,
   resolveRange,
-} from "@waymark/statistics";
+} from "@waymark/web-stats/statistics";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveSite } from "../arguments/resolve-owner.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Statistics } from "@waymark/statistics";
 import { useDatabase } from "@waymark/testing";
+import type { Statistics } from "@waymark/web-stats/statistics";
 import stringWidth from "string-width";
 import { createCommandLine } from "../command-line.fixture.js";
 import { drawStatistics } from "../output/stats-view.js";

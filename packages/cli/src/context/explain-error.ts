@@ -1,7 +1,7 @@
 import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
-import { ImportSuspendedError, SiteDeletedError } from "@waymark/analytics";
 import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
+import { ImportSuspendedError, SiteDeletedError } from "@waymark/web-stats/analytics";
 import { CommandError } from "./command-error.js";
 import { type FoundDatabase, notRunning } from "./find-database.js";
 

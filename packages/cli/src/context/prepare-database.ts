@@ -13,7 +13,7 @@ export async function prepareDatabase(
 ): Promise<string[]> {
   const applied = await migrate(url, options);
   // Imported here, because BullMQ takes longer to load than other commands take to run.
-  const { migrateQueues } = await import("@waymark/queue");
+  const { migrateQueues } = await import("@waymark/service/queue");
   await migrateQueues(url);
   if (passwords) await grantRoles(url, passwords);
   return applied;

@@ -1,4 +1,4 @@
-import { importRollups } from "@waymark/analytics";
+import { importRollups } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";

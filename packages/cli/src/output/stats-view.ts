@@ -1,5 +1,5 @@
-import { listNames, lists, otherValue } from "@waymark/lists";
-import { type AskedMetric, askedNames, type ListAnswer, type Statistics } from "@waymark/statistics";
+import { listNames, lists, otherValue } from "@waymark/web-stats/lists";
+import { type AskedMetric, askedNames, type ListAnswer, type Statistics } from "@waymark/web-stats/statistics";
 import stringWidth from "string-width";
 import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
 

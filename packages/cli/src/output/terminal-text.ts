@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { JsonText, layOutJson } from "@waymark/fields";
+import { JsonText, layOutJson } from "@waymark/service/fields";
 import stringWidth from "string-width";
 
 /** Characters that control a terminal: control codes, line separators, overrides of the writing direction. */

@@ -1,5 +1,5 @@
 import type { Span, Trace } from "@waymark/client";
-import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/fields";
+import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fields";
 
 /** The opaque JSON of a trace, and of its spans. */
 const ofTrace = ["metadata"] as const;

@@ -1,5 +1,5 @@
 import type { Span, Trace, TraceUsage } from "@waymark/client";
-import { JsonText, layOutJson } from "@waymark/fields";
+import { JsonText, layOutJson } from "@waymark/service/fields";
 import stringWidth from "string-width";
 import { formatCount } from "../output/number-text.js";
 import { formatFields, formatTable } from "../output/table.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { importEvents } from "@waymark/analytics";
+import { importEvents } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { createRandom, type Random } from "./random.js";
 

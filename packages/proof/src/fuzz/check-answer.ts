@@ -1,4 +1,4 @@
-import type { JsonSchema, OpenApiDocument } from "@waymark/http";
+import type { JsonSchema, OpenApiDocument } from "@waymark/service/http";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Operation, ServiceName } from "./operations.js";

@@ -1,4 +1,4 @@
-import type { JsonSchema, OpenApiDocument, OpenApiOperation } from "@waymark/http";
+import type { JsonSchema, OpenApiDocument, OpenApiOperation } from "@waymark/service/http";
 import type { System } from "../system/start-system.js";
 
 /** The services with addresses of their own. */

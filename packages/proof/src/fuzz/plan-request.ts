@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import type { OpenApiOperation } from "@waymark/http";
+import type { OpenApiOperation } from "@waymark/service/http";
 import fc, { type Arbitrary } from "fast-check";
 import type { Operation } from "./operations.js";
 import {

@@ -1,7 +1,7 @@
 import { createAccount, createSite, issueKey } from "@waymark/accounts";
+import { createSessionCookie, startSession } from "@waymark/accounts/identity";
 import { createUuidV7, withTransaction } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { createSessionCookie, startSession } from "@waymark/identity";
 import type { System } from "../system/start-system.js";
 import type { ServiceName } from "./operations.js";
 

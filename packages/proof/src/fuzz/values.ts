@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { JsonSchema, OpenApiDocument } from "@waymark/http";
+import type { JsonSchema, OpenApiDocument } from "@waymark/service/http";
 import fc, { type Arbitrary } from "fast-check";
 import { followReference } from "./operations.js";
 

@@ -15,13 +15,12 @@ export const judges: Readonly<Record<string, readonly Suite[]>> = {
   ],
   plan: [
     suite("packages/plan"),
-    suite("packages/limits"),
+    suite("packages/service", "src/limits/"),
     suite("apps/analytics-api", "src/app.test", "src/rate-limit"),
     suite("apps/trace-api", "service-tests/app.test", "limits/"),
   ],
-  analytics: [
-    suite("packages/analytics"),
-    suite("packages/statistics"),
+  "web-stats": [
+    suite("packages/web-stats"),
     suite("apps/analytics-api", "src/stats", "src/goals", "src/events", "src/realtime"),
     suite("apps/collector", "src/event", "src/app.test", "src/hostile"),
     suite("apps/worker", "src/retention"),

@@ -1,5 +1,5 @@
 import { isUuid } from "@waymark/database";
-import { textField } from "@waymark/fields";
+import { textField } from "@waymark/service/fields";
 import { z } from "zod";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters, recentRange } from "../paging.js";
 import type { FailureCursor, FailurePage, FailuresToList } from "./list-failures.query.js";

@@ -1,4 +1,4 @@
-import { textField } from "@waymark/fields";
+import { textField } from "@waymark/service/fields";
 import { z } from "zod";
 import { checkRange, rangeParameters, recentRange } from "../paging.js";
 import type { ModelUsage, ModelUsageToRead } from "./read-model-usage.query.js";

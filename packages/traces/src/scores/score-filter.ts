@@ -1,4 +1,4 @@
-import { asParameter, textField } from "@waymark/fields";
+import { asParameter, textField } from "@waymark/service/fields";
 import { z } from "zod";
 
 export const maxScoreName = 100;

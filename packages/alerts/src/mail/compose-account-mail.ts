@@ -1,0 +1,101 @@
+import { nameProblem } from "@waymark/service/fields";
+import { bounds, escapeHtml, formatMoment, oneLine, styles } from "./mail-text.js";
+
+/** A mail with a link for one person. */
+export type AccountMail =
+  /** Proves the address of a new person, or one that changed. */
+  | { purpose: "verify" }
+  /** Somebody signed up with an address that has a person. */
+  | { purpose: "known" }
+  | { purpose: "reset" }
+  /** A way in for a person whose address saw too many wrong passwords. */
+  | { purpose: "sign_in" }
+  | { purpose: "invite"; account: string; inviter: string };
+
+interface Letter {
+  subject: string;
+  lines: readonly string[];
+  action: string;
+  /** For a person who asked for nothing. */
+  footer: string;
+}
+
+const unasked = "If you did not ask for this mail, ignore it: nothing changes.";
+
+/**
+ * The subject, text and HTML of a mail of an account. It shows people's texts cut and on one line.
+ * @param link a page of the dashboard
+ * @param expiresAt the end of the link, if it has one
+ */
+export function composeAccountMail(mail: AccountMail & { link: string; expiresAt?: Date }): {
+  subject: string;
+  text: string;
+  html: string;
+} {
+  const { subject, lines, action, footer } = letterOf(mail);
+  const { link, expiresAt } = mail;
+  const limit = expiresAt ? [`The link works once, until ${formatMoment(expiresAt)}.`] : [];
+  return {
+    subject,
+    text: [...lines, "", `${action}: ${link}`, ...limit, "", footer, ""].join("\n"),
+    html: [
+      `<div style="${styles.body}">`,
+      ...lines.map((line) => `<p>${escapeHtml(line)}</p>`),
+      `<p><a href="${escapeHtml(link)}">${action}</a></p>`,
+      ...limit.map((line) => `<p>${line}</p>`),
+      `<p style="${styles.small}">${escapeHtml(footer)}</p>`,
+      "</div>",
+    ].join("\n"),
+  };
+}
+
+function letterOf(mail: AccountMail): Letter {
+  switch (mail.purpose) {
+    case "verify":
+      return {
+        subject: "Confirm your address",
+        lines: ["Confirm this address to use your Waymark account."],
+        action: "Confirm the address",
+        footer: unasked,
+      };
+    case "known":
+      return {
+        subject: "You have an account already",
+        lines: [
+          "Somebody, perhaps you, signed up for Waymark with this address. It has an account already.",
+          "Sign in with your password, or choose a new one there.",
+        ],
+        action: "Sign in",
+        footer: unasked,
+      };
+    case "reset":
+      return {
+        subject: "Choose a new password",
+        lines: ["Somebody, perhaps you, asked for a new password of your Waymark account."],
+        action: "Choose a new password",
+        footer: unasked,
+      };
+    case "sign_in":
+      return {
+        subject: "Finish signing in",
+        lines: [
+          "Somebody, perhaps you, signed in with the right password after too many wrong ones for this address.",
+          "Choose a new password if that was not you.",
+        ],
+        action: "Finish signing in",
+        footer: "Without this link nobody gets in.",
+      };
+    case "invite": {
+      // An account without a name shows its address, and old names may hold any.
+      const isNamed = nameProblem(mail.account) === undefined;
+      const inviter = nameProblem(mail.inviter) === undefined ? oneLine(mail.inviter, bounds.line) : "Somebody";
+      const account = isNamed ? `the account “${oneLine(mail.account, bounds.line)}”` : "an account";
+      return {
+        subject: isNamed ? oneLine(`Join “${mail.account}” on Waymark`, bounds.subject) : "Join an account on Waymark",
+        lines: [`${inviter} invites you to ${account} on Waymark.`],
+        action: "Join the account",
+        footer: "If you do not know the sender, ignore this mail.",
+      };
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import { jsonMembers } from "@waymark/service/fields";
+import { jsonOfValue } from "./any-value.js";
+import { conventions, type UsageNames } from "./conventions.js";
+import { addDecimals, plainDecimal } from "./decimal.js";
+import type { KeyValue } from "./request.js";
+import { storableText } from "./storable-text.js";
+
+/** A model call as its span reports it. */
+export interface ModelUsage {
+  /** In lower case; "" if the span names none. */
+  provider: string;
+  /** The answering model, else the requested one; "" if the span names none. */
+  model: string;
+  /** Null for a span with a cost and no tokens. */
+  tokens: Tokens | null;
+  /** The sender's cost in dollars, a decimal number. */
+  cost: string | null;
+}
+
+export interface Tokens {
+  /** With the cached ones, and those written to a cache. */
+  input: number;
+  /** With the reasoning ones. */
+  output: number;
+  cachedInput: number;
+  cacheWrite: number;
+  reasoning: number;
+}
+
+/** No model takes as many; the sums of a day stay within 64 bits. */
+const maxTokens = 1_000_000_000;
+const maxNameLength = 255;
+
+const namesOf = (field: keyof UsageNames) => conventions.flatMap(({ usage }) => usage?.[field] ?? []);
+const sources = {
+  inputTokens: namesOf("inputTokens"),
+  outputTokens: namesOf("outputTokens"),
+  cachedInputTokens: namesOf("cachedInputTokens"),
+  cacheWriteTokens: namesOf("cacheWriteTokens"),
+  reasoningTokens: namesOf("reasoningTokens"),
+  model: [...namesOf("model"), ...namesOf("requestedModel")],
+  provider: namesOf("provider"),
+  cost: namesOf("cost"),
+  costParts: namesOf("costParts"),
+  tokenDetails: namesOf("tokenDetails"),
+  costDetails: namesOf("costDetails"),
+};
+const { model: _model, provider: _provider, ...reports } = sources;
+/** Names of which a span has one if it reports a model call. */
+const reporting = new Set(Object.values(reports).flat());
+const known = new Set(Object.values(sources).flat());
+const knownKeys = { includes: (key: string) => known.has(key) };
+
+/** Values by attribute name, as JSON text. */
+type Values = ReadonlyMap<string, string>;
+
+export function usageOfAttributes(attributes: readonly KeyValue[]): ModelUsage | null {
+  if (!attributes.some(({ key }) => reporting.has(key))) return null;
+  const values = new Map<string, string>();
+  for (const { key, value } of attributes) if (known.has(key)) values.set(key, jsonOfValue(value));
+  return readUsage(values);
+}
+
+/** @param json the attributes as a valid JSON object */
+export function usageOfJson(json: string): ModelUsage | null {
+  return readUsage(jsonMembers(json, knownKeys));
+}
+
+function readUsage(values: Values): ModelUsage | null {
+  const tokens = detailedTokens(values) ?? namedTokens(values);
+  const cost = detailedCost(values) ?? first(values, sources.cost, decimalOf) ?? summedCost(values);
+  if (!tokens && cost === undefined) return null;
+  const provider = first(values, sources.provider, textOf)?.toLowerCase() ?? "";
+  const model = first(values, sources.model, textOf) ?? "";
+  return { provider, model, tokens: tokens ?? null, cost: cost ?? null };
+}
+
+function first<T>(values: Values, names: readonly string[], read: (json: string) => T | undefined): T | undefined {
+  for (const name of names) {
+    const json = values.get(name);
+    const value = json === undefined ? undefined : read(json);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function namedTokens(values: Values): Tokens | undefined {
+  const read = (names: readonly string[]) => first(values, names, countOf);
+  const input = read(sources.inputTokens);
+  const output = read(sources.outputTokens);
+  const cachedInput = read(sources.cachedInputTokens);
+  const cacheWrite = read(sources.cacheWriteTokens);
+  const reasoning = read(sources.reasoningTokens);
+  const found = [input, output, cachedInput, cacheWrite, reasoning];
+  if (found.every((count) => count === undefined)) return undefined;
+  return wholeTokens({
+    input: input ?? 0,
+    output: output ?? 0,
+    cachedInput: cachedInput ?? 0,
+    cacheWrite: cacheWrite ?? 0,
+    reasoning: reasoning ?? 0,
+  });
+}
+
+/** A part that is larger than the whole is not in it: some senders count cached or reasoning tokens apart. */
+function wholeTokens({ input, output, cachedInput, cacheWrite, reasoning }: Tokens): Tokens {
+  const cache = cachedInput + cacheWrite;
+  return {
+    input: cache > input ? input + cache : input,
+    output: reasoning > output ? output + reasoning : output,
+    cachedInput,
+    cacheWrite,
+    reasoning,
+  };
+}
+
+/** Langfuse counts each kind apart, https://langfuse.com/docs/observability/features/token-and-cost-tracking */
+function detailedTokens(values: Values): Tokens | undefined {
+  const details = first(values, sources.tokenDetails, objectOf);
+  if (!details) return undefined;
+  const asOpenAi = openAiTokens(details);
+  if (asOpenAi) return asOpenAi;
+  const counts = [...details].flatMap(([kind, json]) => {
+    const count = countOf(json);
+    return count === undefined ? [] : [[kind, count] as const];
+  });
+  const sum = (isPart: (kind: string) => boolean) =>
+    counts.reduce((total, [kind, count]) => total + (isPart(kind) ? count : 0), 0);
+  const isOutput = (kind: string) => kind.startsWith("output") || kind.startsWith("completion");
+  const isInput = (kind: string) => kind !== "total" && !isOutput(kind) && /input|prompt|cache/.test(kind);
+  const isWrite = (kind: string) => isInput(kind) && /cache_(creation|write)/.test(kind);
+  if (!counts.some(([kind]) => isInput(kind) || isOutput(kind))) return undefined;
+  return {
+    input: sum(isInput),
+    output: sum(isOutput),
+    cachedInput: sum((kind) => isInput(kind) && kind.includes("cache") && !isWrite(kind)),
+    cacheWrite: sum(isWrite),
+    reasoning: sum((kind) => isOutput(kind) && kind.includes("reasoning")),
+  };
+}
+
+/** OpenAI's own form of usage, which Langfuse takes too: the parts are within the wholes. */
+function openAiTokens(details: Values): Tokens | undefined {
+  const nested = [...details.keys()].filter((kind) => kind.endsWith("_tokens_details"));
+  if (nested.length === 0 && !details.has("prompt_tokens")) return undefined;
+  const count = (...kinds: string[]) => first(details, kinds, countOf) ?? 0;
+  const part = (name: string) => {
+    const counts = nested.map((kind) => countOf(objectOf(details.get(kind) ?? "")?.get(name) ?? ""));
+    return counts.find((each) => each !== undefined) ?? 0;
+  };
+  return wholeTokens({
+    input: count("prompt_tokens", "input_tokens"),
+    output: count("completion_tokens", "output_tokens"),
+    cachedInput: part("cached_tokens"),
+    cacheWrite: 0,
+    reasoning: part("reasoning_tokens"),
+  });
+}
+
+function detailedCost(values: Values): string | undefined {
+  const details = first(values, sources.costDetails, objectOf);
+  if (!details) return undefined;
+  const total = decimalOf(details.get("total") ?? "");
+  return total ?? addDecimals([...details.values()].flatMap((json) => decimalOf(json) ?? []));
+}
+
+function summedCost(values: Values): string | undefined {
+  return addDecimals(sources.costParts.flatMap((name) => decimalOf(values.get(name) ?? "") ?? []));
+}
+
+/** The members of an object, also of one written into a string. */
+function objectOf(json: string): Map<string, string> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const text = typeof value === "string" ? value : json;
+    const object: unknown = typeof value === "string" ? JSON.parse(value) : value;
+    if (typeof object !== "object" || object === null || Array.isArray(object)) return undefined;
+    return new Map(jsonMembers(text, Object.keys(object)));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(json: string): string | undefined {
+  if (!json.startsWith('"')) return undefined;
+  const text: unknown = JSON.parse(json);
+  return typeof text === "string" && text.trim() !== "" ? storableText(text.trim(), maxNameLength) : undefined;
+}
+
+/** A whole number, also in a string. */
+function countOf(json: string): number | undefined {
+  const count = Number(json.replace(/^"(.*)"$/, "$1") || Number.NaN);
+  return Number.isInteger(count) && count >= 0 && count <= maxTokens ? count : undefined;
+}
+
+function decimalOf(json: string): string | undefined {
+  return plainDecimal(json.replace(/^"(.*)"$/, "$1"));
+}

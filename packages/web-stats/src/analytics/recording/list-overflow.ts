@@ -1,0 +1,87 @@
+import { lists, otherValue, type StatisticsList, viewLists, visitDimensionOf } from "../../lists/index.js";
+import { maxValuesPerDay } from "./day-bounds.js";
+import type { SiteEvent } from "./site-event.js";
+import type { Visit, VisitorVisits } from "./visit.js";
+
+/** Gives the value under which a value counts: itself, or `(other)` where the day's list is full. */
+export type CountedAs = (dimension: string, value: string) => string;
+
+/** A list that cannot take all new values of a batch. */
+export interface NearlyFullList {
+  readonly dimension: string;
+  /** The batch's values. */
+  readonly wanted: ReadonlySet<string>;
+  /** New values that still fit. */
+  readonly capacity: number;
+}
+
+/**
+ * The lists that a batch may overfill. Most batches have none, so they need no look-up.
+ * @param visits what the events make of visits: their figures move between values, also those of earlier batches
+ * @param sizes the day's number of values per dimension
+ */
+export function findNearlyFullLists(
+  events: readonly SiteEvent[],
+  visits: readonly VisitorVisits[],
+  sizes: ReadonlyMap<string, number>,
+): NearlyFullList[] {
+  return valueReaders.flatMap(({ dimension, ofEvent, ofVisit }) => {
+    const capacity = Math.max(0, maxValuesPerDay - (sizes.get(dimension) ?? 0));
+    // A batch has no more new values than events.
+    if (events.length <= capacity) return [];
+    const wanted = new Set<string>();
+    const add = (value: string | null | undefined) => {
+      if (value !== null && value !== undefined) wanted.add(value);
+    };
+    if (ofEvent) for (const event of events) if (event.type === "pageview") add(ofEvent(event));
+    if (ofVisit) for (const { known, after } of visits) for (const visit of [...known, ...after]) add(ofVisit(visit));
+    return wanted.size <= capacity ? [] : [{ dimension, wanted, capacity }];
+  });
+}
+
+/** Reads the values under which events and visits count in a dimension. */
+interface ValueReader {
+  readonly dimension: string;
+  readonly ofEvent?: (event: SiteEvent) => string | null;
+  readonly ofVisit?: (visit: Visit) => string | null | undefined;
+}
+
+const valueReaders: readonly ValueReader[] = [
+  ...viewLists.map(
+    ({ dimension, column, isPerView }): ValueReader => ({
+      dimension,
+      ofEvent: (event) => event[column],
+      ...(!isPerView && { ofVisit: ({ origin }: Visit) => origin[column] }),
+    }),
+  ),
+  ...Object.values(lists).flatMap((list) => readersOfVisits(list)),
+];
+
+function readersOfVisits(list: StatisticsList): ValueReader[] {
+  if (!list.visitPage) return [];
+  const path = list.visitPage === "entry" ? "entryPath" : "exitPath";
+  const ofVisits = { dimension: visitDimensionOf(list), ofVisit: (visit: Visit) => visit[path] };
+  // The other dimension has the first page of each visitor's day.
+  return list.visitDimension ? [ofVisits, { dimension: list.dimension, ofEvent: ({ path }) => path }] : [ofVisits];
+}
+
+/**
+ * Keeps a day's known values and as many new ones as fit; every further value counts as `(other)`.
+ * @param listed the values that the day already has in these lists, by dimension
+ */
+export function createListOverflow(
+  nearlyFull: readonly NearlyFullList[],
+  listed: ReadonlyMap<string, ReadonlySet<string>>,
+): CountedAs {
+  const kept = new Map(
+    nearlyFull.map(({ dimension, wanted, capacity }) => {
+      const known = listed.get(dimension) ?? new Set();
+      const fresh = [...wanted].filter((value) => !known.has(value) && value !== otherValue).slice(0, capacity);
+      return [dimension, new Set([...known, ...fresh])];
+    }),
+  );
+  return (dimension, value) => {
+    const values = kept.get(dimension);
+    return !values || values.has(value) ? value : otherValue;
+  };
+}

@@ -1,0 +1,166 @@
+import type pg from "pg";
+import { type ListName, listNames, lists, visitDimensionOf } from "../lists/index.js";
+import type { ColumnReader } from "./columns/day-columns.js";
+import { type EngagementOf, readEngagementOf } from "./engagement.query.js";
+import type { FigureMemory } from "./figure-memory.js";
+import type { Filter } from "./filters/filter.js";
+import { readFilteredFigures } from "./filters/read-filtered.js";
+import { type ListAnswer, type ListRow, toListAnswer, toListRows } from "./list-rows.js";
+import {
+  type AskedMetric,
+  type EngagementMetric,
+  isOfEngagement,
+  isOfVisits,
+  type Metric,
+  toMetrics,
+} from "./metrics.js";
+import { type AskedRange, type Days, previousDays, type ResolvedRange } from "./range.js";
+import { type Interval, type SeriesPoint, toSeries } from "./series.js";
+import { type FigureRow, noSums, readCoverage, readFigures, type Sums, sumUp } from "./statistics.query.js";
+
+/** Filters, one at least, and the columns that they read. */
+export interface Filtering {
+  readonly filters: readonly Filter[];
+  readonly columns: ColumnReader;
+}
+
+interface StatisticsQuery {
+  siteId: string;
+  range: ResolvedRange;
+  /** Lists beside those of the contract. */
+  lists: readonly ListName[];
+  /** Rows of each list, 1 to 1,000; `(other)` comes beside them. */
+  limit: number;
+  /** Of the series; none without it. */
+  interval?: Interval | undefined;
+  withPrevious: boolean;
+  metrics: readonly AskedMetric[];
+  /** Counts the visits that match; without it all page views. */
+  filtering?: Filtering | undefined;
+  /** Answers without reading unchanged days again. */
+  memory?: FigureMemory | undefined;
+}
+
+type Totals = { pageviews: number; uniqueVisitors: number } & Partial<
+  Record<Metric, number> & Record<EngagementMetric, number | null>
+>;
+
+interface Covered {
+  /** The days with what the answer needs beside totals, where not all have it; null for none. */
+  coverage?: { from: string | null; to: string | null };
+}
+
+/** A site's statistics as the API answers them. */
+export type Statistics = AskedRange &
+  Totals &
+  Covered &
+  Partial<Record<ListName, ListAnswer>> & {
+    series?: SeriesPoint[];
+    previous?: { from: string; to: string } & Totals & Covered;
+  };
+
+/** Reads a site's totals and lists. Visitors of several days are the sum of the daily visitors. */
+export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Promise<Statistics> {
+  const { interval } = query;
+  const metrics = query.metrics.filter(isOfVisits);
+  const { asked, ...days } = query.range;
+  const previous = query.withPrevious ? previousDays(days) : undefined;
+  const names = listNames.filter((name) => lists[name].isInContract || query.lists.includes(name));
+  const withHours = interval === "hour";
+  const rows = await readRows(
+    pool,
+    { ...query, metrics },
+    {
+      ...days,
+      totalsFrom: (previous ?? days).first,
+      lists: names,
+      withHours,
+    },
+  );
+  const engagementOf = await readPages(pool, query, { days, rows });
+  return {
+    ...asked,
+    ...sumTotals(days, rows, metrics),
+    ...engagementOf(null),
+    ...Object.fromEntries(
+      names.map((name) => [
+        name,
+        toListAnswer(lists[name], rows, metrics, name === "topPages" ? engagementOf : undefined),
+      ]),
+    ),
+    ...(interval && { series: toSeries(interval, days, rows, metrics) }),
+    ...(previous && {
+      previous: {
+        ...{ from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) },
+        ...(await readPages(pool, query, { days: previous, rows: [] }))(null),
+        ...(await readNeeded(pool, query, { days: previous, withHours: false })),
+      },
+    }),
+    ...(await readNeeded(pool, query, { days, withHours })),
+  };
+}
+
+/** The days with what an answer needs, as its member: none where all days have it. */
+async function readNeeded(
+  pool: pg.Pool,
+  { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,
+  { days, withHours }: { days: Days; withHours: boolean },
+): Promise<Pick<Statistics, "coverage">> {
+  if (!filtering && metrics.length === 0 && !withHours) return {};
+  const need = filtering || metrics.some(isOfEngagement) ? "events" : withHours ? "hours" : "visits";
+  const coverage = await readCoverage(pool, { siteId, ...days, need });
+  return coverage ? { coverage } : {};
+}
+
+/** The engagement of days, with that of the pages in `rows`. */
+function readPages(
+  pool: pg.Pool,
+  { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,
+  { days, rows }: { days: Days; rows: readonly FigureRow[] },
+): Promise<EngagementOf> {
+  const paths = rows.filter(({ dimension }) => dimension === lists.topPages.dimension).map(({ value }) => value);
+  return readEngagementOf(pool, { siteId, ...days, metrics, paths, filters: filtering?.filters ?? [] });
+}
+
+type RowsQuery = Pick<StatisticsQuery, "siteId" | "limit" | "filtering" | "memory"> & { metrics: readonly Metric[] };
+
+function readRows(
+  pool: pg.Pool,
+  { siteId, limit, metrics, filtering, memory }: RowsQuery,
+  asked: Days & { totalsFrom: string; lists: readonly ListName[]; withHours: boolean },
+): Promise<FigureRow[]> {
+  const withVisits = metrics.length > 0;
+  if (!filtering) {
+    const query = { siteId, limit, withVisits, ...asked, lists: asked.lists.map((name) => lists[name]) };
+    return memory ? memory.read(query) : readFigures(pool, query);
+  }
+  return readFilteredFigures(filtering.columns, {
+    ...{ siteId, limit, ...asked, filters: filtering.filters },
+    dimensionOf: (list) => (withVisits ? visitDimensionOf(list) : list.dimension),
+  });
+}
+
+/** Reads one list of a site. */
+export async function readList(
+  pool: pg.Pool,
+  query: { range: Days; list: ListName; metrics?: readonly AskedMetric[] } & Omit<RowsQuery, "metrics">,
+): Promise<ListRow[]> {
+  const { metrics: asked = [], list } = query;
+  const metrics = asked.filter(isOfVisits);
+  const { first, last } = query.range;
+  const needed = { first, last, totalsFrom: first, lists: [list], withHours: false };
+  const rows = await readRows(pool, { ...query, metrics }, needed);
+  const engagementOf =
+    list === "topPages"
+      ? await readPages(pool, { ...query, metrics: asked }, { days: { first, last }, rows })
+      : undefined;
+  return toListRows(lists[list], rows, metrics, engagementOf);
+}
+
+function sumTotals({ first, last }: Days, rows: readonly FigureRow[], metrics: readonly Metric[]): Totals {
+  const sums: Sums = noSums();
+  for (const row of rows) {
+    if (row.dimension === "total" && row.value >= first && row.value <= last) sumUp(sums, row);
+  }
+  return { pageviews: sums.pageviews, uniqueVisitors: sums.visitors, ...toMetrics(metrics, sums) };
+}
