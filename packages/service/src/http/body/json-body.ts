@@ -85,8 +85,9 @@ function readText(bytes: Buffer): string {
 }
 
 function parseJsonObject(text: string, { opaqueKeys, opaqueElements }: OpaqueMembers): JsonBody {
-  checkDepth(text, maxJsonDepth);
+  // First, since it stops at the first element too many.
   const membersOfElements = opaqueElements && readElements(text, opaqueElements);
+  checkDepth(text, maxJsonDepth);
   const body = parse(text);
   if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
