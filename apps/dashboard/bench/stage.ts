@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { createSessionCookie, startSession } from "@waymark/accounts/identity";
 import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
+import { deployedFlags } from "@waymark/local/deployed-flags";
 import { importEvents } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { addLargeTrace } from "../src/trace/trace.fixture.js";
