@@ -1,5 +1,6 @@
 import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
+import { createDeliverer, createSendDelivery, post } from "@waymark/alerts/sending";
 import type { Networks } from "@waymark/service";
 import { queues } from "@waymark/service/queue";
 import { createPartitions } from "@waymark/web-stats/analytics";
@@ -9,10 +10,7 @@ import { createSendAlert } from "./alerts/send-alert.js";
 import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
 import { createSweepAlerts, type SweptQueue } from "./alerts/sweep-alerts.job.js";
 import { createStoreBlocks } from "./blocks/store-blocks.job.js";
-import { createDeliverer } from "./channels/deliver-events.js";
-import { post } from "./channels/post.js";
 import { createRouteAlerts } from "./channels/route-alerts.job.js";
-import { createSendDelivery } from "./channels/send-delivery.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { createSettleCalls } from "./model-calls/settle-calls.job.js";
 import { type QueuedJob, queuedJob } from "./queued-job.js";

@@ -6,7 +6,7 @@ export {
   changeAlertSettings,
   readAlertSettings,
 } from "./channels/alert-settings.query.js";
-export { alertStatuses, type ChannelInput, type ChannelKind, channelKinds } from "./channels/channel.js";
+export { alertStatuses, type ChannelInput } from "./channels/channel.js";
 export {
   confirmChannel,
   createChannel,
@@ -16,16 +16,8 @@ export {
   resendChannelLink,
   testChannel,
 } from "./channels/channels.query.js";
-export { claimDelivery, type DeliveryKey, deliveryIdOf } from "./channels/claim-delivery.query.js";
-export {
-  contentOf,
-  endChannel,
-  type OwedDelivery,
-  type OwedTrace,
-  readOwedDelivery,
-  settleDelivery,
-} from "./channels/deliveries.query.js";
-export type { DigestContent } from "./channels/digest.js";
+export { deliveryIdOf } from "./channels/claim-delivery.query.js";
+export { type ChannelKind, channelKinds, kindChoices } from "./channels/kinds.js";
 export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
 export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
@@ -40,7 +32,7 @@ export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
-export { type Attempt, settleAlert } from "./settle-alert.query.js";
+export { settleAlert } from "./settle-alert.query.js";
 export {
   claimSummary,
   findReadyAccounts,

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type Attempt, attemptValues, noteAttemptSql } from "./settle-alert.query.js";
+import { type Attempt, attemptValues, noteAttemptSql } from "./attempt.js";
 
 export interface SummaryKey {
   accountId: string;

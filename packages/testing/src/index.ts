@@ -4,6 +4,7 @@ export { useInstances } from "./instances.js";
 export { type RunningApp, useProcesses } from "./processes.js";
 export { describeWithChromium, describeWithProgram } from "./programs.js";
 export { randomRuns } from "./random-runs.js";
+export { type Answer, startReceiver } from "./receiver.js";
 export { describeWithRedis } from "./redis.js";
 export { startResendStub } from "./resend-stub.js";
 export { databaseVariables, directUrlOf } from "./test-server.js";

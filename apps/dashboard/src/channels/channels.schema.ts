@@ -1,4 +1,11 @@
-import { type alertModes, alertStatuses, channelKinds, type ListedRule, type listChannels } from "@waymark/alerts";
+import {
+  type alertModes,
+  alertStatuses,
+  channelKinds,
+  type kindChoices,
+  type ListedRule,
+  type listChannels,
+} from "@waymark/alerts";
 import { z } from "zod";
 
 export type ListedChannel = Awaited<ReturnType<typeof listChannels>>[number];
@@ -6,7 +13,9 @@ export type ListedChannel = Awaited<ReturnType<typeof listChannels>>[number];
 /** The answer of `GET /channels`: the account's own address first. */
 export interface ChannelList {
   channels: ListedChannel[];
-  /** How mails, Slack and Discord messages go. */
+  /** What may be added. */
+  kinds: typeof kindChoices;
+  /** How messages for people go. */
   mode: (typeof alertModes)[number];
   windowSeconds: number;
   /** Whether the plan sends alerts. */

@@ -26,7 +26,7 @@ export function createChannelRoute({ pool, config }: Deps) {
     answers: { 201: { description: "The channel", schema: z.custom<CreatedChannel>() } },
     async handle({ body, response }) {
       const { accountId } = ownerOf(response);
-      if (body.kind !== "mail" && isPrivate(body.to, config.webhookNetworks)) {
+      if (isPrivate(body.to, config.webhookNetworks)) {
         throw validationError({ to: "Must be a public address: this one is inside a private network" });
       }
       return { status: 201, body: await createChannel(pool, accountId, body, createChannelLink) };

@@ -1,5 +1,5 @@
 import { findPlan } from "@waymark/accounts";
-import { listChannels, readAlertSettings } from "@waymark/alerts";
+import { kindChoices, listChannels, readAlertSettings } from "@waymark/alerts";
 import { planOf } from "@waymark/plan";
 import { route } from "@waymark/service/http";
 import type pg from "pg";
@@ -20,7 +20,7 @@ export function listChannelsRoute({ pool }: { pool: pg.Pool }) {
       const settings = await readAlertSettings(pool, accountId);
       const { plan } = await findPlan(pool, accountId);
       const channels = await listChannels(pool, accountId);
-      const body: ChannelList = { channels, ...settings, hasAlerts: planOf(plan).alerts };
+      const body: ChannelList = { channels, kinds: kindChoices, ...settings, hasAlerts: planOf(plan).alerts };
       return { status: 200, body };
     },
   });

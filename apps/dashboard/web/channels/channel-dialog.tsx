@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CreateChannelBody, CreatedChannel } from "../../src/channels/channels.schema.js";
+import type { ChannelList, CreateChannelBody, CreatedChannel } from "../../src/channels/channels.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
@@ -12,21 +12,19 @@ import { Banner } from "../ui/states.js";
 
 type Kind = CreateChannelBody["kind"];
 
-const kinds = [
-  { value: "webhook", label: "Webhook", hint: "Signed by Standard Webhooks; it gets each failure." },
-  { value: "slack", label: "Slack", hint: "An incoming webhook's address." },
-  { value: "discord", label: "Discord", hint: "A webhook's address." },
-  { value: "mail", label: "Mail", hint: "An address outside the account confirms by a link first." },
-] as const;
-
 const statuses = [
   { value: "both", label: "Errors and timeouts" },
   { value: "error", label: "Errors alone" },
   { value: "timeout", label: "Timeouts alone" },
 ] as const;
 
+interface ChannelDialogProps {
+  kinds: ChannelList["kinds"];
+  onClose(): void;
+}
+
 /** Asks for a channel, then shows a webhook's secret, this once. */
-export function ChannelDialog({ onClose }: { onClose(): void }) {
+export function ChannelDialog({ kinds, onClose }: ChannelDialogProps) {
   const [created, setCreated] = useState<CreatedChannel>();
   if (created?.secret) return <NewSecret secret={created.secret} onClose={onClose} />;
   const finish = (channel: CreatedChannel) => {
@@ -34,15 +32,15 @@ export function ChannelDialog({ onClose }: { onClose(): void }) {
     if (channel.secret) setCreated(channel);
     else onClose();
   };
-  return <ChannelForm onCreated={finish} onClose={onClose} />;
+  return <ChannelForm kinds={kinds} onCreated={finish} onClose={onClose} />;
 }
 
-interface ChannelFormProps {
+interface ChannelFormProps extends ChannelDialogProps {
   onCreated(channel: CreatedChannel): void;
-  onClose(): void;
 }
 
-function ChannelForm({ onCreated, onClose }: ChannelFormProps) {
+function ChannelForm({ kinds, onCreated, onClose }: ChannelFormProps) {
+  const choices = kinds.map(({ kind: value, label, hint }) => ({ value, label, hint }));
   const [kind, setKind] = useState<Kind>("webhook");
   const [to, setTo] = useState("");
   const [agents, setAgents] = useState("");
@@ -69,14 +67,14 @@ function ChannelForm({ onCreated, onClose }: ChannelFormProps) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <Radios label="Kind" value={kind} choices={kinds} onValue={(chosen) => setKind(chosen)} />
+      <Radios label="Kind" value={kind} choices={choices} onValue={(chosen) => setKind(chosen)} />
       <TextField
         label="Address"
         value={to}
         onValue={setTo}
         required
         autocomplete="off"
-        placeholder={kind === "mail" ? "oncall@example.com" : "https://"}
+        placeholder={kinds.find((choice) => choice.kind === kind)?.placeholder}
         error={fields["to"] ?? refusal}
       />
       <TextField

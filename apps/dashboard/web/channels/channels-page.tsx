@@ -38,14 +38,14 @@ export function ChannelsPage() {
       {me.data && !isOwner && <Banner>An owner of the account changes channels and rules.</Banner>}
       {list.data && (
         <>
-          <ChannelsTable channels={list.data.channels} mayChange={mayChange} />
+          <ChannelsTable of={list.data} mayChange={mayChange} />
           <Panel title="Delivery">
             <DeliveryForm key={`${list.data.mode} ${list.data.windowSeconds}`} of={list.data} mayChange={mayChange} />
           </Panel>
           <RulesPanel mayChange={mayChange} />
         </>
       )}
-      {isAdding && <ChannelDialog onClose={() => setAdding(false)} />}
+      {list.data && isAdding && <ChannelDialog kinds={list.data.kinds} onClose={() => setAdding(false)} />}
     </Page>
   );
 }

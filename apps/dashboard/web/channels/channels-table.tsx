@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ListedChannel } from "../../src/channels/channels.schema.js";
+import type { ChannelList, ListedChannel } from "../../src/channels/channels.schema.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
@@ -11,20 +11,14 @@ import { Banner, Empty, StatusDot } from "../ui/states.js";
 import { actionsColumn, Table } from "../ui/table.js";
 import { useNarrow } from "../ui/use-narrow.js";
 
-const kindNames: Readonly<Record<ListedChannel["kind"], string>> = {
-  mail: "Mail",
-  webhook: "Webhook",
-  slack: "Slack",
-  discord: "Discord",
-};
-
 interface ChannelsTableProps {
-  channels: readonly ListedChannel[];
+  of: ChannelList;
   mayChange: boolean;
 }
 
 /** A row per channel, with its state, "Test" and "Delete". */
-export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
+export function ChannelsTable({ of: { channels, kinds }, mayChange }: ChannelsTableProps) {
+  const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
   const isNarrow = useNarrow(720);
   const [deleting, setDeleting] = useState<ListedChannel>();
   const test = useAction(
@@ -79,7 +73,7 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
                   <th scope="row" class="channel-address">
                     {channel.to}
                     <span class="hint">
-                      {kindNames[channel.kind]}
+                      {nameOf(channel)}
                       {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
                     </span>
                     {isNarrow && actions}
@@ -95,7 +89,9 @@ export function ChannelsTable({ channels, mayChange }: ChannelsTableProps) {
           </tbody>
         </Table>
       </div>
-      {deleting && <DeleteDialog channel={deleting} onClose={() => setDeleting(undefined)} />}
+      {deleting && (
+        <DeleteDialog channel={deleting} kindName={nameOf(deleting)} onClose={() => setDeleting(undefined)} />
+      )}
     </Panel>
   );
 }
@@ -127,7 +123,13 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   );
 }
 
-function DeleteDialog({ channel, onClose }: { channel: ListedChannel; onClose(): void }) {
+interface DeleteDialogProps {
+  channel: ListedChannel;
+  kindName: string;
+  onClose(): void;
+}
+
+function DeleteDialog({ channel, kindName, onClose }: DeleteDialogProps) {
   const remove = useAction(() => api.delete(`/channels/${channel.id}`).then(() => true), {
     invalidates: ["/channels"],
   });
@@ -146,7 +148,7 @@ function DeleteDialog({ channel, onClose }: { channel: ListedChannel; onClose():
       onClose={onClose}
     >
       <p>
-        {kindNames[channel.kind]} to {channel.to} gets nothing more, and what waits for it is dropped.
+        {kindName} to {channel.to} gets nothing more, and what waits for it is dropped.
       </p>
     </Confirm>
   );

@@ -17,7 +17,7 @@ const modes = [
   },
 ] as const;
 
-/** How mails, Slack and Discord messages go. */
+/** How mails and chat messages go. */
 export function DeliveryForm({
   of: { mode: stored, windowSeconds },
   mayChange,
@@ -42,7 +42,7 @@ export function DeliveryForm({
   return (
     <Form class="narrow-form" verb="Save" isBusy={change.isBusy} onSubmit={() => void submit()}>
       <Radios
-        label="Mails, Slack and Discord"
+        label="Mails and chats"
         value={mode}
         choices={modes}
         onValue={(chosen) => setMode(chosen)}

@@ -10,7 +10,7 @@ import {
   printable,
   styles,
 } from "@waymark/alerts/mail";
-import { footer } from "../mail-footer.js";
+import { footer } from "@waymark/alerts/sending";
 
 interface AlertMailContent {
   alert: Pick<PendingAlert, "status" | "failures"> & { trace: NonNullable<PendingAlert["trace"]> };

@@ -1,9 +1,10 @@
 import { type AlertKey, readPendingAlert, settleAlert } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
+import { neverSent } from "@waymark/alerts/sending";
 import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery, neverSent } from "../judge-delivery.js";
+import { judgeDelivery } from "../judge-delivery.js";
 import { composeAlert } from "./compose-alert.js";
 
 interface SendAlertDeps {

@@ -1,8 +1,8 @@
 import { type AlertKey, type Claim, claimAlert, findWait, type MailLimits } from "@waymark/alerts";
+import { leaseMs } from "@waymark/alerts/sending";
 import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { leaseMs } from "../judge-delivery.js";
 
 interface SendNextAlertDeps {
   pool: pg.Pool;

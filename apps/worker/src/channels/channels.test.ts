@@ -12,12 +12,11 @@ import {
   testChannel,
 } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { databaseVariables, startResendStub, useDatabase } from "@waymark/testing";
+import { type Answer, databaseVariables, startReceiver, startResendStub, useDatabase } from "@waymark/testing";
 import { Webhook } from "standardwebhooks";
 import { loadConfig } from "../config.js";
 import { startWorker } from "../start-worker.js";
 import { createTestLog, makeFailedTrace, makeMoreAlerts, readAlert, until } from "../worker.fixture.js";
-import { type Answer, startReceiver } from "./receiver.fixture.js";
 
 const database = useDatabase();
 const { pool } = database;

@@ -3,14 +3,14 @@ import type pg from "pg";
 
 interface RouteDeps {
   pool: pg.Pool;
-  /** Messages of a mail, Slack or Discord channel in an hour. */
+  /** Messages of a channel for people in an hour. */
   perHour: number;
   /** Starts to deliver what was routed. */
   deliver(): Promise<void>;
   isStopping(): boolean;
 }
 
-/** Deliveries that a webhook is owed at most. */
+/** Deliveries that a channel with each failure is owed at most. */
 const maxPendingDeliveries = 20_000;
 
 /** Gives new alerts, of one account or of all, to their channels. Accounts without settings have none, and cost one probe. */

@@ -1,6 +1,6 @@
 import type { MailLimits, SummaryContent } from "@waymark/alerts";
 import { bounds, countOf, escapeHtml, formatMoment, oneLine, styles } from "@waymark/alerts/mail";
-import { footer } from "../mail-footer.js";
+import { footer } from "@waymark/alerts/sending";
 
 interface SummaryMailContent {
   summary: Omit<SummaryContent, "email" | "attempts">;

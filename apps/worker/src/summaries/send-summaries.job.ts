@@ -8,10 +8,11 @@ import {
   settleSummary,
 } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
+import { leaseMs, neverSent } from "@waymark/alerts/sending";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery, leaseMs, neverSent } from "../judge-delivery.js";
+import { judgeDelivery } from "../judge-delivery.js";
 import { composeSummary } from "./compose-summary.js";
 
 interface SummaryDeps {

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { validationError } from "@waymark/errors";
-import { normaliseEmail, textProblem } from "@waymark/service/fields";
-
-export const channelKinds = ["mail", "webhook", "slack", "discord"] as const;
-export type ChannelKind = (typeof channelKinds)[number];
+import { textProblem } from "@waymark/service/fields";
+import { type ChannelKind, kinds } from "./kinds.js";
 
 export const alertStatuses = ["error", "timeout"] as const;
 type AlertStatus = (typeof alertStatuses)[number];
@@ -20,28 +18,18 @@ export interface ChannelInput {
 export const maxChannelsPerAccount = 20;
 const maxAgents = 100;
 const maxAgentBytes = 255;
-const maxUrlLength = 2_000;
 
 /** Checks a channel. @throws AppError 400 with a message per field */
 export function readChannel(input: ChannelInput): Required<ChannelInput> {
   const { kind, agents = [], statuses = [], recovered = false } = input;
-  const to = kind === "mail" ? normaliseEmail(input.to) : readUrl(input.to);
+  const { readAddress, addressRule } = kinds[kind];
+  const to = readAddress(input.to);
   const fields: Record<string, string> = {};
-  if (to === undefined) fields["to"] = kind === "mail" ? "Must be an email address" : urlRule;
+  if (to === undefined) fields["to"] = addressRule;
   const problem = agentsProblem(agents);
   if (problem !== undefined) fields["agent"] = problem;
   if (to === undefined || problem !== undefined) throw validationError(fields);
   return { kind, to, agents: [...new Set(agents)], statuses: [...new Set(statuses)], recovered };
-}
-
-const urlRule = `Must be an http or https URL without a name or password, of at most ${maxUrlLength} characters`;
-
-function readUrl(text: string): string | undefined {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  if (!url || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.password !== "")
-    return undefined;
-  url.hash = "";
-  return url.href.length <= maxUrlLength ? url.href : undefined;
 }
 
 function agentsProblem(agents: readonly string[]): string | undefined {
@@ -58,10 +46,4 @@ function agentsProblem(agents: readonly string[]): string | undefined {
 /** A new signing key of Standard Webhooks: 32 random bytes. */
 export function createSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
-}
-
-/** An address to show: the path of a Slack or Discord URL is its secret. */
-export function maskAddress(kind: ChannelKind, address: string): string {
-  if (kind !== "slack" && kind !== "discord") return address;
-  return `${new URL(address).origin}/…${address.slice(-4)}`;
 }

@@ -3,15 +3,9 @@ import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { plansWithAlerts } from "../alert-rule.js";
 import { openRouting } from "./alert-settings.query.js";
-import {
-  type ChannelInput,
-  type ChannelKind,
-  createSecret,
-  maskAddress,
-  maxChannelsPerAccount,
-  readChannel,
-} from "./channel.js";
+import { type ChannelInput, createSecret, maxChannelsPerAccount, readChannel } from "./channel.js";
 import { deliveryIdOf } from "./claim-delivery.query.js";
+import { type ChannelKind, kinds, maskAddress } from "./kinds.js";
 
 const uuid = createUuidV7();
 
@@ -72,7 +66,7 @@ export async function createChannel(
   createLink?: CreateChannelLink,
 ): Promise<CreatedChannel> {
   const { kind, to, agents, statuses, recovered } = readChannel(input);
-  const secret = kind === "webhook" ? createSecret() : undefined;
+  const secret = kinds[kind].isSigned ? createSecret() : undefined;
   const id = uuid();
   return withTransaction(pool, async (transaction) => {
     await requirePlan(transaction, accountId);
@@ -83,7 +77,7 @@ export async function createChannel(
       throw new AppError("account_full", { details: { limit: maxChannelsPerAccount, reason } });
     }
     const { rows } = await transaction.query<{ isOwn: boolean }>(isOwnAddressSql, [accountId, to]);
-    const isConfirmed = kind !== "mail" || createLink === undefined || rows[0]?.isOwn === true;
+    const isConfirmed = !kinds[kind].needsConsent || createLink === undefined || rows[0]?.isOwn === true;
     const values = [accountId, id, kind, to, secret ?? null, agents, statuses, recovered, isConfirmed];
     await transaction.query(insertSql, values);
     if (!isConfirmed) await sendLink(transaction, { accountId, channelId: id, email: to }, createLink);

@@ -109,7 +109,7 @@ function digestOf(content: string | undefined): DigestContent {
 function bucketsOf({ alerts, channels, mode }: ToCollect): Bucket[] {
   const buckets = new Map<string, Bucket>();
   for (const channel of channels) {
-    if (channel.kind === "webhook" || (mode === "each" && channel.isOwn)) continue;
+    if (channel.getsEach || (mode === "each" && channel.isOwn)) continue;
     const wanted = alerts.filter((alert) => isFor(channel, alert));
     const left = mode === "digest" ? wanted : wanted.slice(Math.max(channel.room, 0));
     for (const alert of left) {

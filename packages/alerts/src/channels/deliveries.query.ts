@@ -1,7 +1,6 @@
 import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
-import { type Attempt, attemptValues, noteAttemptSql } from "../settle-alert.query.js";
-import type { ChannelKind } from "./channel.js";
+import { type Attempt, attemptValues, noteAttemptSql } from "../attempt.js";
 import type { DeliveryKey } from "./claim-delivery.query.js";
 import type { DigestContent } from "./digest.js";
 import type { AgentEvent } from "./enqueue-event.query.js";
@@ -13,7 +12,7 @@ export interface OwedDelivery {
   ageMs: number;
   attempts: number;
   /** Null where the channel, or for its own address the account, is gone. */
-  channel: { kind: ChannelKind; to: string; secret: string | null } | null;
+  channel: { kind: string; to: string; secret: string | null } | null;
   /** Null in events without a trace, and where it was deleted. */
   trace: OwedTrace | null;
   /** Of a failed trace: the one that was set when the alert came to be. */

@@ -3,13 +3,14 @@ import { readTraceFailures } from "@waymark/traces";
 import type pg from "pg";
 import { eachAccount } from "../each-account.js";
 import { collectDigests, digestKey } from "./collect-digests.query.js";
+import { kindsWithEach } from "./kinds.js";
 import { noteFailing } from "./recoveries.query.js";
 import { isFor, type RoutedAlert, type RoutingChannel } from "./routing.js";
 
 interface ChannelLimits {
-  /** Messages of a mail, Slack or Discord channel in an hour; a digest reports the failures above. */
+  /** Messages of a channel for people in an hour; a digest reports the failures above. */
   perHour: number;
-  /** Deliveries that a webhook is owed; it counts the events above. */
+  /** Deliveries that a channel with each failure is owed; it counts the events above. */
   pending: number;
 }
 
@@ -39,9 +40,9 @@ const lockSettingsSql = `
 // The active channels, without those that wait for their address. A webhook's room is by what it is owed (`delivery_owed_idx`), that of others by their last hour
 // (`delivery_channel_idx`).
 const readChannelsSql = `
-  SELECT c.id, c.kind, c.id = c.account_id AS "isOwn", c.agents, c.statuses,
+  SELECT c.id, c.kind = ANY ($4) AS "getsEach", c.id = c.account_id AS "isOwn", c.agents, c.statuses,
     (extract(epoch FROM c.created_at) * 1000000)::int8 AS "createdAt",
-    CASE c.kind WHEN 'webhook' THEN $3 - (
+    CASE WHEN c.kind = ANY ($4) THEN $3 - (
       SELECT count(*) FROM delivery d
       WHERE d.account_id = $1 AND d.channel_id = c.id AND d.sent_at IS NULL AND d.failed_at IS NULL
     ) ELSE $2 - (
@@ -103,7 +104,7 @@ async function routeSome(pool: pg.Pool, accountId: string, limits: ChannelLimits
     if (!settings[0]) return 0;
     const left = await keepUnrouted(client, accountId, alerts);
     const loud = left.filter(({ isMuted, agentId }) => !isMuted && agentId !== "");
-    const values = [accountId, limits.perHour, limits.pending];
+    const values = [accountId, limits.perHour, limits.pending, kindsWithEach];
     const { rows: channels } = await client.query<RoutingChannel>(readChannelsSql, values);
     const isDigest = settings[0].mode === "digest";
     await deliverEach(client, accountId, { alerts: loud, channels, isDigest });
@@ -157,7 +158,7 @@ interface EachToDeliver {
 
 /** A delivery for each alert, as far as a channel has room. The account's own mails go by the alerts themselves. */
 async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, channels, isDigest }: EachToDeliver) {
-  const each = channels.filter(({ kind, isOwn }) => kind === "webhook" || (!isDigest && !isOwn));
+  const each = channels.filter(({ getsEach, isOwn }) => getsEach || (!isDigest && !isOwn));
   for (const channel of each) {
     const wanted = alerts.filter((alert) => isFor(channel, alert));
     const taken = wanted.slice(0, Math.max(channel.room, 0));
@@ -171,8 +172,7 @@ async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, c
       await client.query(insertDeliveriesSql, [accountId, ids, channelIds, types, traces, statuses, failures]);
     }
     const skipped = wanted.length - taken.length;
-    if (channel.kind === "webhook" && skipped > 0)
-      await client.query(countSkippedSql, [accountId, channel.id, skipped]);
+    if (channel.getsEach && skipped > 0) await client.query(countSkippedSql, [accountId, channel.id, skipped]);
   }
 }
 

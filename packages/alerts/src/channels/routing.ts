@@ -1,4 +1,3 @@
-import type { ChannelKind } from "./channel.js";
 import type { DigestGroup } from "./digest.js";
 
 /** A new alert on its way to the account's channels. */
@@ -16,7 +15,8 @@ export interface RoutedAlert {
 
 export interface RoutingChannel {
   id: string;
-  kind: ChannelKind;
+  /** Its kind gets each failure, by itself and above every limit. */
+  getsEach: boolean;
   /** The account's own address. */
   isOwn: boolean;
   agents: string[];

@@ -20,7 +20,7 @@ Example:
   $ waymark account delete --account me@example.com --yes`;
 
 const alertsHelp = `
-With 'digest', mail, Slack and Discord get the first failure of an agent at once, then one message in each window with all that
+With 'digest', mail and chats get the first failure of an agent at once, then one message in each window with all that
 failed meanwhile. Webhooks always get each failure.
 
 Example:

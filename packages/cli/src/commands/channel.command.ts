@@ -47,9 +47,7 @@ function collectStatus(text: string, statuses: Status[] = []): Status[] {
 
 /** `waymark channel create|list|test|confirm|deliveries|delete`. */
 export function addChannelCommands(program: Command, act: Act): void {
-  const channel = program
-    .command("channel")
-    .description("say where an account's alerts go: mail, webhooks, Slack, Discord");
+  const channel = program.command("channel").description("say where an account's alerts go");
   addCreateCommand(channel, act);
   addReadCommands(channel, act);
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { channelKinds } from "@waymark/alerts";
 import { useDatabase } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
 
@@ -60,7 +61,7 @@ describe("channel", () => {
     ["webhook", "ftp://example.com/", 1, "to: Must be an http or https URL"],
     ["webhook", "https://me:secret@example.com/", 1, "to: Must be an http or https URL without a name or password"],
     ["discord", `https://example.com/${"x".repeat(2000)}`, 1, "of at most 2000 characters."],
-    ["pager", "https://example.com/", 2, "Allowed choices are mail, webhook, slack, discord."],
+    ["pager", "https://example.com/", 2, `Allowed choices are ${channelKinds.join(", ")}.`],
   ])("create refuses %s to %s", async (kind, to, expected, sentence) => {
     const { email } = await newAccount();
     const { code, stdout, stderr } = await run(["channel", "create", "--account", email, "--kind", kind, "--to", to]);

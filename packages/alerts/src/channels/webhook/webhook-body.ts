@@ -1,4 +1,5 @@
-import { contentOf, type OwedDelivery } from "@waymark/alerts";
+import { traceUrl } from "../../sending/compose-message.js";
+import { contentOf, type OwedDelivery } from "../deliveries.query.js";
 
 /** The members of a webhook's `data`. */
 interface EventData {
@@ -39,8 +40,4 @@ function eventData(delivery: OwedDelivery, dashboardUrl: string): EventData {
     error: span?.error ?? null,
     url: traceUrl(dashboardUrl, trace.id),
   };
-}
-
-export function traceUrl(dashboardUrl: string, traceId: string): string {
-  return `${dashboardUrl}/dashboard/traces/${traceId}`;
 }

@@ -1,6 +1,7 @@
-import { claimDelivery, type DeliveryKey } from "@waymark/alerts";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { leaseMs } from "../attempt.js";
+import { claimDelivery, type DeliveryKey } from "../channels/claim-delivery.query.js";
 
 interface DeliverDeps {
   pool: pg.Pool;
@@ -17,9 +18,6 @@ interface Deliverer {
   /** Waits for the attempts in hand. */
   drain(): Promise<void>;
 }
-
-/** An attempt takes less: a receiver gets 10 seconds to answer, a mail service 15. */
-const leaseMs = 30_000;
 
 /** Attempts in hand at once: in all, and of one account and channel. A busy worker gives each account one. */
 const bounds = { all: 512, busy: 128, account: 4, channel: 2 } as const;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { networksVariable } from "@waymark/service";
+import { type Answer, startReceiver } from "@waymark/testing";
 import { type PostOptions, post } from "./post.js";
-import { type Answer, startReceiver } from "./receiver.fixture.js";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

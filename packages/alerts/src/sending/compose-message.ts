@@ -1,8 +1,8 @@
-import { contentOf, type DigestContent, type OwedDelivery, type OwedTrace } from "@waymark/alerts";
-import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "@waymark/alerts/mail";
-import { traceUrl } from "./webhook-body.js";
+import { contentOf, type OwedDelivery, type OwedTrace } from "../channels/deliveries.query.js";
+import type { DigestContent } from "../channels/digest.js";
+import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "../mail/index.js";
 
-/** What a mail, Slack or Discord shows of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
+/** What people are shown of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
 export interface Message {
   subject: string;
   /** One sentence. */
@@ -108,4 +108,8 @@ function composeDigest(delivery: OwedDelivery, dashboardUrl: string): Message {
     })),
     link: { text: "Open the traces", url: `${dashboardUrl}/dashboard/traces` },
   };
+}
+
+export function traceUrl(dashboardUrl: string, traceId: string): string {
+  return `${dashboardUrl}/dashboard/traces/${traceId}`;
 }

@@ -1,1 +1,0 @@
-export const footer = "You receive this mail because your account is on the Pro plan.";

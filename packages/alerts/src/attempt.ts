@@ -1,0 +1,64 @@
+/** How an attempt to send left an alert, a summary or a delivery. */
+export interface Attempt {
+  state: "sent" | "failed" | "pending";
+  /** The cause, unless the message was sent. */
+  reason: string | null;
+  /** Whether the attempt counts towards giving up. */
+  counts: boolean;
+  /** The next attempt of a pending one begins no sooner. */
+  retryAfterMs: number;
+  /** The receiver is gone for good: its channel ends. */
+  isGone: boolean;
+}
+
+/** An attempt takes less: a receiver gets 10 seconds to answer, a mail service 15. Others leave what is claimed alone for it. */
+export const leaseMs = 30_000;
+
+export const sent: Attempt = { state: "sent", reason: null, counts: true, retryAfterMs: 0, isGone: false };
+
+export function giveUp(reason: string): Attempt {
+  return { ...sent, state: "failed", reason };
+}
+
+/** Settles without an attempt, since the trace, the channel or the account is gone. */
+export function neverSent(reason: string): Attempt {
+  return { ...giveUp(reason), counts: false };
+}
+
+/** The next attempt begins after a time. */
+export function pause(reason: string, retryAfterMs: number): Attempt {
+  return { ...sent, state: "pending", reason, retryAfterMs };
+}
+
+const secondMs = 1_000;
+const hourMs = 3_600 * secondMs;
+/** Between attempts; then hourly. */
+const pausesMs = [5 * secondMs, 30 * secondMs, 120 * secondMs, 600 * secondMs, hourMs] as const;
+/** From the first attempt on. Resend remembers idempotency keys for as long. */
+const lifeMs = 24 * hourMs;
+
+export interface Before {
+  attempts: number;
+  /** Since the first attempt began. */
+  ageMs: number;
+}
+
+/** The next attempt, up to a day after the first one. @param askedMs the wait that the receiver asks for */
+export function tryLater(reason: string, { attempts, ageMs }: Before, askedMs = 0): Attempt {
+  const pauseMs = pausesMs[attempts] ?? hourMs;
+  const spreadMs = pauseMs * (1 + Math.random() / 10);
+  const retryAfterMs = Math.max(spreadMs, Math.min(askedMs, hourMs));
+  return ageMs + retryAfterMs > lifeMs ? giveUp(reason) : pause(reason, retryAfterMs);
+}
+
+/** Sets the columns of an attempt in an alert, a summary or a delivery, by {@link attemptValues} from $3 on. */
+export const noteAttemptSql = `
+    attempts = attempts + $3::integer,
+    last_error = $4,
+    sent_at = CASE WHEN $5 = 'sent' THEN now() END,
+    failed_at = CASE WHEN $5 = 'failed' THEN now() END,
+    due_at = now() + $6 * interval '1 millisecond'`;
+
+export function attemptValues({ counts, reason, state, retryAfterMs }: Attempt): unknown[] {
+  return [counts ? 1 : 0, reason, state, retryAfterMs];
+}
