@@ -2,9 +2,10 @@ import { discord } from "./discord/discord.js";
 import type { Kind } from "./kind.js";
 import { mail } from "./mail/mail.js";
 import { slack } from "./slack/slack.js";
+import { teams } from "./teams/teams.js";
 import { webhook } from "./webhook/webhook.js";
 
-const table = { mail, webhook, slack, discord } satisfies Record<string, Kind>;
+const table = { mail, webhook, slack, discord, teams } satisfies Record<string, Kind>;
 
 export type ChannelKind = keyof typeof table;
 
