@@ -12,7 +12,7 @@ export {
   rowIsLocked,
 } from "./group-commit/options.js";
 export type { Refusal } from "./group-commit/waiting-limits.js";
-export { type MigrateOptions, MigrationError, migrate, migrationsFolder } from "./migrate.js";
+export { type MigrateOptions, MigrationError, migrate, migrationsFolder, readMigrationNames } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export { checkParameters, checkPooling, PoolingError } from "./pooling.js";
 export { removeBatchSql } from "./remove-batch-sql.js";

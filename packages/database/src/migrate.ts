@@ -3,8 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { renameMigrations } from "./renamed-migrations.js";
 import { openSession } from "./session.js";
+import { areSquashed, isBeforeInit, squashRefusal } from "./squashed-migrations.js";
 import { inTransaction } from "./transaction.js";
 
 /** The path fits this file in `src/` and in `dist/`. */
@@ -25,6 +25,10 @@ const createMigrationsTable = `
     started_at timestamptz NOT NULL DEFAULT now(),
     applied_steps_count integer NOT NULL DEFAULT 0
   )`;
+
+const recordMigration = `
+  INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
+  VALUES ($1, $2, clock_timestamp(), $3, now(), 1)`;
 
 interface Migration {
   name: string;
@@ -65,13 +69,22 @@ export interface MigrateOptions {
   say?(line: string): void;
 }
 
+/** The names of this release's migrations, in their order. */
+export async function readMigrationNames(folder = migrationsFolder): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
 /**
  * Applies the missing migrations in the order of their names, each in its own transaction. Several instances may start at
  * once: one applies, the others wait and find nothing to do. Services may run: a migration without its lock steps back and
  * tries again.
  * @returns the names of the migrations applied
- * @throws MigrationError when an applied migration was changed, is missing here, is unfinished or is newer than one to apply, or
- * when another session holds a lock too long
+ * @throws MigrationError when an applied migration was changed, is missing here, is unfinished or is newer than one to apply,
+ * when the database lacks some of those that `init` holds, or when another session holds a lock too long
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { only, folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
@@ -81,7 +94,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   try {
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
-    await client.query(renameMigrations);
+    await squash(client, migrations);
     const unknown = only?.find((name) => !migrations.some((migration) => migration.name === name));
     if (unknown) throw new MigrationError(`This version does not know migration ${unknown}. Run a newer version.`);
     const missing = await findPending(client, migrations);
@@ -114,10 +127,8 @@ async function connect(connectionString: string): Promise<pg.Client> {
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(
-    names.sort().map(async (name) => {
+    (await readMigrationNames(folder)).map(async (name) => {
       const file = await readFile(`${folder}/${name}/migration.sql`);
       const sql = file.toString("utf8");
       const checksum = createHash("sha256").update(file).digest("hex");
@@ -138,16 +149,32 @@ function announceQuietHours(pending: Migration[], isRefused: boolean, say: (line
   }
 }
 
-async function findPending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
   const { rows } = await client.query<AppliedRow>(
     "SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL",
   );
+  const unfinished = rows.find((row) => row.finished_at === null);
+  if (!unfinished) return rows;
+  throw new MigrationError(
+    `Migration ${unfinished.migration_name} was started and not finished. Look at its logs in _prisma_migrations, repair the database, then set finished_at or rolled_back_at of that row.`,
+  );
+}
+
+/** Puts the record of `init` in place of those of the migrations that it holds, in one statement. Changes no table. */
+async function squash(client: pg.Client, [init, ...later]: readonly Migration[]): Promise<void> {
+  const rows = await readApplied(client);
+  if (!init || !isBeforeInit(rows.map((row) => row.migration_name))) return;
+  const held = rows.filter((row) => !later.some(({ name }) => name === row.migration_name));
+  if (!areSquashed(held.map((row) => row.checksum))) throw new MigrationError(`The database ${squashRefusal}`);
+  await client.query(
+    `WITH held AS (DELETE FROM _prisma_migrations WHERE migration_name = ANY ($4)) ${recordMigration}`,
+    [randomUUID(), init.checksum, init.name, held.map((row) => row.migration_name)],
+  );
+}
+
+async function findPending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const rows = await readApplied(client);
   for (const row of rows) {
-    if (row.finished_at === null) {
-      throw new MigrationError(
-        `Migration ${row.migration_name} was started and not finished. Look at its logs in _prisma_migrations, repair the database, then set finished_at or rolled_back_at of that row.`,
-      );
-    }
     const known = migrations.find((migration) => migration.name === row.migration_name);
     if (!known) {
       throw new MigrationError(
@@ -204,11 +231,7 @@ async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: num
   await inTransaction(client, async () => {
     await client.query(`SET LOCAL lock_timeout = ${Math.ceil(lockTimeoutMs)}`);
     await client.query(migration.sql);
-    await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
-       VALUES ($1, $2, clock_timestamp(), $3, now(), 1)`,
-      [randomUUID(), migration.checksum, migration.name],
-    );
+    await client.query(recordMigration, [randomUUID(), migration.checksum, migration.name]);
   });
 }
 

@@ -6,6 +6,8 @@ import { describe, expect, it } from "@jest/globals";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const names = readdirSync(`${root}prisma/migrations`).filter((name) => /^\d/.test(name));
 
+const init = "20261124061717_init";
+
 /** The UTC time of a name, in milliseconds; NaN where it is none. */
 function timeOf(name: string): number {
   const [, year, month, day, hour, minute, second] =
@@ -42,6 +44,8 @@ function readCommits(): { name: string; committed: number }[] {
     const name = /^prisma\/migrations\/(\w+)\/migration\.sql$/.exec(line)?.[1];
     if (name && names.includes(name)) committed.set(name, committed.get(name) ?? at);
   }
+  // `migrate` puts `init` in place of the migrations that it holds, so it comes before those that its commit met.
+  committed.set(init, timeOf(init));
   const all = names.map((name) => ({ name, committed: committed.get(name) ?? Date.now() }));
   return all.sort((a, b) => a.committed - b.committed || (a.name < b.name ? -1 : 1));
 }

@@ -1,8 +1,7 @@
-import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
-import { migrate, migrationsFolder, uuidV7Floor } from "@waymark/database";
-import { useDatabase, useEmptyDatabase } from "@waymark/testing";
-import pg from "pg";
+import { uuidV7Floor } from "@waymark/database";
+import { useDatabase } from "@waymark/testing";
+import type pg from "pg";
 import { createTestLog, makeFailedTrace } from "../worker.fixture.js";
 import { createPurgeExpired } from "./purge-expired.job.js";
 
@@ -93,47 +92,20 @@ describe("weeks of spans", () => {
   });
 });
 
-describe("the migration to weeks", () => {
-  const old = useEmptyDatabase();
+describe("spans from before weeks", () => {
+  const { pool } = useDatabase();
 
-  it("keeps all spans where they are, while others write, and takes new ones into weeks from its bound on", async () => {
-    const names = (await readdir(migrationsFolder)).filter((name) => /^\d/.test(name)).sort();
-    const before = names.filter((name) => name < "20261123015312");
-    await migrate(old.url, { only: before });
-    const pool = new pg.Pool({ connectionString: old.url, max: 2, options: "-c TimeZone=UTC" });
-    try {
-      const accountId = uuidV7Floor(1);
-      const now = Date.now();
-      const first = await addTrace(pool, accountId, new Date(now - 100 * dayMs).toISOString());
-      await migrate(old.url, { only: names.filter((name) => name < "20261123015314") });
-      const second = await addTrace(pool, accountId, new Date(now).toISOString());
-      const [{ file }] = (await pool.query("SELECT pg_relation_filepath('span') AS file")).rows;
-      await migrate(old.url);
-      const { rows } = await pool.query("SELECT pg_relation_filepath('span_before') AS file");
-      expect(rows).toEqual([{ file }]);
-      expect(await partitionOf(pool, first)).toBe("span_before");
-      expect(await partitionOf(pool, second)).toBe("span_before");
-      const { rows: bounds } = await pool.query("SELECT until FROM span_partition WHERE name = 'span_before'");
-      const until = Number.parseInt(bounds[0].until.replaceAll("-", "").slice(0, 12), 16);
-      expect(until).toBeGreaterThan(now + 14 * dayMs);
-      expect(until).toBeLessThanOrEqual(now + 21 * dayMs);
-      expect(new Date(until).getUTCDay()).toBe(1);
-      expect(await weeksOf(pool)).toEqual(["span_before", "span_default"]);
-      const run = createPurgeExpired({
-        pool,
-        log: createTestLog().log,
-        now: () => new Date(until),
-        isStopping: () => false,
-      });
-      await run();
-      const third = await addTrace(pool, accountId, new Date(until).toISOString());
-      expect(await partitionOf(pool, third)).toBe(
-        `span_${new Date(until).toISOString().slice(0, 10).replaceAll("-", "")}`,
-      );
-      const { rows: checks } = await pool.query("SELECT FROM pg_constraint WHERE conname = 'span_week'");
-      expect(checks).toEqual([]);
-    } finally {
-      await pool.end();
-    }
+  it("stay in their partition, and new ones go into weeks from its bound on", async () => {
+    const until = Date.UTC(2030, 0, 21);
+    for (const name of await weeksOf(pool)) if (name !== "span_default") await pool.query(`DROP TABLE ${name}`);
+    await pool.query("CREATE TABLE span_before (LIKE span INCLUDING ALL)");
+    const bounds = `FROM (MINVALUE) TO ('${uuidV7Floor(until)}')`;
+    await pool.query(`ALTER TABLE span ATTACH PARTITION span_before FOR VALUES ${bounds}`);
+    const { accountId } = await makeFailedTrace(pool, { plan: "pro" });
+    const old = await addTrace(pool, accountId, "2029-12-31T00:00:00Z");
+    await purgeAt("2030-01-07T00:00:00Z", pool);
+    expect(await weeksOf(pool)).toEqual(["span_before", "span_default", "span_20300121"]);
+    const late = await addTrace(pool, accountId, new Date(until).toISOString());
+    expect([await partitionOf(pool, old), await partitionOf(pool, late)]).toEqual(["span_before", "span_20300121"]);
   });
 });

@@ -4,8 +4,8 @@ import { finished } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
-import { migrate } from "../migrate.js";
-import { presentName } from "../renamed-migrations.js";
+import { migrate, readMigrationNames } from "../migrate.js";
+import { squashNames, squashRefusal } from "../squashed-migrations.js";
 import { inTransaction } from "../transaction.js";
 import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readStart } from "./backup-format.js";
 import { ensurePartitions } from "./partitions.query.js";
@@ -54,7 +54,8 @@ export async function restoreBackup(url: string, input: Readable, options: Resto
 
 /** Brings the database to the backup's migrations and partitions. */
 async function prepare(url: string, client: pg.Client, { months, weeks = [], ...header }: BackupHeader): Promise<void> {
-  const migrations = header.migrations.map(presentName);
+  const migrations = squashNames(header.migrations, await readMigrationNames());
+  if (!migrations) throw new BackupError(`The backup's database ${squashRefusal}`);
   const { rows: existing } = await client.query<{ migrated: boolean }>(
     "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS migrated",
   );

@@ -1,12 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
-import { byRole, createPool, grantRoles, migrate, migrationsFolder, roleUrl, serviceTimeouts } from "@waymark/database";
+import {
+  byRole,
+  createPool,
+  grantRoles,
+  migrate,
+  readMigrationNames,
+  roleUrl,
+  serviceTimeouts,
+} from "@waymark/database";
 import { describeWithProgram, describeWithRedis, useDatabase, useEmptyDatabase, useRolePrefix } from "@waymark/testing";
 import { startPooler } from "@waymark/testing/pooler";
 import pg from "pg";
@@ -57,7 +65,6 @@ describe("openStores", () => {
 describe("/ready of a service", () => {
   const empty = useEmptyDatabase();
   const passwords = byRole((role) => `password-of-${role}`);
-  const names = () => readdir(migrationsFolder).then((all) => all.filter((name) => /^\d/.test(name)).sort());
   const notReady = (reason: string) => ({
     status: 503,
     body: { error: expect.stringContaining(`Not ready: database (${reason}`) },
@@ -67,7 +74,7 @@ describe("/ready of a service", () => {
     const { ready, warned, registry } = await open({ url: empty.url });
     observeReadiness(registry, ready);
     expect(await ready()).toMatchObject(notReady("the database has no tables: run 'waymark migrate'"));
-    await migrate(empty.url, { only: (await names()).slice(0, -1) });
+    await migrate(empty.url, { only: (await readMigrationNames()).slice(0, -1) });
     expect(await ready()).toMatchObject(notReady("the schema is older than this release: run its 'waymark migrate'"));
     expect(await registry.metrics()).toContain('waymark_ready{service="test"} 0');
     await migrate(empty.url);

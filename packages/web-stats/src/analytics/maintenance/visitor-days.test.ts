@@ -1,9 +1,7 @@
-import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
-import { migrate, migrationsFolder } from "@waymark/database";
-import { useEmptyDatabase } from "@waymark/testing";
+import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import pg from "pg";
+import type pg from "pg";
 import { useAnalytics } from "../analytics.fixture.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
@@ -156,40 +154,23 @@ describe("an import into a day whose visitors were dropped", () => {
   });
 });
 
-describe("the migration to days of visitors", () => {
-  const old = useEmptyDatabase();
+describe("visitors from before days", () => {
+  const { pool } = useDatabase();
 
-  it("keeps all rows where they are, and the rights, while others write", async () => {
-    const names = (await readdir(migrationsFolder)).filter((name) => /^\d/.test(name)).sort();
-    await migrate(old.url, { only: names.filter((name) => name < "20261123170412") });
-    const pool = new pg.Pool({ connectionString: old.url, max: 2 });
-    try {
-      const site = await makeSite(pool);
-      const role = `reader_${site.id.replaceAll("-", "")}`;
-      await pool.query(`CREATE ROLE ${role}`);
-      await pool.query(`GRANT SELECT, INSERT ON daily_visitor TO ${role}`);
-      await addVisitor(pool, site.id, -400);
-      await migrate(old.url, { only: names.filter((name) => name < "20261123170414") });
-      await addVisitor(pool, site.id, 0);
-      const { rows: files } = await pool.query("SELECT pg_relation_filepath('daily_visitor') AS file");
-      await migrate(old.url);
-      const { rows: now } = await pool.query(
-        "SELECT pg_relation_filepath('daily_visitor_before') AS file, has_table_privilege($1, 'daily_visitor', 'INSERT') AS can_write",
-        [role],
-      );
-      expect(now).toEqual([{ ...files[0], can_write: true }]);
-      const { rows } = await pool.query("SELECT tableoid::regclass::text AS name FROM daily_visitor");
-      expect(rows).toEqual([{ name: "daily_visitor_before" }, { name: "daily_visitor_before" }]);
-      const { rows: bounds } = await pool.query(
-        "SELECT first, until - (now() AT TIME ZONE 'UTC')::date AS days FROM visitor_partition WHERE name = 'daily_visitor_before'",
-      );
-      expect(bounds).toEqual([{ first: null, days: 15 }]);
-      await keepVisitorDays(pool);
-      expect(await partitionsOf(pool)).toEqual(["daily_visitor_before", "daily_visitor_default"]);
-      await pool.query(`REVOKE ALL ON daily_visitor, daily_visitor_before FROM ${role}`);
-      await pool.query(`DROP ROLE ${role}`);
-    } finally {
-      await pool.end();
+  it("stay in their partition, and get no further one up to its bound", async () => {
+    for (const name of await partitionsOf(pool)) {
+      if (name !== "daily_visitor_default") await pool.query("SELECT drop_visitor_partition($1)", [name]);
     }
+    await pool.query("CREATE TABLE daily_visitor_before (LIKE daily_visitor INCLUDING ALL)");
+    const { rows: bounds } = await pool.query("SELECT ((now() AT TIME ZONE 'UTC')::date + 2)::text AS until");
+    const values = `FROM (MINVALUE) TO ('${bounds[0].until}')`;
+    await pool.query(`ALTER TABLE daily_visitor ATTACH PARTITION daily_visitor_before FOR VALUES ${values}`);
+    const site = await makeSite(pool);
+    for (const offset of [-400, 0]) await addVisitor(pool, site.id, offset);
+    await keepVisitorDays(pool);
+    const later = await Promise.all([2, 3].map((offset) => nameOf(pool, offset)));
+    expect(await partitionsOf(pool)).toEqual(["daily_visitor_before", "daily_visitor_default", ...later]);
+    const { rows } = await pool.query("SELECT tableoid::regclass::text AS name FROM daily_visitor");
+    expect(rows).toEqual([{ name: "daily_visitor_before" }, { name: "daily_visitor_before" }]);
   });
 });
