@@ -28,7 +28,7 @@ export { measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
 export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export { type AlertWithTrace, alertStates, readAlertPage } from "./read-alert-page.query.js";
-export { type PendingAlert, readPendingAlert } from "./read-pending-alert.query.js";
+export { readPendingAlert } from "./read-pending-alert.query.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
@@ -38,7 +38,6 @@ export {
   findReadyAccounts,
   makeSummary,
   readSummary,
-  type SummaryContent,
   type SummaryKey,
   settleSummary,
 } from "./summaries.query.js";

@@ -1,11 +1,10 @@
 import { type AlertKey, readPendingAlert, settleAlert } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
-import { neverSent } from "@waymark/alerts/sending";
+import { asMail, composeTrace, neverSent } from "@waymark/alerts/sending";
 import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { judgeDelivery } from "../judge-delivery.js";
-import { composeAlert } from "./compose-alert.js";
 
 interface SendAlertDeps {
   pool: pg.Pool;
@@ -36,7 +35,7 @@ export function createSendAlert(deps: SendAlertDeps): (alert: AlertKey) => Promi
       );
       return "done";
     }
-    const mail = composeAlert({ alert: { status, trace, failures }, dashboardUrl });
+    const mail = asMail(composeTrace({ type: "trace.failed", status, failures }, trace, dashboardUrl));
     const delivery = await mailer.send({ ...mail, to: email, idempotencyKey: alert.alertId });
     const attempt = judgeDelivery(delivery, attempts);
     await settleAlert(pool, alert, attempt);

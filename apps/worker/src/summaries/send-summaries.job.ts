@@ -8,12 +8,11 @@ import {
   settleSummary,
 } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
-import { leaseMs, neverSent } from "@waymark/alerts/sending";
+import { asMail, composeSummary, leaseMs, neverSent } from "@waymark/alerts/sending";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { judgeDelivery } from "../judge-delivery.js";
-import { composeSummary } from "./compose-summary.js";
 
 interface SummaryDeps {
   pool: pg.Pool;
@@ -69,7 +68,7 @@ async function sendSummary(deps: SummaryDeps, key: SummaryKey): Promise<boolean>
     log.info({ ...key, reason }, "no summary: its account or all of its traces are gone");
     return false;
   }
-  const mail = composeSummary({ summary, limits, dashboardUrl });
+  const mail = asMail(composeSummary({ summary, limits, dashboardUrl }));
   const delivery = await mailer.send({ ...mail, to: email, idempotencyKey: key.summaryId });
   const attempt = judgeDelivery(delivery, attempts);
   await settleSummary(pool, key, attempt);

@@ -8,7 +8,7 @@ export const maxChatError = 500;
 const asCode = (text: string) => `\`${text.replaceAll("`", "ˋ")}\``;
 
 /** A message in Markdown, as whole lines up to a limit. The number of failed traces stays plain: programs look for its line. */
-export function chatText({ heading, facts, error, groups, link }: Message, limit: number): string {
+export function chatText({ heading, facts, error, lists, link }: Message, limit: number): string {
   const isNumber = (value: string) => /^\d+$/.test(value);
   return fit(
     [
@@ -16,7 +16,7 @@ export function chatText({ heading, facts, error, groups, link }: Message, limit
       ...facts.map(([label, value]) => `${label}: ${isNumber(value) ? value : asCode(value)}`),
       ...(error === undefined ? [] : [`\`\`\`\n${cut(error, maxChatError).replaceAll("`", "ˋ")}\n\`\`\``]),
       `${link.text}: <${link.url}>`,
-      ...groups.map(({ text, url }) => `• ${asCode(text)} <${url}>`),
+      ...lists.flatMap(({ items }) => items.map(({ text, url }) => `• ${asCode(text)}${url ? ` <${url}>` : ""}`)),
     ],
     limit,
   );

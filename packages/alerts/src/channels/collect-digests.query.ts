@@ -1,7 +1,13 @@
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
-import { addToDigest, type DigestContent, emptyDigest } from "./digest.js";
-import { isFor, type RoutedAlert, type RoutingChannel } from "./routing.js";
+import {
+  addToDigest,
+  type DigestContent,
+  emptyDigest,
+  isFor,
+  type RoutedAlert,
+  type RoutingChannel,
+} from "./routing.js";
 
 const uuid = createUuidV7();
 

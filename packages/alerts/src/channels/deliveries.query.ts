@@ -2,8 +2,8 @@ import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
 import { type Attempt, attemptValues, noteAttemptSql } from "../attempt.js";
 import type { DeliveryKey } from "./claim-delivery.query.js";
-import type { DigestContent } from "./digest.js";
 import type { AgentEvent } from "./enqueue-event.query.js";
+import type { DigestContent } from "./routing.js";
 
 export interface OwedDelivery {
   type: "trace.failed" | "trace.recovered" | "alert.rule" | "test" | "digest" | "confirm";

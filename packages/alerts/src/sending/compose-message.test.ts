@@ -6,7 +6,7 @@ describe("a digest of all agents", () => {
   it("names them, and counts groups that it does not name", () => {
     const message = longDigest();
     expect(message.subject).toBe("500 more failed traces");
-    expect(message.groups).toHaveLength(20);
+    expect(message.lists[0]?.items).toHaveLength(20);
     expect(message.facts).toContainEqual(["Otherwise", `${35 + 55} traces`]);
   });
 });

@@ -1,5 +1,5 @@
 import { contentOf, type OwedDelivery, type OwedTrace } from "../channels/deliveries.query.js";
-import type { DigestContent } from "../channels/digest.js";
+import type { DigestContent } from "../channels/routing.js";
 import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "../mail/index.js";
 
 /** What people are shown of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
@@ -10,9 +10,11 @@ export interface Message {
   facts: readonly (readonly [label: string, value: string])[];
   /** A span's error, on lines of its own. */
   error?: string | undefined;
-  /** Groups of a digest with their newest trace. */
-  groups: readonly { text: string; url: string }[];
+  /** Such as the groups of a digest, with their newest trace. */
+  lists: readonly { title?: string; items: readonly { text: string; url?: string }[] }[];
   link: { text: string; url: string };
+  /** Shows the same on the command line, for mails. */
+  command?: string;
 }
 
 /** Groups that a message names. */
@@ -25,14 +27,14 @@ export function composeMessage(delivery: OwedDelivery, dashboardUrl: string): Me
   if (type === "digest") return composeDigest(delivery, dashboardUrl);
   if (type === "test") {
     const heading = "This is a test: alerts of your account come here.";
-    return { subject: "A test of your alerts", heading, facts: [], groups: [], link: home };
+    return { subject: "A test of your alerts", heading, facts: [], lists: [], link: home };
   }
   if (type === "confirm") {
     const { account, token } = contentOf(delivery);
     const link = { text: "Confirm the address", url: `${dashboardUrl}/dashboard/link/${token}` };
     const heading =
       "Confirm this address to get the alerts of a Waymark account. Without that, nothing else comes here.";
-    return { subject: "Confirm this address for alerts", heading, facts: [["Account", account]], groups: [], link };
+    return { subject: "Confirm this address for alerts", heading, facts: [["Account", account]], lists: [], link };
   }
   if (type === "alert.rule") return composeRule(delivery, home);
   return trace ? composeTrace(delivery, trace, dashboardUrl) : undefined;
@@ -40,8 +42,12 @@ export function composeMessage(delivery: OwedDelivery, dashboardUrl: string): Me
 
 const endings: Readonly<Record<string, string>> = { error: "ended in error", timeout: "timed out" };
 
-function composeTrace(delivery: OwedDelivery, trace: OwedTrace, dashboardUrl: string): Message {
-  const { type, status, failures } = delivery;
+/** A failed trace with its innermost failing span, or the agent's first success after failures. */
+export function composeTrace(
+  { type, status, failures }: Pick<OwedDelivery, "type" | "status" | "failures">,
+  trace: Omit<OwedTrace, "endedAt">,
+  dashboardUrl: string,
+): Message {
   const isFailure = type === "trace.failed";
   const agent = oneLine(trace.agentId, bounds.line);
   const name = oneLine(trace.name, bounds.line);
@@ -54,7 +60,7 @@ function composeTrace(delivery: OwedDelivery, trace: OwedTrace, dashboardUrl: st
     ["Began", trace.startedAt === null ? "not known" : formatMoment(trace.startedAt)],
     ["Duration", trace.durationMs === null ? "not given" : formatDuration(trace.durationMs)],
   ];
-  if (failures > 1) facts.push(["Failures", countOf(failures, "failure")]);
+  if (failures > 1) facts.push(["Failures", `${countOf(failures, "failure")} of this trace since its last message`]);
   const span = isFailure ? trace.failedSpan : null;
   if (span) facts.push(["Failed span", oneLine(span.name, bounds.line)]);
   return {
@@ -62,8 +68,9 @@ function composeTrace(delivery: OwedDelivery, trace: OwedTrace, dashboardUrl: st
     heading: isFailure ? `A trace ${ending}.` : "The agent's next trace after failures succeeded.",
     facts,
     error: span?.error ? cut(printable(span.error), bounds.error) : undefined,
-    groups: [],
+    lists: [],
     link: { text: "Open the trace", url: traceUrl(dashboardUrl, trace.id) },
+    command: `waymark trace show ${trace.id}`,
   };
 }
 
@@ -78,7 +85,7 @@ function composeRule(delivery: OwedDelivery, link: Message["link"]): Message {
     subject: cut(`${oneLine(agent, 60)}: ${oneLine(name ?? "a rule of alerts", bounds.subject)}`, bounds.subject),
     heading: "A rule of your alerts has news.",
     facts,
-    groups: [],
+    lists: [],
     link,
   };
 }
@@ -102,10 +109,14 @@ function composeDigest(delivery: OwedDelivery, dashboardUrl: string): Message {
     subject: agentId === "" ? countOf(failures, "more failed trace") : oneLine(agentId, bounds.subject),
     heading: "Traces failed.",
     facts,
-    groups: named.map((group) => ({
-      text: `${countOf(group.count, "trace")}, ${described(group)}`,
-      url: traceUrl(dashboardUrl, group.traceId),
-    })),
+    lists: [
+      {
+        items: named.map((group) => ({
+          text: `${countOf(group.count, "trace")}, ${described(group)}`,
+          url: traceUrl(dashboardUrl, group.traceId),
+        })),
+      },
+    ],
     link: { text: "Open the traces", url: `${dashboardUrl}/dashboard/traces` },
   };
 }

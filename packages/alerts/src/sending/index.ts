@@ -1,5 +1,7 @@
 export { type Attempt, giveUp, leaseMs, neverSent, pause } from "../attempt.js";
-export { footer } from "../channels/mail/mail-layout.js";
+export { asMail } from "../channels/mail/mail-layout.js";
+export { composeTrace } from "./compose-message.js";
+export { composeSummary } from "./compose-summary.js";
 export { createDeliverer } from "./deliver-events.js";
 export { judgeMail } from "./judge-mail.js";
 export { post } from "./post.js";

@@ -1,8 +1,9 @@
+import { lookup, Resolver } from "node:dns/promises";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { isPublicAddress, type Networks } from "@waymark/service";
-import { type HostAddress, resolveHost } from "./resolve-host.js";
 
 export interface PostOptions {
   /** The private networks that are allowed. */
@@ -106,4 +107,32 @@ function describe(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [error];
   const code = typeof first === "object" && first !== null && "code" in first ? String(first.code) : undefined;
   return code ?? (first instanceof Error ? first.message : String(first));
+}
+
+interface HostAddress {
+  address: string;
+  family: number;
+}
+
+const dnsTimeoutMs = 2_000;
+
+/**
+ * The addresses of a host of a URL. Asks name servers without the thread pool, so a name server that hangs delays nobody else;
+ * names that it does not know may be in the machine's own list.
+ */
+async function resolveHost(hostname: string): Promise<HostAddress[]> {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  if (/^(.*\.)?localhost\.?$/.test(host)) return lookup(host, { all: true });
+  const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: 2 });
+  const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = [...addressesOf(four, 4), ...addressesOf(six, 6)];
+  if (found.length > 0) return found;
+  if (four.status === "rejected" && four.reason.code === "ETIMEOUT") throw four.reason;
+  return lookup(host, { all: true });
+}
+
+function addressesOf(result: PromiseSettledResult<string[]>, family: number): HostAddress[] {
+  return result.status === "fulfilled" ? result.value.map((address) => ({ address, family })) : [];
 }

@@ -1,29 +1,47 @@
 import { escapeHtml, styles } from "../../mail/index.js";
 import type { Message } from "../../sending/compose-message.js";
 
-export const footer = "You receive this mail because your account is on the Pro plan.";
+const footer = "You receive this mail because your account is on the Pro plan.";
 
 /** The message as a mail. Facts without padding, so a digest has the line `Failed traces: N`. */
 export function asMail(message: Message): { subject: string; text: string; html: string } {
-  const { subject, heading, facts, error, groups, link } = message;
-  const lines = [heading, "", ...facts.map(([label, value]) => `${label}: ${value}`)];
+  return { subject: message.subject, text: asText(message), html: asHtml(message) };
+}
+
+function asText({ heading, facts, error, lists, link, command }: Message): string {
+  const lines = [heading];
+  if (facts.length > 0) lines.push("", ...facts.map(([label, value]) => `${label}: ${value}`));
   if (error !== undefined) lines.push("", ...error.split("\n").map((line) => `    ${line}`));
-  if (groups.length > 0) lines.push("", ...groups.flatMap(({ text, url }) => [`    ${text}`, `        ${url}`]));
-  lines.push("", `${link.text}: ${link.url}`, "", footer, "");
+  for (const { title, items } of lists) {
+    lines.push("", ...(title === undefined ? [] : [title]));
+    for (const { text, url } of items) lines.push(`    ${text}`, ...(url === undefined ? [] : [`        ${url}`]));
+  }
+  lines.push("", `${link.text}: ${link.url}`);
+  if (command !== undefined) lines.push(`Or on the command line: ${command}`);
+  return [...lines, "", footer, ""].join("\n");
+}
+
+function asHtml({ heading, facts, error, lists, link, command }: Message): string {
+  const { body, cell, small } = styles;
   const rows = facts.map(
     ([label, value]) =>
-      `<tr><td style="${styles.cell};color:#666">${label}</td><td style="${styles.cell}">${escapeHtml(value)}</td></tr>`,
+      `<tr><td style="${cell};color:#666">${label}</td><td style="${cell}">${escapeHtml(value)}</td></tr>`,
   );
-  const items = groups.map(({ text, url }) => `<li><a href="${escapeHtml(url)}">${escapeHtml(text)}</a></li>`);
-  const html = [
-    `<div style="${styles.body}">`,
+  const pre = "background:#f5f5f5;padding:12px;white-space:pre-wrap;word-break:break-word";
+  const linked = (text: string, url: string) => `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
+  const listed = ({ title, items }: Message["lists"][number]) => {
+    const lines = items.map(({ text, url }) => `<li>${url === undefined ? escapeHtml(text) : linked(text, url)}</li>`);
+    return `${title === undefined ? "" : `<p>${title}</p>`}<ul>${lines.join("")}</ul>`;
+  };
+  const otherwise = command === undefined ? "" : `, or on the command line: <code>${escapeHtml(command)}</code>`;
+  return [
+    `<div style="${body}">`,
     `<p>${escapeHtml(heading)}</p>`,
     `<table style="border-collapse:collapse">${rows.join("")}</table>`,
-    error === undefined ? "" : `<pre style="white-space:pre-wrap;word-break:break-word">${escapeHtml(error)}</pre>`,
-    items.length > 0 ? `<ul>${items.join("")}</ul>` : "",
-    `<p><a href="${escapeHtml(link.url)}">${link.text}</a></p>`,
-    `<p style="${styles.small}">${footer}</p>`,
+    error === undefined ? "" : `<pre style="${pre}">${escapeHtml(error)}</pre>`,
+    ...lists.map(listed),
+    `<p>${linked(link.text, link.url)}${otherwise}</p>`,
+    `<p style="${small}">${footer}</p>`,
     "</div>",
-  ];
-  return { subject, text: lines.join("\n"), html: html.join("\n") };
+  ].join("\n");
 }

@@ -17,7 +17,9 @@ function asSlack(message: Message): string {
     heading: escapeSlack(message.heading),
     facts: message.facts.map(([label, value]) => [label, escapeSlack(value)]),
     error: message.error === undefined ? undefined : escapeSlack(cut(message.error, maxChatError)),
-    groups: message.groups.map(({ text, url }) => ({ text: escapeSlack(text), url })),
+    lists: message.lists.map(({ items }) => ({
+      items: items.map((item) => ({ ...item, text: escapeSlack(item.text) })),
+    })),
   };
   return JSON.stringify({ text: chatText(escaped, maxLength), unfurl_links: false, unfurl_media: false });
 }

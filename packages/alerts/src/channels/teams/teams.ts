@@ -14,14 +14,22 @@ export const teams = postKind({
 
 /** As many groups as fit. */
 function asTeams(message: Message): string {
-  for (let count = message.groups.length; ; count--) {
-    const body = JSON.stringify({ type: "message", attachments: [attachment(message, count)] });
+  const items = message.lists.flatMap((list) => list.items);
+  for (let count = items.length; ; count--) {
+    const body = JSON.stringify({
+      type: "message",
+      attachments: [attachment(message, items.slice(0, count), count < items.length)],
+    });
     if (count === 0 || Buffer.byteLength(body) <= maxBytes) return body;
   }
 }
 
 /** Runs of text, because Teams formats no Markdown in them. */
-function attachment({ heading, facts, error, groups, link }: Message, count: number) {
+function attachment(
+  { heading, facts, error, link }: Message,
+  items: Message["lists"][number]["items"],
+  isCut: boolean,
+) {
   const line = (text: string, look: object = {}) => {
     return { type: "RichTextBlock", inlines: [{ type: "TextRun", text, ...look }] };
   };
@@ -32,10 +40,8 @@ function attachment({ heading, facts, error, groups, link }: Message, count: num
       line(heading, { weight: "Bolder" }),
       ...facts.map(([label, value]) => line(`${label}: ${value}`)),
       ...(error === undefined ? [] : [line(cut(error, maxChatError), { fontType: "Monospace" })]),
-      ...groups
-        .slice(0, count)
-        .map(({ text, url }) => line(`• ${text}`, { selectAction: { type: "Action.OpenUrl", url } })),
-      ...(count < groups.length ? [line("…")] : []),
+      ...items.map(({ text, url }) => line(`• ${text}`, url ? { selectAction: { type: "Action.OpenUrl", url } } : {})),
+      ...(isCut ? [line("…")] : []),
     ],
     actions: [{ type: "Action.OpenUrl", title: link.text, url: link.url }],
   };

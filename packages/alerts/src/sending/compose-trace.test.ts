@@ -1,5 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
-import { composeAlert } from "./compose-alert.js";
+import { asMail } from "../channels/mail/mail-layout.js";
+import { composeTrace } from "./compose-message.js";
+
+interface Alert {
+  status: string;
+  failures: number;
+  trace: Parameters<typeof composeTrace>[1];
+}
 
 const trace = {
   id: "0190a7e0-0000-7000-8000-000000000000",
@@ -9,6 +16,8 @@ const trace = {
   durationMs: 83_000,
   failedSpan: { name: "call the model", error: "connection refused" },
 };
+const composeAlert = ({ alert, dashboardUrl }: { alert: Alert; dashboardUrl: string }) =>
+  asMail(composeTrace({ type: "trace.failed", ...alert }, alert.trace, dashboardUrl));
 const compose = (change: Partial<typeof trace> | { failedSpan: null } | { durationMs: null } = {}) =>
   composeAlert({
     alert: { status: "error", failures: 1, trace: { ...trace, ...change } },
