@@ -25,30 +25,31 @@ export function neverSent(reason: string): Attempt {
   return { ...giveUp(reason), counts: false };
 }
 
-/** The next attempt begins after a time. */
-export function pause(reason: string, retryAfterMs: number): Attempt {
-  return { ...sent, state: "pending", reason, retryAfterMs };
-}
-
-const secondMs = 1_000;
-const hourMs = 3_600 * secondMs;
-/** Between attempts; then hourly. */
-const pausesMs = [5 * secondMs, 30 * secondMs, 120 * secondMs, 600 * secondMs, hourMs] as const;
+const hourMs = 3_600_000;
+/** Doubled with each attempt, up to an hour. */
+const firstPauseMs = 2_000;
+/** A pause is up to a tenth longer, so that what failed together does not come back together. */
+const spread = 0.1;
 /** From the first attempt on. Resend remembers idempotency keys for as long. */
 const lifeMs = 24 * hourMs;
 
 export interface Before {
   attempts: number;
-  /** Since the first attempt began. */
-  ageMs: number;
+  /** Since the first attempt began; where nobody noted that, the pauses since. */
+  ageMs?: number;
 }
 
-/** The next attempt, up to a day after the first one. @param askedMs the wait that the receiver asks for */
-export function tryLater(reason: string, { attempts, ageMs }: Before, askedMs = 0): Attempt {
-  const pauseMs = pausesMs[attempts] ?? hourMs;
-  const spreadMs = pauseMs * (1 + Math.random() / 10);
+const pauseMs = (attempts: number) => Math.min(firstPauseMs * 2 ** attempts, hourMs);
+
+function pausesMs(attempts: number): number {
+  return Array.from({ length: attempts }, (_, n) => pauseMs(n)).reduce((sum, ms) => sum + ms, 0) * (1 + spread);
+}
+
+/** The next attempt, up to a day after the first one. @param askedMs the wait that the receiver asks for, an hour at most */
+export function tryLater(reason: string, { attempts, ageMs = pausesMs(attempts) }: Before, askedMs = 0): Attempt {
+  const spreadMs = pauseMs(attempts) * (1 + Math.random() * spread);
   const retryAfterMs = Math.max(spreadMs, Math.min(askedMs, hourMs));
-  return ageMs + retryAfterMs > lifeMs ? giveUp(reason) : pause(reason, retryAfterMs);
+  return ageMs + retryAfterMs > lifeMs ? giveUp(reason) : { ...sent, state: "pending", reason, retryAfterMs };
 }
 
 /** Sets the columns of an attempt in an alert, a summary or a delivery, by {@link attemptValues} from $3 on. */

@@ -1,6 +1,7 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
+import { nextTurn } from "./turns.js";
 
 /** Alert mails of the last 60 minutes at most; a summary lists the failures above. */
 export interface MailLimits {
@@ -78,8 +79,7 @@ interface ClaimOptions {
 export function claimAlert(pool: pg.Pool, options: ClaimOptions): Promise<Claim | undefined> {
   const { after = smallestUuid, limits, leaseMs } = options;
   return withTransaction(pool, async (client) => {
-    const turn =
-      (await findTurn(client, after)) ?? (after === smallestUuid ? undefined : await findTurn(client, smallestUuid));
+    const turn = await nextTurn(after, (from) => findTurn(client, from));
     if (!turn) return undefined;
     const [accountId, alertId, traceId, isAllowed] = turn;
     await client.query(lockMailsSql, [accountId]);

@@ -60,9 +60,12 @@ describe("sending an alert's mail", () => {
     const trace = await makeFailedTrace(database.pool, { hasSpan: false });
     const deferred: Delivery = { outcome: "deferred", reason: "Resend answered 500" };
     const { send, counts } = setUp([deferred, deferred, { ...deferred, retryAfterMs: 60_000 }]);
-    expect(await send(trace)).toEqual({ retryAfterMs: 2_000 });
-    expect(await send(trace)).toEqual({ retryAfterMs: 4_000 });
-    expect(await send(trace)).toEqual({ retryAfterMs: 60_000 });
+    for (const retryAfterMs of [2_000, 4_000, 60_000]) {
+      const outcome = await send(trace);
+      const waitMs = outcome === "done" ? 0 : outcome.retryAfterMs;
+      expect(waitMs).toBeGreaterThanOrEqual(retryAfterMs);
+      expect(waitMs).toBeLessThanOrEqual(1.1 * retryAfterMs);
+    }
     expect(await readAlert(database.pool, trace)).toMatchObject({
       isSent: false,
       hasFailed: false,
@@ -74,18 +77,17 @@ describe("sending an alert's mail", () => {
     expect(counts).toEqual(["deferred", "deferred", "deferred", "sent"]);
   });
 
-  it("gives up after twenty attempts within a day, keeps the reason and logs an error", async () => {
+  it("gives up within a day, keeps the reason and logs an error", async () => {
     const trace = await makeFailedTrace(database.pool);
-    const { send, lines } = setUp(Array.from({ length: 20 }, () => ({ outcome: "deferred", reason: "no" }) as const));
+    const { send, lines } = setUp(Array.from({ length: 40 }, () => ({ outcome: "deferred", reason: "no" }) as const));
     let totalMs = 0;
-    for (let attempt = 1; attempt < 20; attempt++) {
-      const outcome = await send(trace);
-      if (outcome !== "done") totalMs += outcome.retryAfterMs;
+    let attempts = 1;
+    for (let outcome = await send(trace); outcome !== "done"; outcome = await send(trace), attempts++) {
+      totalMs += outcome.retryAfterMs;
     }
     expect(totalMs / 3_600_000).toBeGreaterThan(12);
     expect(totalMs / 3_600_000).toBeLessThan(24);
-    expect(await send(trace)).toBe("done");
-    expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, attempts: 20, last_error: "no" });
+    expect(await readAlert(database.pool, trace)).toMatchObject({ hasFailed: true, attempts, last_error: "no" });
     expect(lines.at(-1)).toMatchObject({ level: 50, msg: "alert mail given up", alertId: trace.alertId, reason: "no" });
   });
 

@@ -1,10 +1,9 @@
 import { type AlertKey, readPendingAlert, settleAlert } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
-import { asMail, composeTrace, neverSent } from "@waymark/alerts/sending";
+import { asMail, composeTrace, judgeMail, neverSent } from "@waymark/alerts/sending";
 import type { JobOutcome } from "@waymark/service/queue";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery } from "../judge-delivery.js";
 
 interface SendAlertDeps {
   pool: pg.Pool;
@@ -37,7 +36,7 @@ export function createSendAlert(deps: SendAlertDeps): (alert: AlertKey) => Promi
     }
     const mail = asMail(composeTrace({ type: "trace.failed", status, failures }, trace, dashboardUrl));
     const delivery = await mailer.send({ ...mail, to: email, idempotencyKey: alert.alertId });
-    const attempt = judgeDelivery(delivery, attempts);
+    const attempt = judgeMail(delivery, { attempts });
     await settleAlert(pool, alert, attempt);
     const { state, reason, retryAfterMs } = attempt;
     const facts = { ...alert, traceId: trace.id, status };

@@ -8,11 +8,10 @@ import {
   settleSummary,
 } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
-import { asMail, composeSummary, leaseMs, neverSent } from "@waymark/alerts/sending";
+import { asMail, composeSummary, judgeMail, leaseMs, neverSent } from "@waymark/alerts/sending";
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { judgeDelivery } from "../judge-delivery.js";
 
 interface SummaryDeps {
   pool: pg.Pool;
@@ -70,7 +69,7 @@ async function sendSummary(deps: SummaryDeps, key: SummaryKey): Promise<boolean>
   }
   const mail = asMail(composeSummary({ summary, limits, dashboardUrl }));
   const delivery = await mailer.send({ ...mail, to: email, idempotencyKey: key.summaryId });
-  const attempt = judgeDelivery(delivery, attempts);
+  const attempt = judgeMail(delivery, { attempts });
   await settleSummary(pool, key, attempt);
   const { state, reason } = attempt;
   const facts = { ...key, traces: summary.traces, failures: summary.failures };

@@ -42,7 +42,7 @@ const changeSql = `
   UPDATE alert_settings SET mode = $2, window_seconds = COALESCE($3, window_seconds) WHERE account_id = $1
   RETURNING mode, window_seconds AS "windowSeconds"`;
 
-/** Sets how an account's mails, Slack and Discord messages go. @throws AppError 400 for a window out of bounds */
+/** Sets how an account's mails and chat messages go. @throws AppError 400 for a window out of bounds */
 export async function changeAlertSettings(
   transaction: pg.ClientBase,
   accountId: string,

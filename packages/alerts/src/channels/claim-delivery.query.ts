@@ -1,5 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { nextTurn } from "../turns.js";
 
 export interface DeliveryKey {
   accountId: string;
@@ -54,9 +55,7 @@ export function claimDelivery(pool: pg.Pool, turn: DeliveryTurn): Promise<Delive
   return withTransaction(pool, async (client) => {
     let after = turn.after ?? smallestUuid;
     for (;;) {
-      const found =
-        (await findTurn(client, after, turn)) ??
-        (after === smallestUuid ? undefined : await findTurn(client, smallestUuid, turn));
+      const found = await nextTurn(after, (from) => findTurn(client, from, turn));
       if (!found) return undefined;
       const { isCollecting, ...delivery } = found;
       const { accountId, eventId, channelId } = delivery;

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { compose, sendBy, url } from "../sending/message.fixture.js";
 import { channelKinds, kinds, maskAddress } from "./kinds.js";
@@ -16,6 +18,19 @@ describe("the table of kinds", () => {
     const { readAddress, addressRule } = kinds[name];
     expect(readAddress("nothing")).toBeUndefined();
     expect(addressRule).toMatch(/^Must be /);
+  });
+});
+
+describe("a kind for chats", () => {
+  it("has its name in the table alone: no other source decides by it", () => {
+    const chats = channelKinds.filter((kind) => kinds[kind].isPublic !== true);
+    const cwd = fileURLToPath(new URL("../../../../", import.meta.url));
+    const count = (pattern: string) => {
+      const args = ["grep", "-ohE", pattern, "--", "apps/*.ts", "apps/*.tsx", "packages/*.ts", ":!*.test.ts"];
+      return execFileSync("git", args, { cwd, encoding: "utf8" }).trim().split("\n").length;
+    };
+    expect(count(`\\b(${chats.join("|")})/(${chats.join("|")})\\.js`)).toBe(chats.length);
+    expect(() => count(`["'](${chats.join("|")})["']`)).toThrow();
   });
 });
 

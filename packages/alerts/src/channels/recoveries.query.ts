@@ -1,7 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import { statusTimeSql } from "@waymark/traces";
 import type pg from "pg";
-import { eachAccount } from "../each-account.js";
+import { eachAccount } from "../turns.js";
 import { enqueueEvent } from "./enqueue-event.query.js";
 import type { RoutedAlert } from "./routing.js";
 

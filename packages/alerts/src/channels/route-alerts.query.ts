@@ -1,7 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import { readTraceFailures } from "@waymark/traces";
 import type pg from "pg";
-import { eachAccount } from "../each-account.js";
+import { eachAccount } from "../turns.js";
 import { collectDigests, digestKey } from "./collect-digests.query.js";
 import { kindsWithEach } from "./kinds.js";
 import { noteFailing } from "./recoveries.query.js";

@@ -3,7 +3,7 @@ import { statusTimeSql } from "@waymark/traces";
 import type pg from "pg";
 import { plansWithAlerts } from "../alert-rule.js";
 import { enqueueEvent } from "../channels/enqueue-event.query.js";
-import { eachAccount } from "../each-account.js";
+import { eachAccount } from "../turns.js";
 
 /** Traces that began earlier do not count when they end. */
 const maxTraceSeconds = 86_400;

@@ -1,4 +1,4 @@
-export { type Attempt, giveUp, leaseMs, neverSent, pause } from "../attempt.js";
+export { leaseMs, neverSent } from "../attempt.js";
 export { asMail } from "../channels/mail/mail-layout.js";
 export { composeTrace } from "./compose-message.js";
 export { composeSummary } from "./compose-summary.js";

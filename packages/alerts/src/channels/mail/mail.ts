@@ -1,5 +1,4 @@
 import { normaliseEmail } from "@waymark/service/fields";
-import { tryLater } from "../../attempt.js";
 import { judgeMail } from "../../sending/judge-mail.js";
 import type { Kind } from "../kind.js";
 import { asMail } from "./mail-layout.js";
@@ -13,7 +12,6 @@ export const mail: Kind = {
   isPublic: true,
   needsConsent: true,
   async send({ id, to, owed, message }, { mailer }) {
-    const delivery = await mailer.send({ ...asMail(message), to, idempotencyKey: id });
-    return judgeMail(delivery, (reason, askedMs) => tryLater(reason, owed, askedMs));
+    return judgeMail(await mailer.send({ ...asMail(message), to, idempotencyKey: id }), owed);
   },
 };
