@@ -3,8 +3,7 @@ export { type AuditAction, recordAudit } from "./audit/record-audit.query.js";
 export { createLink, hasEnoughLinks, type NewLink } from "./links/link.query.js";
 export { linkUrl } from "./links/sign-in-link.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
-export type { CheckPassword } from "./passwords/better-auth.js";
-export { createPasswordCheck } from "./passwords/check-password.js";
+export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
 export { passwordProblem } from "./passwords/password-problem.js";
 export { createPasswords, type Passwords } from "./passwords/passwords.js";
 export {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** better-auth's own rule, so that nobody signs up who cannot sign in. RFC 5321 sets the limit of 254. */
+/** RFC 5321 sets the limit of 254. */
 const addressRule = z.email().max(254);
 
 /** The address in lower case without outer spaces; undefined if it is none. */

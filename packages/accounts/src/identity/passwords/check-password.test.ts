@@ -39,12 +39,21 @@ function countingCheck() {
 }
 
 describe("the check of a password", () => {
-  it("finds the person with the address in any case and the right password, and starts no session of better-auth", async () => {
+  it("finds the person with the address in any case and the right password, and starts no session", async () => {
     const { id, email } = await addPerson("correct horse battery");
     const { check } = countingCheck();
     expect(await check(email.toUpperCase(), "correct horse battery", "here")).toEqual({ personId: id });
     const { rows } = await database.pool.query("SELECT FROM session");
     expect(rows).toEqual([]);
+  });
+
+  it("takes a hash that a release with better-auth stored", async () => {
+    const { id, email } = await addPerson(null);
+    const stored = "scrypt$32768$8$3$PzKN9x_wrvXVlkQWKAS7hg$HNkry9KXoVANS4DApa4bg6rPeR3n6q58QfTZ7M6mrD4";
+    await database.pool.query("UPDATE credential SET password = $2 WHERE person_id = $1", [id, stored]);
+    const { check } = countingCheck();
+    expect(await check(email, "correct horse battery", "here")).toEqual({ personId: id });
+    expect(await check(email, "correct horse batterY", "here")).toBeUndefined();
   });
 
   it("finds nobody otherwise, after one hash of the client's network each time", async () => {
