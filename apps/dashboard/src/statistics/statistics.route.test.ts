@@ -152,7 +152,7 @@ describe("GET /sites/:id/stats and /events", () => {
     const { viewer, siteId } = await open(lines);
     const { body } = await viewer.get(`/sites/${siteId}/stats?range=today&filters=country:is:NL`).expect(200);
     const { comparison } = (body as SiteStats).overview;
-    const part = { visitors: 2, pageviews: 3, visits: 2, bounceRate: 0, visitDuration: 1200, viewsPerVisit: 1.5 };
+    const part = { visitors: 2, pageviews: 3, visits: 2, bounceRate: 0, visitDuration: 1200, viewsPerVisit: 2 };
     expect(comparison).toMatchObject({ until: "2026-03-14T10:30:00.000Z", totals: part });
     expect(comparison?.series.map(({ pageviews }) => pageviews).slice(8, 11)).toEqual([2, 0, 2]);
   });

@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import { uuidV7Floor } from "@waymark/database";
+import { importEvents } from "../analytics/import/import-events.js";
+import { createDayColumns } from "./columns/day-columns.js";
+import { parseFilters } from "./filters/filter.js";
 import { createOverviewReader } from "./read-overview.js";
 import { useSites } from "./statistics.fixture.js";
 
@@ -186,6 +190,36 @@ describe("the overview of a range", () => {
       bounceRate: 1,
       visitDuration: 90,
     });
+  });
+
+  it("counts visits that match by the same rule up to a moment of the day, whatever they do after it", async () => {
+    const siteId = await makeSite();
+    const yesterday = (time: string, visitor: string, more: object = {}) => ({
+      ts: `2026-03-14T${time}Z`,
+      path: "/",
+      visitor,
+      ...more,
+    });
+    const signup = { type: "event", name: "signup" };
+    const lines = [
+      ...[yesterday("10:10:00", "1"), yesterday("10:29:59", "1"), yesterday("10:40:00", "1")],
+      ...[yesterday("10:28:00", "2", signup), yesterday("10:35:00", "2"), yesterday("10:36:00", "2", signup)],
+      ...[yesterday("10:20:00", "3", { country: "DE" }), yesterday("10:45:00", "3", signup), yesterday("10:31:00", "4")],
+    ];
+    const input = Readable.from([Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))]);
+    expect(await importEvents({ pool, site: { id: siteId, domain: "a.example" }, input })).toMatchObject({
+      imported: lines.length,
+    });
+    const columns = createDayColumns({ pool, maxBytes: 1_000_000 }).open("account");
+    const read = async (filters: string) => {
+      const filtering = filters === "" ? undefined : { filters: parseFilters(filters), columns };
+      return (await readOverview({ siteId, range: today, comparison: "previous", now, filtering })).comparison;
+    };
+    const whole = await read("");
+    expect(whole?.totals).toMatchObject({ visitors: 2, pageviews: 3, events: 1, visits: 3, viewsPerVisit: 5 / 3 });
+    expect(await read("source:is:")).toEqual(whole);
+    expect((await read("country:is:DE"))?.totals).toMatchObject({ visitors: 1, pageviews: 1, visits: 1, bounceRate: 0 });
+    expect((await read("event:is:signup"))?.totals).toMatchObject({ visitors: 1, events: 1, visits: 2, viewsPerVisit: 1 });
   });
 
   it("has days without hours in the first moment of a day, and days of 1970", async () => {

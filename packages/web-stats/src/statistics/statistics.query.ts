@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { otherValue, type StatisticsList, visitDimensionOf } from "../lists/index.js";
+import { otherValue, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
+import { versionSql } from "./columns/day-rows.query.js";
 import { type VisitSums, visitColumns } from "./metrics.js";
 import type { Days } from "./range.js";
 
@@ -122,10 +123,7 @@ export async function readHourFigures(
 
 /** The totals of days, each with a version: it changes with every event, and when a rebuild mends the day. */
 const readDayTotalsSql = `
-  SELECT 'total' AS dimension, day::text AS value, visitors, pageviews${visitNames},
-    md5(daily_stat::text) || coalesce((
-      SELECT values FROM daily_size WHERE (site_id, day, dimension) = ($1, daily_stat.day, 'mended')
-    ), 0) AS version
+  SELECT 'total' AS dimension, day::text AS value, visitors, pageviews${visitNames}, ${versionSql} AS version
   FROM daily_stat WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3 ORDER BY day`;
 
 export async function readDayTotals(

@@ -13,7 +13,7 @@ export interface Match {
 /** The blocks that filters read. */
 export function needsOf(filters: readonly Filter[]): PartNeeds {
   const needsDetails = ({ subject }: Filter) =>
-    subject.kind === "property" || (subject.kind === "event" && subject.dimension === "host");
+    subject.kind === "property" || (subject.kind === "event" && !["page", "event"].includes(subject.dimension));
   return { details: filters.some(needsDetails) };
 }
 
@@ -70,22 +70,6 @@ function flip(marks: Uint8Array): void {
   for (let at = 0; at < marks.length; at++) marks[at] = 1 - (marks[at] ?? 0);
 }
 
-/** Leaves the visits that began before a moment of the day, and their events before it. @param before milliseconds since midnight */
-export function matchBefore({ visits, events }: DayPart, match: Match, before: number): Match {
-  const { times } = events;
-  if (!times) throw new Error("The part was read without its times");
-  const counts = new Uint8Array(times.length);
-  for (let event = 0; event < counts.length; event++) {
-    counts[event] = (times[event] ?? 0) < before ? (match.events?.[event] ?? 1) : 0;
-  }
-  const kept = new Uint8Array(visits.count);
-  for (let visit = 0; visit < kept.length; visit++) {
-    const isEarly = (times[visits.firstEvent[visit] ?? 0] ?? before) < before;
-    kept[visit] = isEarly ? (match.visits[visit] ?? 0) : 0;
-  }
-  return { visits: kept, events: counts };
-}
-
 /** A condition on single events. */
 interface Check {
   readonly of: "view" | "custom" | "any";
@@ -112,8 +96,8 @@ type EventSubject = Exclude<Filter["subject"], { kind: "visit" }>;
 
 function columnOf(events: DayPart["events"], subject: EventSubject): [Check["of"], TextColumn | undefined] {
   if (subject.kind === "property") return ["custom", events.details?.props];
-  if (subject.dimension === "host") return ["any", events.details?.host];
-  return subject.dimension === "page" ? ["view", events.pages] : ["custom", events.names];
+  if (subject.dimension === "page") return ["view", events.pages];
+  return subject.dimension === "event" ? ["custom", events.names] : ["any", events.details?.[subject.dimension]];
 }
 
 /** A property's value as text; empty for none. @param props JSON, or empty */

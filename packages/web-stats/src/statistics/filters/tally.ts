@@ -60,6 +60,36 @@ export function addTotals(total: Sums, { visits }: DayPart, { visits: matching, 
   total.events += events;
 }
 
+/**
+ * Adds the totals before a moment: visits that began before it count as they ended, and beside them the visitors, views and
+ * events before it.
+ * @param before milliseconds since midnight
+ */
+export function addTotalsBefore(total: Sums, { visits, events }: DayPart, match: Match, before: number): void {
+  const { times } = events;
+  if (!times) throw new Error("The part was read without its times");
+  let last = -1;
+  for (let visit = 0; visit < visits.count; visit++) {
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    if (match.visits[visit] === 0 || (times[first] ?? before) >= before) continue;
+    total.visits++;
+    total.bounces += visits.bounce[visit] ?? 0;
+    total.visit_us += (visits.duration[visit] ?? 0) * visits.durationUs;
+    for (let event = first; event < end; event++) {
+      const isView = events.names.ids[event] === 0;
+      const isEarly = (times[event] ?? before) < before;
+      if (isView && isEarly && visits.visitor[visit] !== last) {
+        last = visits.visitor[visit] ?? 0;
+        total.visitors++;
+      }
+      if (match.events?.[event] === 0) continue;
+      if (isView) total.visit_views++;
+      if (isEarly && isView) total.pageviews++;
+      else if (isEarly) total.events++;
+    }
+  }
+}
+
 /** Adds the hours: a visit to the one it begins in, a visitor to each with a view that counts, events to their own. */
 export function addHours(
   hours: readonly Sums[],
