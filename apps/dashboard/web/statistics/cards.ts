@@ -1,4 +1,4 @@
-import { type ListName, lists, otherValue } from "@waymark/web-stats/lists";
+import { type ListName, listNames, lists, otherValue } from "@waymark/web-stats/lists";
 import type { ListAnswer } from "@waymark/web-stats/statistics";
 
 /** A list's tab in a card. */
@@ -6,40 +6,33 @@ export interface CardList {
   list: ListName;
   /** The tab, and the head of the column. */
   label: string;
-  isMono?: boolean;
+  isMono: boolean;
+}
+
+interface Card {
+  name: string;
+  lists: readonly [CardList, ...CardList[]];
 }
 
 /** The cards of lists, and their tabs. */
-export const cards: readonly { name: string; lists: readonly [CardList, ...CardList[]] }[] = [
-  {
-    name: "Pages",
-    lists: [
-      { list: "topPages", label: "Pages", isMono: true },
-      { list: "entryPages", label: "Entry pages", isMono: true },
-      { list: "exitPages", label: "Exit pages", isMono: true },
-      { list: "hosts", label: "Hosts", isMono: true },
-    ],
-  },
-  {
-    name: "Sources",
-    lists: [
-      { list: "topReferrers", label: "Referrers" },
-      { list: "channels", label: "Channels" },
-      { list: "utmCampaigns", label: "Campaigns" },
-      { list: "utmSources", label: "UTM sources" },
-      { list: "utmMediums", label: "UTM mediums" },
-    ],
-  },
-  { name: "Countries", lists: [{ list: "topCountries", label: "Countries" }] },
-  {
-    name: "Technology",
-    lists: [
-      { list: "browsers", label: "Browsers" },
-      { list: "operatingSystems", label: "Systems" },
-      { list: "devices", label: "Devices" },
-    ],
-  },
-];
+export const cards: readonly Card[] = [...new Set(Object.values(lists).map(({ card }) => card))].map((name) => ({
+  name,
+  lists: listNames
+    .filter((list) => lists[list].card === name)
+    .sort((one, other) => tabOf(one) - tabOf(other))
+    .map((list) => ({ list, label: pluralOf(lists[list].label), isMono: name === "Pages" })) as [
+    CardList,
+    ...CardList[],
+  ],
+}));
+
+function tabOf(list: ListName): number {
+  return lists[list].tab ?? Number.MAX_SAFE_INTEGER;
+}
+
+function pluralOf(label: string): string {
+  return `${label.replace(/y$/, "ie")}s`;
+}
 
 export interface Row {
   value: string;

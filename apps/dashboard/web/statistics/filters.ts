@@ -1,4 +1,4 @@
-import type { ListName } from "@waymark/web-stats/lists";
+import { lists } from "@waymark/web-stats/lists";
 
 /** A condition on the page's visits, in the words of the API's `filters`. */
 export interface PageFilter {
@@ -13,37 +13,8 @@ export interface PageFilters {
   onFilters(filters: string): void;
 }
 
-/** What a list's values are called in filters. */
-export const dimensions = {
-  topPages: "page",
-  entryPages: "entryPage",
-  exitPages: "exitPage",
-  hosts: "host",
-  topReferrers: "source",
-  channels: "channel",
-  utmCampaigns: "utmCampaign",
-  utmSources: "utmSource",
-  utmMediums: "utmMedium",
-  topCountries: "country",
-  browsers: "browser",
-  operatingSystems: "operatingSystem",
-  devices: "device",
-} as const satisfies Record<ListName, string>;
-
 const names: Readonly<Record<string, string>> = {
-  page: "Page",
-  entryPage: "Entry page",
-  exitPage: "Exit page",
-  host: "Host",
-  source: "Referrer",
-  channel: "Channel",
-  utmCampaign: "Campaign",
-  utmSource: "UTM source",
-  utmMedium: "UTM medium",
-  country: "Country",
-  browser: "Browser",
-  operatingSystem: "System",
-  device: "Device",
+  ...Object.fromEntries(Object.values(lists).map(({ filter, label }) => [filter, label])),
   event: "Custom event",
 };
 

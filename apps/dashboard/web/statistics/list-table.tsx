@@ -1,7 +1,8 @@
+import { lists } from "@waymark/web-stats/lists";
 import { formatCount, formatShare } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
 import { type CardList, labelOf, type Row } from "./cards.js";
-import { dimensions, hasFilter, type PageFilters, toggleFilter } from "./filters.js";
+import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { ValueBar } from "./value-bar.js";
 
 interface ListTableProps extends PageFilters {
@@ -45,7 +46,7 @@ type ValueProps = PageFilters & { list: CardList; row: Row; share: number };
 
 function ValueCell({ list, row, share, filters, onFilters }: ValueProps) {
   const label = labelOf(list.list, row.value);
-  const dimension = dimensions[list.list];
+  const dimension = lists[list.list].filter;
   const pick = () => onFilters(toggleFilter(filters, dimension, row.value));
   return (
     <ValueBar

@@ -1,10 +1,20 @@
 interface TableEntry {
   /** The name in rows of `daily_stat`. It never changes. */
   readonly dimension: string;
-  /** The counted column of `event`; null counts nowhere. */
-  readonly column: string;
-  readonly key: string;
-  readonly showsPageviews: boolean;
+  /** The counted column of `event`, unless it is called as the dimension; null counts nowhere. */
+  readonly column?: string;
+  /** The name of a value in an answer's rows, unless that is the column. */
+  readonly key?: string;
+  /** The name in `filters` and in stored days, unless that is the dimension. */
+  readonly filter?: string;
+  /** What the dashboard calls a value; the list has the plural. */
+  readonly label: string;
+  /** The dashboard's card. */
+  readonly card: string;
+  /** Its place among the card's tabs; those without one follow in the table's order. */
+  readonly tab?: number;
+  /** True unless given. */
+  readonly showsPageviews?: boolean;
   readonly isInContract?: true;
   /** The values are few and fixed: an answer has all of them, as an object by value. */
   readonly isWhole?: true;
@@ -16,65 +26,121 @@ interface TableEntry {
   readonly isPerView?: true;
 }
 
-/** Every list, in the order of an answer. Recording, rebuild, export, import, API, CSV and command line follow this table. */
+/** Every list, in the order of an answer. All else follows this table, from recording to the dashboard. */
 const table = {
-  topPages: {
-    dimension: "page",
-    column: "path",
-    key: "path",
-    showsPageviews: true,
+  topPages: { dimension: "page", column: "path", label: "Page", card: "Pages", isInContract: true, isPerView: true },
+  topReferrers: {
+    dimension: "source",
+    label: "Referrer",
+    card: "Sources",
+    tab: 1,
+    showsPageviews: false,
     isInContract: true,
-    isPerView: true,
   },
-  topReferrers: { dimension: "source", column: "source", key: "source", showsPageviews: false, isInContract: true },
-  topCountries: { dimension: "country", column: "country", key: "country", showsPageviews: false, isInContract: true },
-  channels: {
-    dimension: "channel",
-    column: "channel",
-    key: "channel",
-    showsPageviews: true,
+  topCountries: {
+    dimension: "country",
+    label: "Country",
+    card: "Countries",
+    showsPageviews: false,
     isInContract: true,
-    isWhole: true,
   },
-  browsers: { dimension: "browser", column: "browser", key: "browser", showsPageviews: true },
-  operatingSystems: { dimension: "os", column: "os", key: "os", showsPageviews: true },
-  devices: { dimension: "device", column: "device", key: "device", showsPageviews: true },
+  channels: { dimension: "channel", label: "Channel", card: "Sources", tab: 2, isInContract: true, isWhole: true },
+  browsers: { dimension: "browser", label: "Browser", card: "Technology" },
+  operatingSystems: { dimension: "os", filter: "operatingSystem", label: "System", card: "Technology" },
+  devices: { dimension: "device", label: "Device", card: "Technology" },
   entryPages: {
     dimension: "entry",
     column: "path",
-    key: "path",
+    filter: "entryPage",
+    label: "Entry page",
+    card: "Pages",
     showsPageviews: false,
     visitPage: "entry",
     visitDimension: "visit_entry",
   },
-  utmSources: { dimension: "utm_source", column: "utm_source", key: "source", showsPageviews: true },
-  utmMediums: { dimension: "utm_medium", column: "utm_medium", key: "medium", showsPageviews: true },
-  utmCampaigns: { dimension: "utm_campaign", column: "utm_campaign", key: "campaign", showsPageviews: true },
-  exitPages: { dimension: "exit", column: "path", key: "path", showsPageviews: false, visitPage: "exit" },
-  hosts: { dimension: "host", column: "host", key: "host", showsPageviews: true, isPerView: true },
+  utmSources: { dimension: "utm_source", key: "source", filter: "utmSource", label: "UTM source", card: "Sources" },
+  utmMediums: { dimension: "utm_medium", key: "medium", filter: "utmMedium", label: "UTM medium", card: "Sources" },
+  utmCampaigns: {
+    dimension: "utm_campaign",
+    key: "campaign",
+    filter: "utmCampaign",
+    label: "Campaign",
+    card: "Sources",
+    tab: 3,
+  },
+  exitPages: {
+    dimension: "exit",
+    column: "path",
+    filter: "exitPage",
+    label: "Exit page",
+    card: "Pages",
+    showsPageviews: false,
+    visitPage: "exit",
+  },
+  hosts: { dimension: "host", label: "Host", card: "Pages", isPerView: true },
 } as const satisfies Record<string, TableEntry>;
 
-export type ListName = keyof typeof table;
-export type ListColumn = (typeof table)[ListName]["column"];
+type Table = typeof table;
+type Entry = Table[ListName];
+
+/** A member of an entry, or the dimension in its place. */
+type Named<Member extends string, Each> =
+  Each extends Record<Member, infer Name extends string>
+    ? Name
+    : Each extends { dimension: infer Name extends string }
+      ? Name
+      : never;
+
+export type ListName = keyof Table;
+export type ListColumn = Named<"column", Entry>;
+/** What a visit has one value of, by its name in `filters`. */
+export type VisitFilter = Named<"filter", Exclude<Entry, { isPerView: true }>>;
+/** What each page view has a value of. */
+export type ViewFilter = Named<"filter", Extract<Entry, { isPerView: true }>>;
 
 export interface StatisticsList extends TableEntry {
   readonly column: ListColumn;
+  readonly key: string;
+  readonly filter: VisitFilter | ViewFilter;
+  readonly showsPageviews: boolean;
 }
 
-export const lists: Readonly<Record<ListName, StatisticsList>> = table;
 export const listNames = Object.keys(table) as ListName[];
-export const listColumns: readonly ListColumn[] = [...new Set(Object.values(lists).map(({ column }) => column))];
 
-export const viewLists: readonly StatisticsList[] = Object.values(lists).filter(({ visitPage }) => !visitPage);
+export const lists = Object.fromEntries(
+  Object.entries<TableEntry>(table).map(([name, entry]) => {
+    const { dimension, column = dimension } = entry;
+    return [name, { column, key: column, filter: dimension, showsPageviews: true, ...entry }];
+  }),
+) as Readonly<Record<ListName, StatisticsList>>;
 
+const all = Object.values(lists);
+
+export const listColumns: readonly ListColumn[] = [...new Set(all.map(({ column }) => column))];
+
+/** The lists that count page views. */
+export const viewLists: readonly StatisticsList[] = all.filter(({ visitPage }) => !visitPage);
+
+/** Those of them that a visit counts in by the value that it began with. */
 export const visitLists: readonly StatisticsList[] = viewLists.filter(({ isPerView }) => !isPerView);
+
+/** Those that a visit counts in by the values of all its page views. */
+export const listsPerView: readonly StatisticsList[] = all.filter(({ isPerView }) => isPerView);
+
+/** Those that a visit has one value of, with its entry and exit page. */
+export const listsPerVisit: readonly StatisticsList[] = all.filter(({ isPerView }) => !isPerView);
+
+/** The column of `visit` with a visit's value. */
+export function visitColumnOf({ column, visitPage }: StatisticsList): string {
+  return visitPage ? `${visitPage}_path` : column;
+}
 
 export function visitDimensionOf({ dimension, visitDimension }: StatisticsList): string {
   return visitDimension ?? dimension;
 }
 
 export const listDimensions: readonly string[] = [
-  ...new Set(Object.values(lists).flatMap((list) => [list.dimension, visitDimensionOf(list)])),
+  ...new Set(all.flatMap((list) => [list.dimension, visitDimensionOf(list)])),
 ];
 
 /** The value under which a full list counts all further values. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { otherValue } from "../lists/index.js";
+import { otherValue } from "../lists/lists.js";
 import type { Days } from "./range.js";
 
 export interface CustomEvent {

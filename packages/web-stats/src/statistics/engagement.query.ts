@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { otherValue } from "../lists/index.js";
+import { otherValue } from "../lists/lists.js";
 import { eventSpan } from "./event-span.js";
 import type { Filter } from "./filters/filter.js";
 import { type AskedMetric, type EngagementMetric, engagementNames, isOfEngagement } from "./metrics.js";

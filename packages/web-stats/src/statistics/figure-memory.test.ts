@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { lists, otherValue, visitDimensionOf } from "../lists/index.js";
+import { lists, otherValue, visitDimensionOf } from "../lists/lists.js";
 import { createFigureMemory } from "./figure-memory.js";
 import { useSites } from "./statistics.fixture.js";
 import { type FigureRow, type FiguresQuery, readFigures } from "./statistics.query.js";

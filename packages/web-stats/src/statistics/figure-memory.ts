@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type StatisticsList, visitDimensionOf } from "../lists/index.js";
+import { type StatisticsList, visitDimensionOf } from "../lists/lists.js";
 import {
   type FigureRow,
   type FiguresQuery,

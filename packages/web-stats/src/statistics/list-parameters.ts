@@ -1,6 +1,6 @@
 import { asParameter } from "@waymark/service/fields";
 import { z } from "zod";
-import { type ListName, listNames, lists } from "../lists/index.js";
+import { type ListName, listNames, lists } from "../lists/lists.js";
 import { askedNames } from "./metrics.js";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);

@@ -1,4 +1,4 @@
-import { lists, type StatisticsList, visitDimensionOf } from "../lists/index.js";
+import { lists, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
 import type { EngagementOf } from "./engagement.query.js";
 import { type AskedMetric, isOfVisits, type Metric, toMetrics } from "./metrics.js";
 import type { FigureRow } from "./statistics.query.js";

@@ -204,7 +204,11 @@ describe("the overview of a range", () => {
     const lines = [
       ...[yesterday("10:10:00", "1"), yesterday("10:29:59", "1"), yesterday("10:40:00", "1")],
       ...[yesterday("10:28:00", "2", signup), yesterday("10:35:00", "2"), yesterday("10:36:00", "2", signup)],
-      ...[yesterday("10:20:00", "3", { country: "DE" }), yesterday("10:45:00", "3", signup), yesterday("10:31:00", "4")],
+      ...[
+        yesterday("10:20:00", "3", { country: "DE" }),
+        yesterday("10:45:00", "3", signup),
+        yesterday("10:31:00", "4"),
+      ],
     ];
     const input = Readable.from([Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))]);
     expect(await importEvents({ pool, site: { id: siteId, domain: "a.example" }, input })).toMatchObject({
@@ -218,8 +222,18 @@ describe("the overview of a range", () => {
     const whole = await read("");
     expect(whole?.totals).toMatchObject({ visitors: 2, pageviews: 3, events: 1, visits: 3, viewsPerVisit: 5 / 3 });
     expect(await read("source:is:")).toEqual(whole);
-    expect((await read("country:is:DE"))?.totals).toMatchObject({ visitors: 1, pageviews: 1, visits: 1, bounceRate: 0 });
-    expect((await read("event:is:signup"))?.totals).toMatchObject({ visitors: 1, events: 1, visits: 2, viewsPerVisit: 1 });
+    expect((await read("country:is:DE"))?.totals).toMatchObject({
+      visitors: 1,
+      pageviews: 1,
+      visits: 1,
+      bounceRate: 0,
+    });
+    expect((await read("event:is:signup"))?.totals).toMatchObject({
+      visitors: 1,
+      events: 1,
+      visits: 2,
+      viewsPerVisit: 1,
+    });
   });
 
   it("has days without hours in the first moment of a day, and days of 1970", async () => {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type ListName, listNames, lists, visitDimensionOf } from "../lists/index.js";
+import { type ListName, listNames, lists, visitDimensionOf } from "../lists/lists.js";
 import type { ColumnReader } from "./columns/day-columns.js";
 import { type EngagementOf, readEngagementOf } from "./engagement.query.js";
 import type { FigureMemory } from "./figure-memory.js";

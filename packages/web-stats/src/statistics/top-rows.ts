@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { otherValue, type StatisticsList } from "../lists/index.js";
+import { otherValue, type StatisticsList } from "../lists/lists.js";
 import type { Sums } from "./statistics.query.js";
 
 interface Bounds {

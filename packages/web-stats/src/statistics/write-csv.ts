@@ -1,5 +1,5 @@
 import { stringify } from "csv-stringify/sync";
-import { type ListName, lists } from "../lists/index.js";
+import { type ListName, lists } from "../lists/lists.js";
 import { columnsOf, type ListRow } from "./list-rows.js";
 import type { AskedMetric } from "./metrics.js";
 

@@ -1,4 +1,4 @@
-import { type ListColumn, listColumns } from "../../lists/index.js";
+import { type ListColumn, listColumns } from "../../lists/lists.js";
 import { cutToBytes } from "./cut-to-bytes.js";
 
 /** Bytes of UTF-8; the rest of a longer tag is cut. */

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isUuid } from "@waymark/database";
 import { JsonText, parseTimestamp, textProblem } from "@waymark/service/fields";
-import { type ListColumn, listColumns } from "../../lists/index.js";
+import { type ListColumn, listColumns } from "../../lists/lists.js";
 import { type Channel, channels } from "../attribution/channels.js";
 import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { UserAgent } from "../attribution/user-agent.js";

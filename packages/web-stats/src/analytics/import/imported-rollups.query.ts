@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { otherValue } from "../../lists/index.js";
+import { otherValue } from "../../lists/lists.js";
 import type { DayOccurrence, DayStat } from "../formats/plausible-export.js";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import { type StatChange, statFigures } from "../recording/stat-table.js";

@@ -1,4 +1,12 @@
-import { listDimensions, lists, otherValue, viewLists, visitDimensionOf, visitLists } from "../../lists/index.js";
+import {
+  listDimensions,
+  listsPerView,
+  listsPerVisit,
+  otherValue,
+  viewLists,
+  visitColumnOf,
+  visitDimensionOf,
+} from "../../lists/lists.js";
 import { statFigures } from "../recording/stat-table.js";
 import { maxWaiting, noId, originColumns, visitGapUs } from "../recording/visit.js";
 
@@ -9,14 +17,13 @@ export const knownDimensions = ["total", "hour", ...listDimensions].map((dimensi
 const pairs = (each: readonly { dimension: string; column: string }[]) =>
   each.map(({ dimension, column }) => `('${dimension}', ${column})`).join(", ");
 
-const visitPages = [
-  { dimension: visitDimensionOf(lists.entryPages), column: "entry_path" },
-  { dimension: visitDimensionOf(lists.exitPages), column: "exit_path" },
-];
-
-const dimensionsPerView = viewLists
-  .flatMap(({ isPerView, dimension }) => (isPerView ? [`'${dimension}'`] : []))
+const ofVisits = listsPerVisit.map((list) => ({ dimension: visitDimensionOf(list), column: visitColumnOf(list) }));
+const visitPages = listsPerVisit
+  .filter(({ visitPage }) => visitPage)
+  .map((list) => `'${visitDimensionOf(list)}'`)
   .join(", ");
+
+const dimensionsPerView = listsPerView.map(({ dimension }) => `'${dimension}'`).join(", ");
 
 /** Gives a value its own row or `(other)`. Where the stored list has `(other)`, values without a stored row stay `(other)`. */
 const countedAs = (table: string) => `
@@ -109,7 +116,7 @@ const createStatsSql = `
   WITH ${listed}, began AS (
     SELECT day_visit.*, dimension, ${countedAs("each")} AS value
     FROM day_visit CROSS JOIN LATERAL (VALUES
-      ('total', ''), ('hour', lpad((first_us / 3600000000)::text, 2, '0')), ${pairs([...visitLists, ...visitPages])}
+      ('total', ''), ('hour', lpad((first_us / 3600000000)::text, 2, '0')), ${pairs(ofVisits)}
     ) AS each (dimension, value)
     WHERE each.value IS NOT NULL
   ), counted AS (
@@ -126,7 +133,7 @@ const createStatsSql = `
     FROM day_view GROUP BY dimension, value
     UNION ALL
     SELECT dimension, value,
-      CASE WHEN dimension IN (${visitPages.map(({ dimension }) => `'${dimension}'`).join(", ")}) THEN count(DISTINCT visitor)::int ELSE 0 END,
+      CASE WHEN dimension IN (${visitPages}) THEN count(DISTINCT visitor)::int ELSE 0 END,
       0, count(*)::int, (count(*) FILTER (WHERE views = 1 AND events = passive_events))::int,
       sum(COALESCE(end_us, last_us) - first_us)::bigint, sum(views)::int,
       CASE WHEN dimension IN ('total', 'hour') THEN 0 ELSE sum(events)::int END, 0

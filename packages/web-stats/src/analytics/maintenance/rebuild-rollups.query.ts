@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { otherValue } from "../../lists/index.js";
+import { otherValue } from "../../lists/lists.js";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
 import { mendCount, type SiteDay } from "../recording/record-events.query.js";
 import { statFigures } from "../recording/stat-table.js";

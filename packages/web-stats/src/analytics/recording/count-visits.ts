@@ -1,8 +1,7 @@
-import { lists, viewLists, visitDimensionOf, visitLists } from "../../lists/index.js";
+import { lists, listsPerView, visitDimensionOf, visitLists } from "../../lists/lists.js";
 import type { OpenStat, StatTable } from "./stat-table.js";
 import { isWaiting, type OpenVisit, type Visit, type VisitorVisits } from "./visit.js";
 
-const listsPerView = viewLists.filter(({ isPerView }) => isPerView);
 const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), visitDimensionOf(lists.exitPages)];
 const hourUs = 3_600_000_000;
 

@@ -1,4 +1,4 @@
-import { otherValue } from "../../lists/index.js";
+import { otherValue } from "../../lists/lists.js";
 import { eventRowCost } from "./day-bounds.js";
 
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */

@@ -1,4 +1,4 @@
-import { listColumns } from "../../lists/index.js";
+import { listColumns } from "../../lists/lists.js";
 import { RowWriter, writeUuid } from "./row-writer.js";
 import type { SiteEvent } from "./site-event.js";
 

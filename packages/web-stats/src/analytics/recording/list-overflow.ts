@@ -1,4 +1,4 @@
-import { lists, otherValue, type StatisticsList, viewLists, visitDimensionOf } from "../../lists/index.js";
+import { lists, otherValue, type StatisticsList, viewLists, visitDimensionOf } from "../../lists/lists.js";
 import { maxValuesPerDay } from "./day-bounds.js";
 import type { SiteEvent } from "./site-event.js";
 import type { Visit, VisitorVisits } from "./visit.js";

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type pg from "pg";
-import { listColumns } from "../../lists/index.js";
+import { listColumns } from "../../lists/lists.js";
 import { copyBytes } from "./copy-rows.js";
 import { eventRowColumns } from "./event-rows.js";
 import type { KnownVisitor } from "./roll-up.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createUuidV7, formatUuid, inTransaction } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import { lists } from "../../lists/index.js";
+import { listColumns, lists, listsPerView, listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { recordEvents } from "./record-events.js";
 import { readRollups, recountRollups } from "./recount.fixture.js";
 import type { SiteEvent } from "./site-event.js";
@@ -27,6 +27,19 @@ async function record(siteId: string, events: readonly Omit<SiteEvent, "siteId">
 }
 
 describe("recordEvents", () => {
+  it("has a column for each list in both tables, and its rows by hash for a list by view", async () => {
+    const columnsOf = async (table: string) => {
+      const sql = "SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1";
+      return (await database.pool.query<{ name: string }>(sql, [table])).rows.map(({ name }) => name);
+    };
+    expect(await columnsOf("event")).toEqual(expect.arrayContaining([...listColumns]));
+    expect(await columnsOf("visit")).toEqual(expect.arrayContaining(listsPerVisit.map(visitColumnOf)));
+    const { rows } = await database.pool.query(
+      "SELECT indexdef FROM pg_indexes WHERE indexname = 'daily_stat_seen_idx'",
+    );
+    for (const { dimension } of listsPerView) expect(rows[0]?.indexdef).toContain(`'${dimension}'`);
+  });
+
   it("counts a visitor once a day per dimension, and every view", async () => {
     const site = uuid();
     const views = [

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { listColumns, viewLists } from "../../lists/index.js";
+import { listColumns, viewLists } from "../../lists/lists.js";
 
 /** Rollups to compare: `day dimension value` -> [visitors, pageviews], `day name property value` -> count. */
 export interface Rollups {

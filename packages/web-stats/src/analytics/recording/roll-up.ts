@@ -1,4 +1,4 @@
-import { viewLists } from "../../lists/index.js";
+import { viewLists } from "../../lists/lists.js";
 import { countVisits, hourOf, type VisitChange } from "./count-visits.js";
 import { rolledValue } from "./day-bounds.js";
 import type { CountedAs } from "./list-overflow.js";

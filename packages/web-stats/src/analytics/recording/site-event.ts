@@ -1,4 +1,4 @@
-import type { ListColumn } from "../../lists/index.js";
+import type { ListColumn } from "../../lists/lists.js";
 import type { Channel } from "../attribution/channels.js";
 
 export type PropertyValue = string | number | boolean;

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { viewLists } from "../../lists/index.js";
+import { listsPerView, viewLists } from "../../lists/lists.js";
 import { hash64 } from "../visitors/hash64.js";
 import type { CountedAs } from "./list-overflow.js";
 
@@ -36,7 +36,7 @@ function seenHash(dimension: string, value: string): string {
 }
 
 const seenDimensions = new Set(["hour", ...viewLists.map(({ dimension }) => dimension)]);
-const dimensionsPerView = new Set(viewLists.flatMap(({ isPerView, dimension }) => (isPerView ? [dimension] : [])));
+const dimensionsPerView = new Set(listsPerView.map(({ dimension }) => dimension));
 
 /** A batch's additions to a day's rows of `daily_stat`. */
 export class StatTable {

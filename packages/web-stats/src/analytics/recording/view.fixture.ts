@@ -1,4 +1,4 @@
-import { type ListColumn, listColumns } from "../../lists/index.js";
+import { type ListColumn, listColumns } from "../../lists/lists.js";
 import type { SiteEvent } from "./site-event.js";
 
 const unknown = Object.fromEntries(listColumns.map((column) => [column, null])) as Record<ListColumn, null>;

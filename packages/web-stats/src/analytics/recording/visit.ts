@@ -1,11 +1,11 @@
-import { type ListColumn, visitLists } from "../../lists/index.js";
+import { type ListColumn, visitLists } from "../../lists/lists.js";
 import type { SiteEvent } from "./site-event.js";
 
 /** Microseconds without an event after which the next one begins another visit. */
 export const visitGapUs = 30 * 60 * 1_000_000;
 
 /** The columns that a visit takes from its beginning. */
-export const originColumns: readonly ListColumn[] = visitLists.map(({ column }) => column);
+export const originColumns: readonly ListColumn[] = [...new Set(visitLists.map(({ column }) => column))];
 
 type Origin = Readonly<Partial<Record<ListColumn, string | null>>>;
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { ListColumn } from "../../lists/index.js";
+import type { ListColumn } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
 import { keyOf } from "./record-events.query.js";
 import { toArray } from "./sql-array.js";

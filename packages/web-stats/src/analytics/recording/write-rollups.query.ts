@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { listsPerView } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
 import { eventRowBytes } from "./day-bounds.js";
 import { gather } from "./gather.js";
@@ -30,6 +31,8 @@ const writeStatsSql = `
   SELECT site_id, day, dimension, count(*) FROM changed WHERE is_new GROUP BY site_id, day, dimension
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
+const dimensionsPerView = listsPerView.map(({ dimension }) => `'${dimension}'`).join(", ");
+
 /**
  * Adds to the rows of pages and hosts that a visit names by hash, by `daily_stat_seen_idx`. They exist as long as it does, and
  * under the site's lock no row moves between the look-up of its `ctid` and the update.
@@ -40,7 +43,7 @@ const writeUnnamedStatsSql = `
   CROSS JOIN LATERAL (
     SELECT ctid AS row_id FROM daily_stat AS named
     WHERE named.site_id = given.site_id AND named.day = given.day
-      AND seen_hash(named.dimension, named.value) = given.hash AND named.dimension IN ('page', 'host') OFFSET 0
+      AND seen_hash(named.dimension, named.value) = given.hash AND named.dimension IN (${dimensionsPerView}) OFFSET 0
   ) AS found
   WHERE daily_stat.ctid = found.row_id`;
 

@@ -1,5 +1,5 @@
 import { collectFloats, collectNumbers, narrow, TextCollector, TextSize } from "./block.js";
-import { type DayPart, detailNames, type PartNeeds, type VisitDimension, visitDimensions } from "./day-part.js";
+import { type DayPart, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
 
 /** A row of `visit`; the dimensions are in the order of `visitDimensions`. */
 export type VisitRow = [
@@ -112,7 +112,7 @@ export class PartCollector {
         // A day's milliseconds fit into 32 bits; its microseconds do not.
         duration: isWholeMs ? new Uint32Array(durations.map((us) => us / usPerMs)) : durations,
         durationUs: isWholeMs ? usPerMs : 1,
-        dimensions: Object.fromEntries(dimensions) as Record<VisitDimension, (typeof dimensions)[0][1]>,
+        dimensions: Object.fromEntries(dimensions) as DayPart["visits"]["dimensions"],
       },
       events: {
         count: events,

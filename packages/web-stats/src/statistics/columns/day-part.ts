@@ -1,3 +1,11 @@
+import {
+  listsPerView,
+  listsPerVisit,
+  type StatisticsList,
+  type ViewFilter,
+  type VisitFilter,
+} from "../../lists/lists.js";
+
 /** Indexes into the values of a column, as narrow as their number allows. */
 export type Ids = Uint8Array | Uint16Array | Uint32Array;
 
@@ -8,26 +16,21 @@ export interface TextColumn {
 }
 
 /** The attributes that a visit has from its beginning, its entry page and its exit page. */
-export const visitDimensions = [
-  "entryPage",
-  "exitPage",
-  "source",
-  "channel",
-  "country",
-  "browser",
-  "operatingSystem",
-  "device",
-  "utmSource",
-  "utmMedium",
-  "utmCampaign",
-] as const;
-
-export type VisitDimension = (typeof visitDimensions)[number];
+export const visitDimensions = listsPerVisit.map(({ filter }) => filter as VisitFilter);
 
 /** The columns of events that few questions need. */
-export const detailNames = ["host", "props", "revenue"] as const;
+type DetailName = Exclude<ViewFilter, "page"> | "props" | "revenue";
 
-type DetailName = (typeof detailNames)[number];
+const viewDetails = listsPerView.filter(({ filter }) => filter !== "page");
+
+/** Each of them as SQL. */
+export const detailColumns = {
+  ...Object.fromEntries(viewDetails.map(({ filter, column }) => [filter, column])),
+  props: "props::text",
+  revenue: "revenue_currency || ' ' || trim_scale(revenue_amount)",
+} as Readonly<Record<DetailName, string>>;
+
+export const detailNames = Object.keys(detailColumns) as DetailName[];
 
 /**
  * Some visitors of a site's UTC day with all their visits and events, a column at a time. Visits are in order of visitor and
@@ -50,7 +53,7 @@ export interface DayPart {
     /** Between its beginning and its end, in units of `durationUs` microseconds. */
     readonly duration: Uint32Array | Float64Array;
     readonly durationUs: number;
-    readonly dimensions: Readonly<Record<VisitDimension, TextColumn>>;
+    readonly dimensions: Readonly<Record<VisitFilter, TextColumn>>;
   };
   readonly events: {
     readonly count: number;
@@ -63,6 +66,18 @@ export interface DayPart {
     /** Hosts, properties as JSON, and revenue as `EUR 12.5`; each empty for none. Only where asked for. */
     readonly details: Readonly<Record<DetailName, TextColumn>> | undefined;
   };
+}
+
+/** Whether a list counts a detail of page views. */
+export function isOfDetails(list: StatisticsList): boolean {
+  return viewDetails.includes(list);
+}
+
+/** What a list counts: visits' own values, or those of their page views. */
+export function columnOf({ visits, events }: DayPart, { filter }: StatisticsList): TextColumn {
+  const column = { ...visits.dimensions, page: events.pages, ...events.details }[filter];
+  if (!column) throw new Error("The part was read without its details");
+  return column;
 }
 
 /** What a question needs beside visits and pages. */

@@ -1,8 +1,11 @@
+import { hash } from "node:crypto";
 import type pg from "pg";
+import { listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { eventSpan } from "../event-span.js";
+import { visitSql } from "../metrics.js";
 import type { Days } from "../range.js";
 import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
-import type { PartNeeds, VisitDimension } from "./day-part.js";
+import { detailColumns, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
 
 /** A UTC day of a site. */
 export interface SiteDay {
@@ -11,14 +14,14 @@ export interface SiteDay {
   readonly day: string;
 }
 
-/** Changes with the form of stored parts, which makes all of them outdated. */
-const formVersion = 2;
+/** Changes with the form of stored parts, which makes all of them outdated; so does another list. */
+const formVersion = `2-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
 
 /**
  * Whether a stored part is of the present events: a day's total changes with each event, and `mended` when a rebuild mends it. A
  * probe of `daily_size_pkey`.
  */
-export const versionSql = `${formVersion} || ':' || md5(daily_stat::text) || ':' || coalesce((
+export const versionSql = `'${formVersion}:' || md5(daily_stat::text) || ':' || coalesce((
   SELECT mend."values" FROM daily_size AS mend WHERE (mend.site_id, mend.day, mend.dimension) = (daily_stat.site_id, daily_stat.day, 'mended')
 ), 0)`;
 
@@ -37,31 +40,19 @@ export async function readVersions(
   return new Map(rows.map(({ day, version }) => [day, version]));
 }
 
-const columnOf: Readonly<Record<VisitDimension, string>> = {
-  entryPage: "entry_path",
-  exitPage: "exit_path",
-  source: "source",
-  channel: "channel",
-  country: "country",
-  browser: "browser",
-  operatingSystem: "os",
-  device: "device",
-  utmSource: "utm_source",
-  utmMedium: "utm_medium",
-  utmCampaign: "utm_campaign",
-};
-
 /** A day's visits in the order of `visit_pkey`. */
 const visitsSql = `
-  SELECT visitor::text, first_us, last_us, coalesce(end_us, last_us) - first_us, views = 1 AND events = passive_events, ${Object.values(columnOf).join(", ")}
-  FROM visit WHERE site_id = $1 AND day = $2 AND views + events > 0 ORDER BY visit.visitor, first_us`;
+  SELECT visitor::text, first_us, last_us, ${visitSql.us}, ${visitSql.isBounce}, ${listsPerVisit.map(visitColumnOf).join(", ")}
+  FROM visit WHERE site_id = $1 AND day = $2 AND ${visitSql.counts} ORDER BY visit.visitor, first_us`;
 
 const dayMs = 86_400_000;
 
 /** A day's events with a visitor, from a range of `event_pkey`. */
 const eventsSql = ({ details }: PartNeeds) => `
   SELECT visitor::text, (extract(epoch FROM at - $4::timestamptz) * 1000000)::bigint, name, CASE WHEN type = 'pageview' THEN path END,
-    ${details ? "host, props::text, revenue_currency || ' ' || trim_scale(revenue_amount)" : "NULL, NULL, NULL"}
+    ${Object.values(detailColumns)
+      .map((column) => (details ? column : "NULL"))
+      .join(", ")}
   FROM event
   WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4 AND at < $5 AND visitor IS NOT NULL
     AND type IN ('pageview', 'event')

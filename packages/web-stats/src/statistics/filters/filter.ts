@@ -1,11 +1,11 @@
-import { otherValue } from "../../lists/index.js";
-import { type VisitDimension, visitDimensions } from "../columns/day-part.js";
+import { listsPerView, otherValue, type ViewFilter, type VisitFilter } from "../../lists/lists.js";
+import { visitDimensions } from "../columns/day-part.js";
 import { createFinder, type TextFinder } from "../text-finder.js";
 
 /** Dimensions of a visit's page views and custom events. */
-const eventDimensions = ["page", "host", "event"] as const;
+const eventDimensions = [...listsPerView.map(({ filter }) => filter as ViewFilter), "event" as const];
 
-export const filterDimensions = [...eventDimensions, ...visitDimensions] as const;
+export const filterDimensions = [...eventDimensions, ...visitDimensions];
 
 export const operators = ["is", "isNot", "contains", "containsNot"] as const;
 
@@ -13,8 +13,8 @@ type Operator = (typeof operators)[number];
 
 /** What a filter is about: a visit's attribute, its views and events, or a property of its custom events. */
 type FilterSubject =
-  | { readonly kind: "visit"; readonly dimension: VisitDimension }
-  | { readonly kind: "event"; readonly dimension: (typeof eventDimensions)[number] }
+  | { readonly kind: "visit"; readonly dimension: VisitFilter }
+  | { readonly kind: "event"; readonly dimension: ViewFilter | "event" }
   | { readonly kind: "property"; readonly name: string };
 
 /** One condition on visits; a query has several, and all must hold. */

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { otherValue } from "../../lists/index.js";
+import { otherValue } from "../../lists/lists.js";
 import type { DayPart } from "../columns/day-part.js";
 import { type CustomEvent, eventBounds } from "../custom-events.query.js";
 import type { Days } from "../range.js";

@@ -1,22 +1,13 @@
-import { type ListName, lists, otherValue, type StatisticsList } from "../../lists/index.js";
+import { type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
-import type { DayPart, PartNeeds, TextColumn, VisitDimension } from "../columns/day-part.js";
+import { columnOf, type DayPart, isOfDetails, type PartNeeds } from "../columns/day-part.js";
 import { addDays, type Days } from "../range.js";
 import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
 import { orderOf, topOf } from "../top-rows.js";
 import { firstOf, type Work } from "../work.js";
 import type { Filter } from "./filter.js";
-import { type Match, matchVisits, needsOf } from "./match-visits.js";
-import {
-  addAttribute,
-  addHours,
-  addTotals,
-  addViewed,
-  type Counted,
-  countEvents,
-  HeldSums,
-  heldBytes,
-} from "./tally.js";
+import { matchVisits, needsOf } from "./match-visits.js";
+import { addAttribute, addHours, addTotals, addViewed, countEvents, HeldSums, heldBytes } from "./tally.js";
 
 /**
  * Bytes of all values held while counting, some 50,000. Above it the half of the largest list with fewest visitors joins `(other)`,
@@ -37,23 +28,6 @@ interface FilteredQuery extends Days {
   dimensionOf(list: StatisticsList): string;
 }
 
-/** A list's attribute of visits, or its column of views. */
-const columnNames: Readonly<Record<ListName, VisitDimension | "pages" | "host">> = {
-  topPages: "pages",
-  topReferrers: "source",
-  topCountries: "country",
-  channels: "channel",
-  browsers: "browser",
-  operatingSystems: "operatingSystem",
-  devices: "device",
-  entryPages: "entryPage",
-  utmSources: "utmSource",
-  utmMediums: "utmMedium",
-  utmCampaigns: "utmCampaign",
-  exitPages: "exitPage",
-  hosts: "host",
-};
-
 /** Counts the visits that match filters: totals by day, hours, and the top of each list, as `readFigures` answers them. */
 export async function readFilteredFigures(columns: ColumnReader, query: FilteredQuery): Promise<FigureRow[]> {
   const { siteId, filters, first, last, totalsFrom, withHours } = query;
@@ -61,7 +35,10 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
   const rows: FigureRow[] = [];
   const sums = new Map(query.lists.map((name) => [name, new HeldSums()]));
   const own = needsOf(filters);
-  const needs: PartNeeds = { times: withHours, details: own.details || query.lists.includes("hosts") };
+  const needs: PartNeeds = {
+    times: withHours,
+    details: own.details || query.lists.some((name) => isOfDetails(lists[name])),
+  };
   let [total, hours] = [noSums(), noHours(withHours)];
   const onEnd = async (day: string) => {
     rows.push({ dimension: "total", value: day, ...total });
@@ -81,7 +58,8 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
     if (withHours) addHours(hours, part, counted, match);
     if (work.spend(5 * part.events.count)) await work.rest();
     for (const [name, held] of sums) {
-      await addList(held, part, counted, { name, match, work });
+      const add = lists[name].isPerView ? addViewed : addAttribute;
+      await add(held, part, counted, { match, column: columnOf(part, lists[name]), work });
       await boundHeld([...sums.values()], work);
     }
   };
@@ -97,24 +75,6 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
 
 function noHours(withHours: boolean): Sums[] {
   return Array.from({ length: withHours ? 24 : 0 }, noSums);
-}
-
-async function addList(
-  sums: HeldSums,
-  part: DayPart,
-  counted: Counted,
-  { name, match, work }: { name: ListName; match: Match; work: Work },
-): Promise<void> {
-  const column = columnNames[name];
-  if (column !== "pages" && column !== "host") {
-    await addAttribute(sums, part, counted, { column: part.visits.dimensions[column], work });
-  } else await addViewed(sums, part, counted, { match, column: columnOf(part, column), work });
-}
-
-function columnOf({ events }: DayPart, name: "pages" | "host"): TextColumn {
-  const column = name === "pages" ? events.pages : events.details?.host;
-  if (!column) throw new Error("The part was read without its details");
-  return column;
 }
 
 async function boundHeld(lists: readonly HeldSums[], work: Work): Promise<void> {
