@@ -4,12 +4,11 @@ export { isLog } from "./formats/open-format.js";
 export { ImportSuspendedError } from "./import/copy-connection.js";
 export { exportEvents } from "./import/export-events.query.js";
 export { importEvents } from "./import/import-events.js";
-export { readProperties } from "./import/import-line.schema.js";
 export { type ImportProgress, noProgress } from "./import/import-options.js";
 export { importRollups } from "./import/import-rollups.js";
 export { SiteDeletedError } from "./import/write-batches.js";
 export { type Collector, createCollector } from "./live/collector.js";
-export { WriterFullError } from "./live/event-capacity.js";
+export { WriterFullError } from "./live/event-writer.js";
 export {
   createSiteDirectory,
   isContestedSql,
@@ -20,8 +19,8 @@ export { purgeEvents } from "./maintenance/event-retention.query.js";
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { keepVisitorDays } from "./maintenance/visitor-days.query.js";
+export { readProperties, readRevenue } from "./recording/event-values.js";
 export { createPartitions, type Partitions } from "./recording/partitions.query.js";
 export { lockSites } from "./recording/record-events.query.js";
-export { readRevenue } from "./recording/revenue.js";
 export { eventBounds, type PropertyValue, type Revenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/salts.query.js";

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "@jest/globals";
 import { type CustomEvent, readCustomEvents } from "./custom-events.query.js";
+import { writeCsv } from "./list-rows.js";
 import { resolveRange } from "./range.js";
 import { readList, readStatistics } from "./read-statistics.js";
 import { useSites } from "./statistics.fixture.js";
-import { writeCsv } from "./write-csv.js";
 
 const maxBytes = 1_048_576;
 const range = resolveRange({ range: "7d" }, new Date("2026-03-15T10:00:00Z"));

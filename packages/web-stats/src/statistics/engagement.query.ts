@@ -1,9 +1,8 @@
 import type pg from "pg";
 import { otherValue } from "../lists/lists.js";
-import { eventSpan } from "./event-span.js";
 import type { Filter } from "./filters/filter.js";
 import { type AskedMetric, type EngagementMetric, engagementNames, isOfEngagement } from "./metrics.js";
-import type { Days } from "./range.js";
+import { type Days, eventSpan } from "./range.js";
 
 /** Null where no visitor reported. */
 type Engagement = Record<EngagementMetric, number | null>;

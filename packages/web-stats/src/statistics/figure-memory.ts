@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { type StatisticsList, visitDimensionOf } from "../lists/lists.js";
+import { topOf } from "./list-rows.js";
 import {
   type FigureRow,
   type FiguresQuery,
@@ -14,7 +15,6 @@ import {
   type Sums,
   sumUp,
 } from "./statistics.query.js";
-import { topOf } from "./top-rows.js";
 
 /** Values of lists by dimension, with their sums over some days; undefined for more values than are held. */
 type ListSums = ReadonlyMap<string, ReadonlyMap<string, Sums>> | undefined;

@@ -8,13 +8,12 @@ export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export { readFilteredEvents } from "./filters/filtered-events.js";
 export { readFilteredRealtime } from "./filters/filtered-realtime.js";
-export { filtersParameter } from "./filters/filters-parameter.js";
 export { createFunnel, deleteFunnel, listFunnels } from "./goals/funnels.query.js";
 export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
 export { type FunnelFigures, type GoalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
-export { limitParameter, listsParameter, metricsParameter } from "./list-parameters.js";
-export type { ListAnswer } from "./list-rows.js";
+export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
+export { filtersParameter, limitParameter, listsParameter, metricsParameter } from "./parameters.js";
 export {
   checkRange,
   countAskedDays,
@@ -24,9 +23,9 @@ export {
   rangeAnswer,
   rangeParameters,
   ranges,
+  readInTime,
   resolveRange,
 } from "./range.js";
-export { readInTime } from "./read-in-time.js";
 export {
   type Comparison,
   comparisons,
@@ -40,4 +39,3 @@ export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { readCoverage, readEventDays } from "./statistics.query.js";
-export { csvType, writeCsv } from "./write-csv.js";

@@ -1,3 +1,5 @@
+import { uuidV7Floor } from "@waymark/database";
+import { validationError } from "@waymark/errors";
 import { z } from "zod";
 
 /** The ranges and their number of UTC days, today included. */
@@ -122,4 +124,34 @@ export function addDays(from: string, count: number): string {
 /** The UTC day of a moment in milliseconds since 1970. */
 export function toDay(millis: number): string {
   return new Date(millis).toISOString().slice(0, 10);
+}
+
+/** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
+const clockMs = 60_000;
+
+/** Parameters of a statement over a time's events: a range of ids that holds them all, and the time itself, its end excluded. */
+export type EventSpan = readonly [firstId: string, endId: string, start: Date, end: Date];
+
+/** @param start milliseconds since 1970 */
+export function eventSpan(start: number, lengthMs: number): EventSpan {
+  const end = start + lengthMs;
+  return [uuidV7Floor(start - clockMs), uuidV7Floor(end + clockMs), new Date(start), new Date(end)];
+}
+
+/** SQLSTATE `query_canceled`: the pool's statement timeout (Postgres documentation, appendix A). */
+const timeoutCode = "57014";
+
+/**
+ * Waits for a read of the asked days. When the client chose the days and they hold too much for the statement timeout, the
+ * answer is a 400: a 503 would invite the client to try the same again.
+ * @throws AppError 400 for days of the client's choice, otherwise the read's own error
+ */
+export async function readInTime<Result>(asked: AskedRange, reading: Promise<Result>): Promise<Result> {
+  try {
+    return await reading;
+  } catch (error) {
+    const isTimeout = error instanceof Error && "code" in error && error.code === timeoutCode;
+    if (!isTimeout || asked.range !== "custom") throw error;
+    throw validationError({ to: "These days could not be added up in time; ask for fewer" }, error);
+  }
 }

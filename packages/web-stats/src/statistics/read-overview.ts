@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { type Counts, type DayPoint, type PointSums, readDays } from "./days.query.js";
 import { openFilteredSource } from "./filters/filtered-source.js";
-import { createKeptDays } from "./kept-days.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
+import { createKeptDays } from "./minutes.query.js";
 import { type Days, daysOfLastYear, listHours, previousDays, toDay } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
 import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";

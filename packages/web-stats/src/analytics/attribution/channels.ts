@@ -1,4 +1,4 @@
-import type { SourceKind } from "./source.js";
+import type { SourceKind } from "./referrer-directory.js";
 
 /** How a visitor came, in lower case; `kind` is undefined without a source. */
 export interface Arrival {

@@ -1,10 +1,135 @@
+import { Buffer } from "node:buffer";
 import { LRUCache } from "lru-cache";
+import { type ListColumn, listColumns } from "../../lists/lists.js";
 import { type Channel, channelOf } from "./channels.js";
 import { cutToBytes } from "./cut-to-bytes.js";
-import { bareHost, readReferrer, siteHost } from "./referrer.js";
-import type { ReferrerDirectory } from "./referrer-directory.js";
-import type { Source } from "./source.js";
-import { noTags, readTags, type Tags, type TagValues } from "./tags.js";
+import type { ReferrerDirectory, Source } from "./referrer-directory.js";
+
+export interface Referrer {
+  /** Lower case, without port and `www.`; an app's id, such as `com.twitter.android`. */
+  readonly host: string;
+  readonly path: string;
+  /** The address to store, without query, fragment and user name. */
+  readonly stored: string;
+}
+
+/** A longer referrer keeps its origin only. */
+const referrerMaxBytes = 2_000;
+
+/** DNS allows no longer name (RFC 1035, 2.3.4). */
+const hostMaxLength = 253;
+
+const appAddress = /^(android-app|ios-app):\/\/([\w.-]+)(?:\/(https?)\/(.+))?/i;
+const bareAddress = /^(?:\/\/)?([a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]|$)/i;
+
+/**
+ * Reads a referrer as browsers, apps and access logs write it. An address without `http://` counts like one with it, and an
+ * app's address with a web page like that page.
+ * @returns undefined for an empty text, `-`, `about:blank`, files and unreadable text
+ */
+export function readReferrer(text: string): Referrer | undefined {
+  const trimmed = text.trim();
+  const app = appAddress.exec(trimmed);
+  if (app) {
+    const [, scheme = "", id = "", pageScheme, page] = app;
+    if (pageScheme && page) return readWebAddress(`${pageScheme}://${page}`);
+    const host = id.toLowerCase();
+    return host.length > hostMaxLength ? undefined : { host, path: "/", stored: `${scheme.toLowerCase()}://${host}` };
+  }
+  if (/^https?:/i.test(trimmed)) return readWebAddress(trimmed);
+  return bareAddress.test(trimmed) ? readWebAddress(`http://${trimmed.replace(/^\/\//, "")}`) : undefined;
+}
+
+function readWebAddress(text: string): Referrer | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const host = bareHost(url.hostname);
+  if (host === "" || host.length > hostMaxLength) return undefined;
+  const whole = url.origin + url.pathname;
+  const stored = Buffer.byteLength(whole) <= referrerMaxBytes ? whole : url.origin;
+  return { host, path: url.pathname, stored };
+}
+
+/** In lower case, without a final dot and `www.`. */
+export function bareHost(host: string): string {
+  const lower = host.toLowerCase().replace(/\.+$/, "");
+  return /^www\..*\./.test(lower) ? lower.slice(4) : lower;
+}
+
+/** The host of a site's domain as people write it: `www.Example.com`, `https://example.com/`, `localhost:3000`. */
+export function siteHost(domain: string): string {
+  const withoutScheme = domain.trim().replace(/^[a-z]+:\/\//i, "");
+  const address = `http://${withoutScheme}`;
+  return bareHost(URL.canParse(address) ? new URL(address).hostname : withoutScheme);
+}
+
+/** Bytes of UTF-8; the rest of a longer tag is cut. */
+const tagMaxBytes = 255;
+
+type TagName = Extract<ListColumn, `utm_${string}`>;
+
+const tagNames = listColumns.filter((column): column is TagName => column.startsWith("utm_"));
+
+/** Tags as stored: `utm_source` as written, others in lower case; null for none. */
+export type TagValues = Readonly<Record<TagName, string | null>>;
+
+/** The tags and click ids of a visited URL. */
+export interface Tags {
+  readonly values: TagValues;
+  /** `utm_source=(direct)`: the visit has no source. */
+  readonly isDirect: boolean;
+  /** The network of a click id. */
+  readonly network: string | undefined;
+  /** The click id is of an advertisement, and there is no `utm_medium`. */
+  readonly isAdClick: boolean;
+}
+
+/** Facebook adds its click id to every link, the other networks to advertisements only. */
+const clickIds: readonly { parameter: string; network: string; isAd: boolean }[] = [
+  { parameter: "gclid", network: "Google", isAd: true },
+  { parameter: "gbraid", network: "Google", isAd: true },
+  { parameter: "wbraid", network: "Google", isAd: true },
+  { parameter: "msclkid", network: "Bing", isAd: true },
+  { parameter: "yclid", network: "Yandex", isAd: true },
+  { parameter: "ttclid", network: "TikTok", isAd: true },
+  { parameter: "twclid", network: "Twitter", isAd: true },
+  { parameter: "fbclid", network: "Facebook", isAd: false },
+];
+
+/** Most queries have neither, and parsing one costs more than this test. */
+const anyTag = /utm_|cl(?:k)?id=|braid=/;
+
+const directSources = new Set(["(direct)", "direct"]);
+const emptyValues = new Set(["(not set)", "(none)"]);
+
+export const noTags = readParameters(new URLSearchParams());
+
+export function readTags(query: string | null): Tags {
+  return query !== null && anyTag.test(query) ? readParameters(new URLSearchParams(query)) : noTags;
+}
+
+function readParameters(parameters: URLSearchParams): Tags {
+  const values = Object.fromEntries(tagNames.map((name) => [name, readTag(parameters, name)])) as TagValues;
+  const { utm_source, utm_medium } = values;
+  const click = clickIds.find(({ parameter }) => parameters.get(parameter));
+  return {
+    values,
+    isDirect: utm_source !== null && directSources.has(utm_source.toLowerCase()) && utm_medium === null,
+    network: click?.network,
+    isAdClick: click?.isAd === true && utm_medium === null,
+  };
+}
+
+/** A tag without control characters: Postgres cannot store all of them. */
+function readTag(parameters: URLSearchParams, name: TagName): string | null {
+  const written = parameters.get(name);
+  if (written === null) return null;
+  const text = cutToBytes(written, tagMaxBytes)
+    .replace(/\p{Cc}+/gu, " ")
+    .trim();
+  if (text === "" || emptyValues.has(text.toLowerCase())) return null;
+  return name === "utm_source" ? text : text.toLowerCase();
+}
 
 export interface Classification extends TagValues {
   /** The known name, such as `Google`, or the host; null if unknown. */

@@ -1,5 +1,15 @@
 import Bowser from "bowser";
+import { isbot } from "isbot";
 import { LRUCache } from "lru-cache";
+
+/** Visitors share a few thousand user agents, and a check or parsing one takes long. */
+const maxCachedAgents = 10_000;
+
+/** Makes the function that recognizes a bot by its `User-Agent`; a visitor without one is no bot. */
+export function createBotCheck(): (userAgent: string | null) => boolean {
+  const verdicts = new LRUCache<string, boolean>({ max: maxCachedAgents, memoMethod: (userAgent) => isbot(userAgent) });
+  return (userAgent) => userAgent !== null && verdicts.memo(userAgent);
+}
 
 /** A visitor's software; null where the header names none that we know. */
 export interface UserAgent {
@@ -8,9 +18,6 @@ export interface UserAgent {
   /** `desktop`, `mobile`, `tablet` or `tv`. */
   readonly device: string | null;
 }
-
-/** Visitors share a few thousand user agents, and parsing one takes long. */
-const maxCachedAgents = 10_000;
 
 /** No browser sends a longer header; the reader ignores the rest. */
 const maxLength = 1_024;

@@ -5,7 +5,7 @@ import { type ListColumn, listColumns } from "../../lists/lists.js";
 import { type Channel, channels } from "../attribution/channels.js";
 import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import type { UserAgent } from "../attribution/user-agent.js";
-import { readRevenue } from "../recording/revenue.js";
+import { lengthProblem, readProperties, readRevenue } from "../recording/event-values.js";
 import {
   type Engagement,
   type EventType,
@@ -200,13 +200,6 @@ function sameSoftware(browser: string | null, os: string | null, device: string 
   return software;
 }
 
-function lengthProblem(value: string, maxBytes: number, minLength: number): string | undefined {
-  if (value.length < minLength) return "Must not be empty";
-  // A UTF-16 code unit takes at most three bytes.
-  if (value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes) return undefined;
-  return `Must be at most ${maxBytes} bytes of UTF-8`;
-}
-
 /**
  * Checks one line of an import; the README lists the fields. Null stands for an absent field. Further fields are ignored, as are
  * the name and properties of a page view.
@@ -344,47 +337,4 @@ function parseUrl(text: string, base: string): URL | undefined {
   } catch {
     return undefined;
   }
-}
-
-export type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };
-
-/**
- * Checks the properties of a custom event within `eventBounds`: texts, numbers, true and false; null is left out.
- * @param value any parsed JSON
- * @param isExported whether they were recorded once: then they may take more bytes together, and be integers of any size
- * @returns the properties, null for none; or a problem with the path of the property, empty for all together
- */
-export function readProperties(value: unknown, isExported = false): PropertiesResult {
-  if (value === null || value === undefined) return { props: null };
-  if (typeof value !== "object" || Array.isArray(value)) return { problem: "Must be a JSON object", path: [] };
-  const entries = Object.entries(value).filter(([, each]) => each !== null);
-  if (entries.length > eventBounds.properties) {
-    return { problem: `Must have at most ${eventBounds.properties} properties`, path: [] };
-  }
-  for (const [name, each] of entries) {
-    const nameProblem = textProblem(name) ?? lengthProblem(name, eventBounds.propertyNameBytes, 1);
-    if (nameProblem) return { problem: `The name of a property: ${nameProblem}`, path: [] };
-    const problem = valueProblem(each, isExported);
-    if (problem) return { problem, path: [name] };
-  }
-  // Assignments would lose a property called __proto__.
-  const props = Object.fromEntries(entries);
-  if (!isExported && Buffer.byteLength(JSON.stringify(props)) > eventBounds.propertiesBytes) {
-    return { problem: `Must be at most ${eventBounds.propertiesBytes} bytes of JSON in all`, path: [] };
-  }
-  return { props: entries.length === 0 ? null : props };
-}
-
-function valueProblem(value: unknown, isExported: boolean): string | undefined {
-  if (typeof value === "boolean") return undefined;
-  if (typeof value === "number") return isExported && Number.isFinite(value) ? undefined : numberProblem(value);
-  if (typeof value !== "string") return "Must be a text, a number, true or false; lists and objects are not kept";
-  return textProblem(value) ?? lengthProblem(value, eventBounds.propertyValueBytes, 0);
-}
-
-/** Beyond 2^53 parsing has made different integers one. */
-function numberProblem(value: number): string | undefined {
-  if (!Number.isFinite(value)) return "Must be a number that is not too large";
-  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
-  return `Must be a whole number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, or its digits as a text`;
 }

@@ -13,8 +13,7 @@ import {
   plausibleTable,
   readDay,
 } from "../formats/plausible-export.js";
-import { maxEventBytesPerDay, rolledValue } from "../recording/day-bounds.js";
-import { overflowEvents } from "../recording/event-overflow.js";
+import { maxEventBytesPerDay, overflowEvents, rolledValue } from "../recording/event-overflow.js";
 import type { StatChange } from "../recording/stat-table.js";
 import { writeRollups } from "../recording/write-rollups.query.js";
 import { joinRecords } from "./csv-records.js";

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { otherValue } from "../../lists/lists.js";
 import type { DayOccurrence, DayStat } from "../formats/plausible-export.js";
-import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
+import { eventRowBytes, maxEventBytesPerDay } from "../recording/event-overflow.js";
+import { maxValuesPerDay } from "../recording/list-overflow.js";
 import { type StatChange, statFigures } from "../recording/stat-table.js";
 
 const second = 1_000_000;

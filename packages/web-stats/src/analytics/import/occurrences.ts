@@ -1,4 +1,4 @@
-import { toArray } from "../recording/sql-array.js";
+import { toArray } from "../recording/statements.js";
 
 /** Lines in memory; the latest of them stay, since most logs are nearly in the order of time. */
 const bounds = { most: 60_000, kept: 10_000 } as const;

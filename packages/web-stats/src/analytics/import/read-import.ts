@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
-import { createBotCheck } from "../attribution/bots.js";
+import { createBotCheck } from "../attribution/user-agent.js";
 import type { LeftOut, LineReader } from "../formats/format.js";
 import { guessFormat } from "../formats/guess-format.js";
 import { isCsv, openFormat } from "../formats/open-format.js";

@@ -4,7 +4,7 @@ import { useDatabase } from "@waymark/testing";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import { type Beacon, createCollector } from "./collector.js";
-import { WriterFullError } from "./event-capacity.js";
+import { WriterFullError } from "./event-writer.js";
 
 const database = useDatabase();
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";

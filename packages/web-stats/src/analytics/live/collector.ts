@@ -1,11 +1,10 @@
 import { createUuidV7 } from "@waymark/database";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { createBotCheck } from "../attribution/bots.js";
 import { cutToBytes } from "../attribution/cut-to-bytes.js";
 import { loadReferrers } from "../attribution/referrer-directory.js";
 import { createReferrerReader, createSourceClassifier } from "../attribution/source-classifier.js";
-import { createUserAgentReader } from "../attribution/user-agent.js";
+import { createBotCheck, createUserAgentReader } from "../attribution/user-agent.js";
 import { createPartitions } from "../recording/partitions.query.js";
 import {
   type Engagement,

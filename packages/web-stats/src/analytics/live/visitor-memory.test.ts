@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import { useAnalytics } from "../analytics.fixture.js";
+import { VisitorMemory } from "../recording/known-visitors.js";
 import { createPartitions } from "../recording/partitions.query.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { readVisitFigures, recountVisitFigures } from "../recording/recount-visits.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
-import { VisitorMemory } from "../recording/visitor-memory.js";
 import { createEventWriter } from "./event-writer.js";
 
 const analytics = useAnalytics();

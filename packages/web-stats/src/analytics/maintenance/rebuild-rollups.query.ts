@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { otherValue } from "../../lists/lists.js";
-import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/day-bounds.js";
+import { eventRowBytes, maxEventBytesPerDay } from "../recording/event-overflow.js";
+import { maxValuesPerDay } from "../recording/list-overflow.js";
 import { mendCount, type SiteDay } from "../recording/record-events.query.js";
 import { statFigures } from "../recording/stat-table.js";
 import { countStatsSql, knownDimensions } from "./count-stats.query.js";

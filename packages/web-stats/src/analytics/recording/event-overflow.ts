@@ -1,5 +1,31 @@
+import { Buffer } from "node:buffer";
+import type pg from "pg";
 import { otherValue } from "../../lists/lists.js";
-import { eventRowCost } from "./day-bounds.js";
+import { cutToBytes } from "../attribution/cut-to-bytes.js";
+import type { SiteDay } from "./record-events.query.js";
+import type { PropertyValue } from "./site-event.js";
+
+/** Bytes of `daily_event` per site and UTC day; the rest counts as `(other)`, in rows that take about as much again. */
+export const maxEventBytesPerDay = 512 * 1_024;
+
+/** Bytes of a row beside its texts, in a table and in an answer. */
+export const eventRowBytes = 32;
+
+/** Bytes of UTF-8 by which a property's value counts; a longer value counts by its start with an ellipsis. */
+const maxRolledBytes = 200;
+const ellipsis = "…";
+
+/** The text under which a property's value counts. The database function `rolled_value` gives the same. */
+export function rolledValue(value: PropertyValue): string {
+  const text = String(value);
+  if (text.length * 3 <= maxRolledBytes || Buffer.byteLength(text) <= maxRolledBytes) return text;
+  return cutToBytes(text, maxRolledBytes - Buffer.byteLength(ellipsis)) + ellipsis;
+}
+
+/** Bytes of a row of `daily_event`. */
+export function eventRowCost(name: string, property: string, value: string): number {
+  return eventRowBytes + Buffer.byteLength(name) + Buffer.byteLength(property) + Buffer.byteLength(value);
+}
 
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */
 export type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
@@ -46,4 +72,56 @@ function add(occurrences: OpenOccurrences, [name, property, value]: [string, str
   values.set(value, (values.get(value) ?? 0) + count);
   properties.set(property, values);
   occurrences.set(name, properties);
+}
+
+/** A day's custom events, by one range of `daily_event_pkey`. Runs only on a nearly full day, and reads what the bound allows. */
+const readListedEventsSql = "SELECT name, property, value FROM daily_event WHERE site_id = $1 AND day = $2";
+
+async function readListedEvents(client: pg.ClientBase, { siteId, day }: SiteDay) {
+  const { rows } = await client.query<{ name: string; property: string; value: string }>(readListedEventsSql, [
+    siteId,
+    day,
+  ]);
+  const listed = new Set(rows.map(({ name, property, value }) => JSON.stringify([name, property, value])));
+  const properties = new Set(rows.map(({ name, property }) => JSON.stringify([name, property])));
+  return {
+    has: (name: string, property: string, value: string) => listed.has(JSON.stringify([name, property, value])),
+    hasProperty: (name: string, property: string) => properties.has(JSON.stringify([name, property])),
+  };
+}
+
+/** Stores the bytes of a day's custom events, by a range of `daily_event_pkey`. It runs once for a day. */
+const countEventBytesSql = `
+  INSERT INTO daily_size (site_id, day, dimension, "values")
+  SELECT $1::uuid, $2::date, 'event_bytes',
+    COALESCE(sum(octet_length(name) + octet_length(property) + octet_length(value) + ${eventRowBytes}), 0)
+  FROM daily_event WHERE site_id = $1 AND day = $2
+  RETURNING "values"`;
+
+/** Counts the bytes of a day with a number of rows only. The caller has locked the site. */
+async function countEventBytes(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<number> {
+  const { rows } = await client.query<{ values: number }>(countEventBytesSql, [siteId, day]);
+  return rows[0]?.values ?? 0;
+}
+
+/** Counts the occurrences beyond the day's bytes as `(other)`. @param sizes of the day's lists */
+export async function boundEvents<Change extends SiteDay & { readonly events: Occurrences }>(
+  client: pg.ClientBase,
+  change: Change,
+  sizes: ReadonlyMap<string, number>,
+): Promise<Change> {
+  if (change.events.size === 0) return change;
+  // Days older than the bound of bytes have a number of rows only.
+  const isMissing = !sizes.has("event_bytes") && sizes.has("event");
+  const size = isMissing ? await countEventBytes(client, change) : (sizes.get("event_bytes") ?? 0);
+  let bytes = 0;
+  for (const [name, properties] of change.events) {
+    for (const [property, values] of properties) {
+      for (const value of values.keys()) bytes += eventRowCost(name, property, value);
+    }
+  }
+  const capacityBytes = Math.max(0, maxEventBytesPerDay - size);
+  if (bytes <= capacityBytes) return change;
+  const listed = await readListedEvents(client, change);
+  return { ...change, events: overflowEvents(change.events, { capacityBytes, ...listed }) };
 }

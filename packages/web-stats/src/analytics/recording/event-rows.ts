@@ -1,5 +1,5 @@
 import { listColumns } from "../../lists/lists.js";
-import { RowWriter, writeUuid } from "./row-writer.js";
+import { RowWriter, writeUuid } from "./copy-rows.js";
 import type { SiteEvent } from "./site-event.js";
 
 /** Columns that each event has for itself, in the order of `add`. */

@@ -1,7 +1,11 @@
+import type pg from "pg";
 import { lists, otherValue, type StatisticsList, viewLists, visitDimensionOf } from "../../lists/lists.js";
-import { maxValuesPerDay } from "./day-bounds.js";
+import type { SiteDay } from "./record-events.query.js";
 import type { SiteEvent } from "./site-event.js";
 import type { Visit, VisitorVisits } from "./visit.js";
+
+/** Values of a list per site and UTC day; further ones count as `(other)`, so made-up paths cannot grow the rollups. */
+export const maxValuesPerDay = 10_000;
 
 /** Gives the value under which a value counts: itself, or `(other)` where the day's list is full. */
 export type CountedAs = (dimension: string, value: string) => string;
@@ -13,6 +17,38 @@ export interface NearlyFullList {
   readonly wanted: ReadonlySet<string>;
   /** New values that still fit. */
   readonly capacity: number;
+}
+
+/**
+ * How a day's lists count the values of a batch: those that it would overfill count some as `(other)`.
+ * @param visits what the events make of visits: their figures move between values, also those of earlier batches
+ */
+export async function boundLists(
+  client: pg.ClientBase,
+  { events, sizes, ...day }: SiteDay & { events: readonly SiteEvent[]; sizes: ReadonlyMap<string, number> },
+  visits: readonly VisitorVisits[],
+): Promise<CountedAs | undefined> {
+  const lists = findNearlyFullLists(events, visits, sizes);
+  if (lists.length === 0) return undefined;
+  const listed = new Map<string, ReadonlySet<string>>();
+  for (const { dimension, wanted } of lists) {
+    listed.set(dimension, await readListed(client, day, dimension, [...wanted]));
+  }
+  return createListOverflow(lists, listed);
+}
+
+/** The given values that a day's list already has, by probes of `daily_stat_pkey`. */
+const readListedSql = `
+  SELECT value FROM daily_stat WHERE site_id = $1 AND dimension = $2 AND day = $3 AND value = ANY($4)`;
+
+async function readListed(
+  client: pg.ClientBase,
+  { siteId, day }: SiteDay,
+  dimension: string,
+  values: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await client.query<{ value: string }>(readListedSql, [siteId, dimension, day, values]);
+  return new Set(rows.map(({ value }) => value));
 }
 
 /**

@@ -3,9 +3,8 @@ import type pg from "pg";
 import { listColumns } from "../../lists/lists.js";
 import { copyBytes } from "./copy-rows.js";
 import { eventRowColumns } from "./event-rows.js";
-import type { KnownVisitor } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
-import { toArray } from "./sql-array.js";
+import { toArray } from "./statements.js";
 
 export interface SiteDay {
   readonly siteId: string;
@@ -182,43 +181,6 @@ function* rowsOf(events: readonly SiteEvent[], { bytes, ends, places }: WrittenE
   yield bytes.subarray(start, end);
 }
 
-/** The known visitors of days, by probes of `daily_visitor_pkey`. */
-const readVisitorsSql = `
-  SELECT site_id AS "siteId", day::text, visitor::text, seen::text, entry_id AS "entryId", entry_path AS "entryPath",
-    to_char(entry_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "entryAt"
-  FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS each (site_id, day, visitor)
-  CROSS JOIN LATERAL (
-    SELECT seen, entry_id, entry_path, entry_at FROM daily_visitor
-    WHERE (site_id, day, visitor) = (each.site_id, each.day, each.visitor) OFFSET 0
-  ) AS known`;
-
-interface VisitorRow extends SiteDay {
-  visitor: string;
-  /** As Postgres writes an array: `{1,2}`. */
-  seen: string;
-  entryId: string;
-  entryPath: string;
-  entryAt: string;
-}
-
-/** Reads known visitors by day (`keyOf`) and visitor. */
-export async function readVisitors(
-  client: pg.ClientBase,
-  wanted: { siteIds: string[]; days: string[]; visitors: string[] },
-): Promise<Map<string, Map<string, KnownVisitor>>> {
-  const values = [wanted.siteIds, wanted.days, wanted.visitors].map(toArray);
-  const { rows } = await client.query<VisitorRow>({ name: "read-visitors", text: readVisitorsSql, values });
-  const byDay = new Map<string, Map<string, KnownVisitor>>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    const visitors = byDay.get(key) ?? new Map<string, KnownVisitor>();
-    const entry = { at: row.entryAt, id: row.entryId, path: row.entryPath };
-    visitors.set(row.visitor, { seen: row.seen.slice(1, -1).split(","), entry });
-    byDay.set(key, visitors);
-  }
-  return byDay;
-}
-
 /** Where `readSizes` gives the number of a day's events, and `daily_size` that of the rebuilds that mended it. */
 export const eventCount = "events recorded";
 export const mendCount = "mended";
@@ -252,20 +214,6 @@ export async function readSizes(
     byDay.set(key, sizes);
   }
   return byDay;
-}
-
-/** The given values that a day's list already has, by probes of `daily_stat_pkey`. */
-const readListedSql = `
-  SELECT value FROM daily_stat WHERE site_id = $1 AND dimension = $2 AND day = $3 AND value = ANY($4)`;
-
-export async function readListed(
-  client: pg.ClientBase,
-  { siteId, day }: SiteDay,
-  dimension: string,
-  values: readonly string[],
-): Promise<Set<string>> {
-  const { rows } = await client.query<{ value: string }>(readListedSql, [siteId, dimension, day, values]);
-  return new Set(rows.map(({ value }) => value));
 }
 
 /** A site's day as the key of a map. */

@@ -1,11 +1,8 @@
 import { sendTogether } from "@waymark/database";
 import type pg from "pg";
-import { eventRowCost, maxEventBytesPerDay } from "./day-bounds.js";
-import { overflowEvents } from "./event-overflow.js";
-import { gather } from "./gather.js";
-import { createListOverflow, findNearlyFullLists, type NearlyFullList } from "./list-overflow.js";
-import { countEventBytes, readListedEvents } from "./listed-events.query.js";
-import { readKnown, remember } from "./read-known.js";
+import { boundEvents } from "./event-overflow.js";
+import { readKnown, type VisitorMemory } from "./known-visitors.js";
+import { boundLists } from "./list-overflow.js";
 import {
   copyEvents,
   eventCount,
@@ -13,7 +10,6 @@ import {
   keyOf,
   lockSites,
   mendCount,
-  readListed,
   readSizes,
   type SiteDay,
   tryLockSites,
@@ -21,8 +17,8 @@ import {
 } from "./record-events.query.js";
 import { type DayChange, rollUp } from "./roll-up.js";
 import type { SiteEvent } from "./site-event.js";
+import { gather } from "./statements.js";
 import { mergeVisits } from "./visit.js";
-import type { VisitorMemory } from "./visitor-memory.js";
 import { writeRollups } from "./write-rollups.query.js";
 
 interface Day extends SiteDay {
@@ -140,11 +136,10 @@ async function workOut(
     const own = known[index];
     if (!own) continue;
     const merged = mergeVisits(day.events, own.visits);
-    const lists = findNearlyFullLists(day.events, merged, day.sizes);
-    const countedAs = lists.length === 0 ? undefined : createListOverflow(lists, await readLists(client, day, lists));
+    const countedAs = await boundLists(client, day, merged);
     const change = await boundEvents(client, rollUp(day, day.events, own.visitors, merged, countedAs), day.sizes);
     changes.push(change);
-    learned.push(() => remember(day, own, change, merged));
+    learned.push(() => own.remember(change, merged));
   }
   return {
     changes,
@@ -179,33 +174,4 @@ function groupByDay(events: readonly SiteEvent[]): Day[] {
 
 function eventsOf(days: readonly Day[]): readonly SiteEvent[] {
   return days.flatMap((day) => day.events);
-}
-
-async function readLists(client: pg.ClientBase, day: SiteDay, lists: readonly NearlyFullList[]) {
-  const listed = new Map<string, ReadonlySet<string>>();
-  for (const { dimension, wanted } of lists) {
-    listed.set(dimension, await readListed(client, day, dimension, [...wanted]));
-  }
-  return listed;
-}
-
-async function boundEvents(
-  client: pg.ClientBase,
-  change: DayChange,
-  sizes: ReadonlyMap<string, number>,
-): Promise<DayChange> {
-  if (change.events.size === 0) return change;
-  // Days older than the bound of bytes have a number of rows only.
-  const isMissing = !sizes.has("event_bytes") && sizes.has("event");
-  const size = isMissing ? await countEventBytes(client, change) : (sizes.get("event_bytes") ?? 0);
-  let bytes = 0;
-  for (const [name, properties] of change.events) {
-    for (const [property, values] of properties) {
-      for (const value of values.keys()) bytes += eventRowCost(name, property, value);
-    }
-  }
-  const capacityBytes = Math.max(0, maxEventBytesPerDay - size);
-  if (bytes <= capacityBytes) return change;
-  const listed = await readListedEvents(client, change);
-  return { ...change, events: overflowEvents(change.events, { capacityBytes, ...listed }) };
 }

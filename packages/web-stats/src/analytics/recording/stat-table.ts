@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { listsPerView, viewLists } from "../../lists/lists.js";
-import { hash64 } from "../visitors/hash64.js";
+import { hash64 } from "../visitors/hash-visitor.js";
 import type { CountedAs } from "./list-overflow.js";
 
 /** The figures of a row of `daily_stat`, and its columns. */

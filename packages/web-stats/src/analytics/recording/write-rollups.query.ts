@@ -1,11 +1,10 @@
 import type pg from "pg";
 import { listsPerView } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
-import { eventRowBytes } from "./day-bounds.js";
-import { gather } from "./gather.js";
+import { eventRowBytes } from "./event-overflow.js";
 import type { DayChange } from "./roll-up.js";
-import { toArray } from "./sql-array.js";
 import { type StatChange, statFigures } from "./stat-table.js";
+import { gather, toArray } from "./statements.js";
 import { copyVisits, insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */

@@ -1,9 +1,8 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { listsPerVisit, visitColumnOf } from "../../lists/lists.js";
-import { eventSpan } from "../event-span.js";
 import { visitSql } from "../metrics.js";
-import type { Days } from "../range.js";
+import { type Days, eventSpan } from "../range.js";
 import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
 import { detailColumns, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
 

@@ -1,9 +1,9 @@
 import { type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { columnOf, type DayPart, isOfDetails, type PartNeeds } from "../columns/day-part.js";
+import { orderOf, topOf } from "../list-rows.js";
 import { addDays, type Days } from "../range.js";
 import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
-import { orderOf, topOf } from "../top-rows.js";
 import { firstOf, type Work } from "../work.js";
 import type { Filter } from "./filter.js";
 import { matchVisits, needsOf } from "./match-visits.js";

@@ -1,13 +1,11 @@
 import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
 import { TextCollector } from "../columns/block.js";
-import { eventSpan } from "../event-span.js";
-import type { Days } from "../range.js";
+import { type Days, eventSpan } from "../range.js";
 import type { Work } from "../work.js";
-import type { GoalTally } from "./count-goals.js";
+import { addRevenue, type GoalTally, readRevenue } from "./count-goals.js";
 import type { Goal } from "./goal.js";
 import { matchGoals } from "./match-goals.js";
-import { addRevenue, readRevenue } from "./revenue.js";
 
 /** The page views and custom events of each day, with a visitor or without. A range of `daily_stat_pkey`. */
 const readDayCountsSql = `

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { PartCollector } from "../columns/collect-part.js";
 import { testWork } from "../statistics.fixture.js";
-import { countGoals, countVisitors, noTally } from "./count-goals.js";
+import { countGoals, countVisitors, noTally, toRevenue } from "./count-goals.js";
 import type { Goal } from "./goal.js";
-import { toRevenue } from "./revenue.js";
 import { walkFunnel } from "./walk-funnel.js";
 
 const rule = { event: null, property: null, value: null, page: null };

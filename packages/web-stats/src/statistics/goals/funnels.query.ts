@@ -1,9 +1,8 @@
 import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
-import { isForeignKeyViolation } from "./foreign-keys.js";
 import { type Goal, nameProblem } from "./goal.js";
-import { lockSite } from "./lock-site.query.js";
+import { isForeignKeyViolation, lockSite } from "./goals.query.js";
 
 interface FunnelInput {
   name: string;

@@ -1,9 +1,7 @@
 import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { isForeignKeyViolation } from "./foreign-keys.js";
 import { type Goal, type GoalInput, maxGoalsPerSite, readGoal } from "./goal.js";
-import { lockSite } from "./lock-site.query.js";
 
 const uuid = createUuidV7();
 
@@ -60,4 +58,20 @@ export async function deleteGoal(
     throw isForeignKeyViolation(error) ? new AppError("goal_in_use", { cause: error }) : error;
   }
   throw new AppError("goal_not_found");
+}
+
+/** A probe of `site_pkey`. Writers of one site's goals or funnels wait for each other, so their bounds are exact. */
+const lockSiteSql = "SELECT FROM site WHERE id = $1 FOR NO KEY UPDATE";
+
+/** @throws AppError 404 when there is no such site */
+export async function lockSite(transaction: pg.ClientBase, siteId: string): Promise<void> {
+  const { rowCount } = isUuid(siteId) ? await transaction.query(lockSiteSql, [siteId]) : { rowCount: 0 };
+  if (rowCount !== 1) throw new AppError("site_not_found");
+}
+
+/** SQLSTATE `foreign_key_violation` (Postgres documentation, appendix A). */
+const code = "23503";
+
+export function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }

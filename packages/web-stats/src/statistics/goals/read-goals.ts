@@ -5,11 +5,10 @@ import { matchVisits, needsOf } from "../filters/match-visits.js";
 import type { Days } from "../range.js";
 import { readEventDays } from "../statistics.query.js";
 import { countAnonymous, readDayCounts } from "./anonymous-events.query.js";
-import { countGoals, countVisitors, noTally } from "./count-goals.js";
+import { countGoals, countVisitors, noTally, type Revenue, toRevenue } from "./count-goals.js";
 import { type Funnel, requireFunnel } from "./funnels.query.js";
 import type { Goal } from "./goal.js";
 import { listGoals } from "./goals.query.js";
-import { type Revenue, toRevenue } from "./revenue.js";
 import { walkFunnel } from "./walk-funnel.js";
 
 export interface GoalsQuery {

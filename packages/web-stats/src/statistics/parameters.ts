@@ -1,6 +1,7 @@
 import { asParameter } from "@waymark/service/fields";
 import { z } from "zod";
 import { type ListName, listNames, lists } from "../lists/lists.js";
+import { type Filter, FilterError, filterBounds, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 import { askedNames } from "./metrics.js";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);
@@ -46,4 +47,26 @@ export const limitParameter = asParameter(
     .refine((limit) => limit >= 1 && limit <= 1_000, limitMessage)
     .default(10)
     .describe("Rows of each top list, 1 to 1000"),
+);
+
+const onceMessage = "Must be given once, filters separated by ;";
+
+/** `?filters=` as conditions on visits. */
+export const filtersParameter = asParameter(
+  { type: "string", examples: ["country:is:DE|FR;page:contains:/docs"] },
+  z
+    .string(onceMessage)
+    .transform((text, context): Filter[] => {
+      try {
+        return parseFilters(text);
+      } catch (error) {
+        if (!(error instanceof FilterError)) throw error;
+        context.addIssue({ code: "custom", message: error.message });
+        return z.NEVER;
+      }
+    })
+    .default([])
+    .describe(
+      `Extension: answers of the visits that match alone: \`dimension:operator:value|value\`, several filters joined by \`;\`. Dimensions: ${filterDimensions.join(", ")}, prop.NAME. Operators: ${operators.join(", ")}. A backslash stands before each \`|\`, \`;\`, \`:\` and \`\\\` of a value. At most ${filterBounds.filters} filters of ${filterBounds.values} values`,
+    ),
 );

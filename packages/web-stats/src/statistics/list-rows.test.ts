@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { writeCsv } from "./write-csv.js";
+import { writeCsv } from "./list-rows.js";
 
 describe("a CSV", () => {
   it.each([

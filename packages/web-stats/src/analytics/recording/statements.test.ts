@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import { toArray } from "./sql-array.js";
+import { toArray } from "./statements.js";
 
 const database = useDatabase();
 

@@ -4,7 +4,7 @@ import { uuidV7Floor } from "@waymark/database";
 import fc from "fast-check";
 import type pg from "pg";
 import { readDays } from "./days.query.js";
-import { createKeptDays } from "./kept-days.js";
+import { createKeptDays } from "./minutes.query.js";
 import { useSites } from "./statistics.fixture.js";
 
 const day = "2026-03-15";

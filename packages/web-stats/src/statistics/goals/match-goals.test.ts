@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { compilePattern } from "./page-pattern.js";
+import { compilePattern } from "./match-goals.js";
 
 describe("a page pattern", () => {
   it.each([
