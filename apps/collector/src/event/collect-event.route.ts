@@ -1,13 +1,63 @@
 import type { AppError } from "@waymark/errors";
 import { createAccepted } from "@waymark/service";
-import { type Answer, type Refusals, type Route, route } from "@waymark/service/http";
+import {
+  type Answer,
+  type DocumentedAnswer,
+  errorSchema,
+  type Refusals,
+  type Route,
+  route,
+  validationErrorSchema,
+} from "@waymark/service/http";
 import { type Collector, SiteDirectoryFullError, WriterFullError } from "@waymark/web-stats/analytics";
 import { Counter, type Registry } from "prom-client";
+import { z } from "zod";
 import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody, readPageview } from "./beacon.schema.js";
-import { eventAnswers } from "./event-answers.js";
 import type { ClientReader } from "./read-client.js";
 import type { SpamCheck } from "./spam-referrers.js";
+
+/** The answers to an event, for the API's description. */
+export const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
+  202: {
+    description: "The event is committed, or dropped for the reason in the header",
+    schema: z.literal("ok"),
+    example: "ok",
+    contentType: "text/plain",
+    headers: ["X-Waymark-Dropped"],
+  },
+  400: {
+    description: "Fields are missing or malformed; `fields` has a message for each, with `body` for the whole body",
+    schema: validationErrorSchema(),
+    example: { error: "Validation failed", fields: { url: "Must be an http or https URL" } },
+  },
+  413: {
+    description: "The body is over 64 KiB",
+    schema: errorSchema({ limit_bytes: z.number() }),
+    example: { error: "Body too large", limit_bytes: 65_536 },
+  },
+  429: {
+    description: "The address or the site has had its events of this second, or too many of its bytes are in hand",
+    schema: errorSchema({
+      limit: z.number().optional(),
+      retry_after: z.number().optional(),
+      reason: z.string().optional(),
+    }),
+    example: {
+      error: "Rate limit exceeded",
+      limit: 50,
+      retry_after: 1,
+      reason: "An address may send 50 events a second; bodies count once for each 4 KiB",
+    },
+    headers: ["Retry-After"],
+  },
+  503: {
+    description: "The database is unreachable, or too many events wait, as `reason` then says",
+    schema: errorSchema({ reason: z.string().optional() }),
+    example: { error: "Service temporarily unavailable" },
+    headers: ["Retry-After"],
+  },
+};
 
 export interface CollectEventDeps {
   collector: Pick<Collector, "collect">;

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "@jest/globals";
 import request from "supertest";
 import { tracker, useApp } from "../app.fixture.js";
-import { composeTracker, extensionNames } from "./tracker.js";
+import { composeTracker, extensionNames } from "./get-script.route.js";
 
 describe("GET /js/script.js", () => {
   const test = useApp();
