@@ -17,7 +17,7 @@ async function createCollectorApp() {
   const trustedProxies = ["127.0.0.1"];
   const addressOf = createAddressReader(trustedProxies);
   return createApp({
-    collector: { collect: async () => ({ dropped: null }) },
+    recorder: { record: async () => ({ dropped: null }) },
     readClient: createClientReader({ addressOf, trustedProxies, countryHeader: undefined, countries }),
     addressOf,
     eventsPerSecond: { perAddress: 0, perSite: 0 },

@@ -7,7 +7,7 @@ import { createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
 import { useDatabase } from "@waymark/testing";
-import { type CountryDirectory, createCollector, openCountryDirectory } from "@waymark/web-stats/analytics";
+import { type CountryDirectory, createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
 import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -104,7 +104,7 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
   const proxies = createProxyWatch(log);
   const addressOf = createAddressReader(parts.trustedProxies, proxies);
   return createApp({
-    collector: createCollector({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
+    recorder: createRecorder({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
     readClient: createClientReader({ ...parts, addressOf }),
     addressOf,
     eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },

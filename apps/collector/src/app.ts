@@ -9,7 +9,7 @@ import {
   type Route,
   requestContext,
 } from "@waymark/service/http";
-import type { Collector } from "@waymark/web-stats/analytics";
+import type { Recorder } from "@waymark/web-stats/analytics";
 import express, { type Express, type Request } from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -39,7 +39,7 @@ export function describeCollector(routes: readonly Route[]): ApiDescription {
 }
 
 export interface AppDeps {
-  collector: Pick<Collector, "collect">;
+  recorder: Pick<Recorder, "record">;
   readClient: ClientReader;
   isSpam: SpamCheck;
   /** The address that limits count a client by. */

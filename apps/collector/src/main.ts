@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { ConfigError, startHttpService } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
-import { createCollector, openCountryDirectory } from "@waymark/web-stats/analytics";
+import { createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createClientReader } from "./event/read-client.js";
@@ -17,10 +17,10 @@ await startHttpService(process, {
     const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
     const proxies = createProxyWatch(log);
     const addressOf = createAddressReader(trustedProxies, proxies);
-    const collector = createCollector({ pool });
+    const recorder = createRecorder({ pool });
     const checks = { required: stores, notes: proxies.notes };
     const handler = createApp({
-      collector,
+      recorder,
       readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),
       addressOf,
       eventsPerSecond,
@@ -31,7 +31,7 @@ await startHttpService(process, {
       registry,
       siblings,
     });
-    return { handler, checks, stop: () => collector.drain() };
+    return { handler, checks, stop: () => recorder.drain() };
   },
 });
 

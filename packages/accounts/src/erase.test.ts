@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
-import { createCollector, importEvents, SiteDeletedError } from "@waymark/web-stats/analytics";
+import { createRecorder, importEvents, SiteDeletedError } from "@waymark/web-stats/analytics";
 import { eraseAccount, eraseDeletedSites, eraseMovedAccount, eraseOrphans, eraseSite } from "./erase.js";
 import { countRows, fill, makeFullAccount, total } from "./full-account.fixture.js";
 
@@ -150,14 +150,14 @@ describe("eraseSite among writers", () => {
   });
 
   it("lets no beacon fail, ends an import with an error, and leaves no row behind", async () => {
-    const collector = createCollector({ pool });
+    const recorder = createRecorder({ pool });
     for (let round = 0; round < 2; round++) {
       const domain = `${randomUUID()}.example`;
       const { siteId } = await makeFullAccount(pool, { domain });
       let isOver = false;
       let sent = 0;
       const send = async () => {
-        while (!isOver) await collector.collect(beacon(domain, sent++));
+        while (!isOver) await recorder.record(beacon(domain, sent++));
       };
       async function* lines() {
         for (let n = 0; !isOver; n++) {
@@ -181,7 +181,7 @@ describe("eraseSite among writers", () => {
       await eraseDeletedSites(pool, goOn);
       expect(total(await countRows(pool, "site_id", siteId))).toBe(0);
     }
-    await collector.drain();
+    await recorder.drain();
   });
 });
 

@@ -9,7 +9,7 @@ import {
   route,
   validationErrorSchema,
 } from "@waymark/service/http";
-import { type Collector, SiteDirectoryFullError, WriterFullError } from "@waymark/web-stats/analytics";
+import { type Recorder, SiteDirectoryFullError, WriterFullError } from "@waymark/web-stats/analytics";
 import { Counter, type Registry } from "prom-client";
 import { z } from "zod";
 import type { EventLimits } from "../limits/event-limits.js";
@@ -60,7 +60,7 @@ export const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
 };
 
 export interface CollectEventDeps {
-  collector: Pick<Collector, "collect">;
+  recorder: Pick<Recorder, "record">;
   readClient: ClientReader;
   isSpam: SpamCheck;
   limits: Pick<EventLimits, "countDomains" | "admitSites">;
@@ -86,7 +86,7 @@ The collector reads the body as JSON, whatever its content type. Every key has a
 `;
 
 export function collectEventRoute(deps: CollectEventDeps): Route {
-  const { collector, readClient, isSpam, limits, refusals } = deps;
+  const { recorder, readClient, isSpam, limits, refusals } = deps;
   const drop = createDropAnswers(deps.registry);
   const countAccepted = createAccepted(deps.registry, ["event"]);
   return route({
@@ -120,11 +120,9 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
       };
       limits.countDomains(request, domain.length);
       const admit = (siteIds: readonly string[]) => limits.admitSites(request, siteIds);
-      const { dropped } = await collector
-        .collect({ ...event, ...rare, ...readClient(request) }, admit)
-        .catch((error) => {
-          throw toRefusal(refusals, error) ?? error;
-        });
+      const { dropped } = await recorder.record({ ...event, ...rare, ...readClient(request) }, admit).catch((error) => {
+        throw toRefusal(refusals, error) ?? error;
+      });
       if (dropped !== null) return drop(dropped);
       countAccepted("event", 1);
       return accepted;

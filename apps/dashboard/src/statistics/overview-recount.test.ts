@@ -2,13 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
-import {
-  type Collector,
-  createCollector,
-  importEvents,
-  importRollups,
-  purgeEvents,
-} from "@waymark/web-stats/analytics";
+import { createRecorder, importEvents, importRollups, purgeEvents, type Recorder } from "@waymark/web-stats/analytics";
 import { type Comparison, comparisons } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
@@ -144,7 +138,7 @@ async function openSite() {
   const siteId = await makeSite(dashboard, { accountId, domain });
   const sent: SentSite = { events: [], toolDays: new Map(), horizon: "1970-01-01" };
   let live = 0;
-  const collector: Collector = createCollector({ pool: dashboard.directPool, now: () => live });
+  const recorder: Recorder = createRecorder({ pool: dashboard.directPool, now: () => live });
   const site = { id: siteId, domain };
   let micros = 0;
 
@@ -165,7 +159,7 @@ async function openSite() {
         const day = dayAt(offset);
         if (day < sent.horizon) continue;
         live = Date.parse(day) + second * secondMs;
-        const { dropped } = await collector.collect({
+        const { dropped } = await recorder.record({
           name: type === "passive" ? "event" : type,
           url: new URL(`https://${domain}/`),
           ...{ isHashPath: false, domains: [domain], referrer: null, props: null, country: null },
@@ -188,7 +182,7 @@ async function openSite() {
     sent,
     viewer: await dashboard.signIn(accountId),
     run: (step: Step) => (work[step.does] as ((step: Step) => Promise<void>) | undefined)?.(step),
-    end: () => collector.drain(),
+    end: () => recorder.drain(),
   };
 }
 

@@ -3,7 +3,7 @@ import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { exportEvents } from "./import/export-events.query.js";
 import { importEvents } from "./import/import-events.js";
-import { type Collector, createCollector } from "./live/collector.js";
+import { createRecorder, type Recorder } from "./live/recorder.js";
 import { type RebuildResult, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 import type { Difference } from "./maintenance/rebuild-rollups.query.js";
 
@@ -29,7 +29,7 @@ export interface TestAnalytics {
   rebuild(siteId: string, replace?: boolean): Promise<RebuildResult & { found: Difference[] }>;
   /** A site's events as `waymark export` writes them. */
   exportText(siteId: string): Promise<string>;
-  openCollector(now: () => number): Collector;
+  openRecorder(now: () => number): Recorder;
 }
 
 export function useAnalytics(): TestAnalytics {
@@ -64,6 +64,6 @@ export function useAnalytics(): TestAnalytics {
       for await (const { text } of exportEvents(database.pool, siteId)) parts.push(text);
       return Buffer.concat(parts).toString();
     },
-    openCollector: (now) => createCollector({ pool: database.pool, now }),
+    openRecorder: (now) => createRecorder({ pool: database.pool, now }),
   };
 }

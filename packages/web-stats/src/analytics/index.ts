@@ -7,8 +7,8 @@ export { importEvents } from "./import/import-events.js";
 export { type ImportProgress, noProgress } from "./import/import-options.js";
 export { importRollups } from "./import/import-rollups.js";
 export { SiteDeletedError } from "./import/write-batches.js";
-export { type Collector, createCollector } from "./live/collector.js";
 export { WriterFullError } from "./live/event-writer.js";
+export { createRecorder, type Recorder } from "./live/recorder.js";
 export {
   createSiteDirectory,
   isContestedSql,

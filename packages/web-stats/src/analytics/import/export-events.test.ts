@@ -11,9 +11,9 @@ const day = "2026-05-01";
 describe("an export", () => {
   it("imports into another site as the same figures, and into its own as nothing new", async () => {
     const [from, to] = [await makeSite(analytics.pool), await makeSite(analytics.pool)];
-    const collector = analytics.openCollector(() => Date.parse(`${day}T12:00:00Z`));
+    const recorder = analytics.openRecorder(() => Date.parse(`${day}T12:00:00Z`));
     for (const [n, browser] of browsers.entries()) {
-      await collector.collect({
+      await recorder.record({
         name: n === 2 ? "signup" : "pageview",
         url: new URL(`https://${from.domain}/ü?utm_source=x&utm_medium=cpc&gclid=1#/route`),
         isHashPath: true,
@@ -37,7 +37,7 @@ describe("an export", () => {
       { name: "buy", revenue: { amount: "-123456789012345678.10305", currency: "EUR" } },
       { name: "Outbound Link: Click", isInteractive: false },
     ];
-    for (const each of rare) await collector.collect({ ...beacon, ...client, ...each });
+    for (const each of rare) await recorder.record({ ...beacon, ...client, ...each });
     await analytics.load(from, [
       { ts: "1999-12-31T23:59:59.123456Z", path: "/old", visitor: "x" },
       { ts: `${day}T01:00:00Z`, path: "/" },

@@ -13,7 +13,7 @@ describe("importEvents of a log", () => {
     const site = await makeSite(analytics.pool);
     const now = () => Date.parse("2026-05-01T12:00:00Z");
     const ip = "192.0.2.1";
-    await analytics.openCollector(now).collect({
+    await analytics.openRecorder(now).record({
       name: "pageview",
       url: new URL(`https://${site.domain}/a`),
       isHashPath: false,

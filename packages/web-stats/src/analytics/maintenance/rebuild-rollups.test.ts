@@ -154,7 +154,7 @@ describe("a rebuild", () => {
   it("gives the figures of a recount while events go on coming, whatever was wrong before", async () => {
     const site = await makeSite(analytics.pool);
     await analytics.load(site, lines);
-    const collector = analytics.openCollector(() => Date.parse(`${day}T12:00:00Z`));
+    const recorder = analytics.openRecorder(() => Date.parse(`${day}T12:00:00Z`));
     for (let round = 0; round < 5; round++) {
       await analytics.pool.query(
         `UPDATE daily_stat SET visitors = visitors + 3, pageviews = pageviews + 2 WHERE site_id = $1 AND dimension <> 'os'`,
@@ -162,7 +162,7 @@ describe("a rebuild", () => {
       );
       if (round % 2) await analytics.pool.query("UPDATE daily_visitor SET seen = '{}' WHERE site_id = $1", [site.id]);
       const live = Array.from({ length: 60 }, (_, n) =>
-        collector.collect({
+        recorder.record({
           name: n % 4 === 0 ? "signup" : "pageview",
           url: new URL(`https://${site.domain}/${n % 5}`),
           isHashPath: false,
@@ -196,9 +196,9 @@ describe("a rebuild", () => {
     for (const sql of older) await analytics.pool.query(sql, [site.id]);
     // Within the visit of a visitor that the database knows without it.
     await analytics.load(site, [{ ts: `${day}T01:10:00Z`, path: "/c", visitor: "1", country: "FR" }]);
-    const collector = analytics.openCollector(() => Date.parse(`${day}T12:00:00Z`));
+    const recorder = analytics.openRecorder(() => Date.parse(`${day}T12:00:00Z`));
     const live = Array.from({ length: 40 }, (_, n) =>
-      collector.collect({
+      recorder.record({
         ...{ name: n % 4 === 0 ? "signup" : "pageview", isHashPath: false, domains: [site.domain], referrer: null },
         ...{ url: new URL(`https://${site.domain}/${n % 5}`), props: null, country: null },
         ...{ ip: `192.0.2.${n % 3}`, userAgent: browsers[0] ?? "" },

@@ -23,15 +23,15 @@ const happening = fc.record({
   props: fc.option(fc.dictionary(fc.constantFrom("plan", "seats"), fc.oneof(fc.integer(), fc.constant("pro")))),
 });
 
-describe("two collectors and an import at once", () => {
+describe("two recorders and an import at once", () => {
   it("give the figures of a naive recount, and a rebuild finds no difference", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
         const site = await makeSite(analytics.pool);
         let clock = 0;
-        const collectors = {
-          first: analytics.openCollector(() => clock),
-          second: analytics.openCollector(() => clock),
+        const recorders = {
+          first: analytics.openRecorder(() => clock),
+          second: analytics.openRecorder(() => clock),
         };
         const work: Promise<unknown>[] = [];
         const lines: object[] = [];
@@ -49,7 +49,7 @@ describe("two collectors and an import at once", () => {
           }
           clock = at;
           work.push(
-            collectors[way].collect({
+            recorders[way].record({
               name: isEngagement ? "engagement" : (name ?? "pageview"),
               url: new URL(url),
               isHashPath: false,

@@ -46,18 +46,18 @@ export interface Beacon {
 /** Why a beacon was not recorded; `site-refused` if only some of its sites have it. */
 type DropReason = "unknown-domain" | "bot" | "site-refused";
 
-export interface Collector {
+export interface Recorder {
   /**
    * Resolves once the event is committed, or with the reason for dropping it.
    * @param admit gets the event's sites; an error of it refuses the event
    * @throws WriterFullError or SiteDirectoryFullError when too many wait, or the database's error: no site has the event then
    */
-  collect(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
+  record(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
   /** Resolves when all waiting events are written; later ones are refused. */
   drain(): Promise<void>;
 }
 
-export interface CollectorOptions {
+export interface RecorderOptions {
   pool: pg.Pool;
   /** Milliseconds since 1970. */
   now?: () => number;
@@ -69,7 +69,7 @@ const noEngagement: Engagement = { engagedMs: null, scrollDepth: null };
 const maxCachedClassifiers = 1_000;
 
 /** Records live events on the write path of imports. */
-export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorOptions): Collector {
+export function createRecorder({ pool, now = Date.now, maxWaiting }: RecorderOptions): Recorder {
   const sites = createSiteDirectory({ pool, now });
   const salts = createSaltStore({ pool, now });
   const writer: EventWriter = createEventWriter({
@@ -118,7 +118,7 @@ export function createCollector({ pool, now = Date.now, maxWaiting }: CollectorO
   }
 
   return {
-    async collect(beacon, admit) {
+    async record(beacon, admit) {
       const found = await findAll(beacon.domains);
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
