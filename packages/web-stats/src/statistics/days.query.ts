@@ -1,8 +1,7 @@
 import type pg from "pg";
-import { versionSql } from "./columns/day-rows.query.js";
 import { visitColumns } from "./metrics.js";
 import { type Days, listDays } from "./range.js";
-import { noSums, type Sums } from "./statistics.query.js";
+import { noSums, type Sums, versionSql } from "./statistics.query.js";
 
 /** Visitors, page views and custom events of a time. */
 export interface Counts {

@@ -34,8 +34,14 @@ export {
   type Overview,
 } from "./read-overview.js";
 export { createReadShares, type ReadShares } from "./read-shares.js";
-export { type Filtering, readList, readStatistics, type Statistics } from "./read-statistics.js";
+export {
+  type Filtering,
+  intervals,
+  maxDaysByHour,
+  readList,
+  readStatistics,
+  type Statistics,
+} from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
-export { intervals, maxDaysByHour } from "./series.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { readCoverage, readEventDays } from "./statistics.query.js";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { otherValue, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
-import { versionSql } from "./columns/day-rows.query.js";
+import { formVersion } from "./columns/day-part.js";
 import { type VisitSums, visitColumns } from "./metrics.js";
 import type { Days } from "./range.js";
 
@@ -120,6 +120,14 @@ export async function readHourFigures(
   const query = { name: "read-hour-figures", text: hoursSql(true), values: [siteId, first, last] };
   return (await pool.query<FigureRow>(query)).rows;
 }
+
+/**
+ * Whether a stored part is of the present events: a day's total changes with each event, and `mended` when a rebuild mends it. A
+ * probe of `daily_size_pkey`.
+ */
+export const versionSql = `'${formVersion}:' || md5(daily_stat::text) || ':' || coalesce((
+  SELECT mend."values" FROM daily_size AS mend WHERE (mend.site_id, mend.day, mend.dimension) = (daily_stat.site_id, daily_stat.day, 'mended')
+), 0)`;
 
 /** The totals of days, each with a version: it changes with every event, and when a rebuild mends the day. */
 const readDayTotalsSql = `

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   listsPerView,
   listsPerVisit,
@@ -31,6 +32,9 @@ export const detailColumns = {
 } as Readonly<Record<DetailName, string>>;
 
 export const detailNames = Object.keys(detailColumns) as DetailName[];
+
+/** Changes with the form of stored parts, which makes all of them outdated; so does another list. */
+export const formVersion = `2-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
 
 /**
  * Some visitors of a site's UTC day with all their visits and events, a column at a time. Visits are in order of visitor and

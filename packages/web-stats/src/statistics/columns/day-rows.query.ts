@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import type pg from "pg";
 import { listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { visitSql } from "../metrics.js";
 import { type Days, eventSpan } from "../range.js";
+import { versionSql } from "../statistics.query.js";
 import { type EventRow, RowFeed, type VisitRow } from "./collect-part.js";
-import { detailColumns, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
+import { detailColumns, type PartNeeds } from "./day-part.js";
 
 /** A UTC day of a site. */
 export interface SiteDay {
@@ -12,17 +12,6 @@ export interface SiteDay {
   /** `YYYY-MM-DD`. */
   readonly day: string;
 }
-
-/** Changes with the form of stored parts, which makes all of them outdated; so does another list. */
-const formVersion = `2-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
-
-/**
- * Whether a stored part is of the present events: a day's total changes with each event, and `mended` when a rebuild mends it. A
- * probe of `daily_size_pkey`.
- */
-export const versionSql = `'${formVersion}:' || md5(daily_stat::text) || ':' || coalesce((
-  SELECT mend."values" FROM daily_size AS mend WHERE (mend.site_id, mend.day, mend.dimension) = (daily_stat.site_id, daily_stat.day, 'mended')
-), 0)`;
 
 /** Days with events and their versions. Reads a range of `daily_stat_pkey`. */
 const readVersionsSql = `

@@ -3,8 +3,9 @@ import { withConnection } from "@waymark/database";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Days } from "../range.js";
+import { versionSql } from "../statistics.query.js";
 import type { PartNeeds } from "./day-part.js";
-import { type SiteDay, versionSql } from "./day-rows.query.js";
+import type { SiteDay } from "./day-rows.query.js";
 import type { PartBlocks, ReadBlocks } from "./part-blocks.js";
 
 /** A stored part of a day in its version. */
