@@ -4,14 +4,16 @@ import { useDashboard } from "./dashboard.fixture.js";
 describe("GET /dashboard/api/openapi.json", () => {
   const dashboard = useDashboard();
 
-  it("describes its routes to a viewer, also those without a session and itself", async () => {
+  it("lists its routes to a viewer, also those without a session and itself", async () => {
     const viewer = await dashboard.signIn(await dashboard.makeAccount());
     const answer = await viewer.get("/openapi.json");
     expect(answer.status).toBe(200);
     const { paths } = answer.body;
     expect(paths["/dashboard/api/keys"]).toMatchObject({
-      get: { operationId: "listKeys" },
-      post: { operationId: "createKey", requestBody: { required: true } },
+      get: { parameters: [] },
+      post: {
+        requestBody: { required: true, content: { "application/json": { schema: { required: ["service", "name"] } } } },
+      },
     });
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(["/webhooks/stripe", "/dashboard/api/sign-in", "/dashboard/api/openapi.json"]),

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import {
   readAgentDurations,
   readAgentFigures,
@@ -9,7 +9,6 @@ import {
   readSlowest,
 } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 import { createAnswerCache } from "../answer-cache.js";
 import { viewerOf } from "../session/viewer.js";
 import { agentDays } from "./agent-days.js";
@@ -22,12 +21,9 @@ const maxGroupedFailures = 200;
 /** `GET /agents/:agent_id`; an id is free text, percent-encoded in the path. */
 export function getAgentRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
   const cached = createAnswerCache<AgentDetail>(now);
-  return route({
+  return pageRoute({
     method: "get",
     path: "/agents/:agent_id",
-    operationId: "getAgent",
-    summary: "An agent's days, slowest traces, failures and errors",
-    answers: { 200: { description: "The agent", schema: z.custom<AgentDetail>() } },
     async handle({ params, response }) {
       const { accountId } = viewerOf(response);
       const agent = params["agent_id"] ?? "";

@@ -1,7 +1,6 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { maxDurations, readAgentDurations, readAgentFigures } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 import { createAnswerCache } from "../answer-cache.js";
 import { viewerOf } from "../session/viewer.js";
 import { agentDays } from "./agent-days.js";
@@ -14,18 +13,15 @@ interface Deps {
 
 interface Figures<T> {
   path: string;
-  operationId: string;
-  summary: string;
   read(days: { accountId: string } & ReturnType<typeof agentDays>): Promise<T>;
 }
 
 /** A route of figures of all agents of the viewer's account. */
-function figuresRoute<T extends object>(now: () => Date, { read, ...description }: Figures<T>) {
+function figuresRoute<T extends object>(now: () => Date, { path, read }: Figures<T>) {
   const cached = createAnswerCache<T>(now);
-  return route({
-    ...description,
+  return pageRoute({
     method: "get",
-    answers: { 200: { description: "The agents", schema: z.custom<T>() } },
+    path,
     async handle({ response }) {
       const { accountId } = viewerOf(response);
       return { status: 200, body: await cached(accountId, () => read({ accountId, ...agentDays(now()) })) };
@@ -36,8 +32,6 @@ function figuresRoute<T extends object>(now: () => Date, { read, ...description 
 export function listAgentsRoute({ pool, now }: Deps) {
   return figuresRoute<AgentList>(now, {
     path: "/agents",
-    operationId: "listAgents",
-    summary: "Traces and failures per agent and day of the last 30 days",
     read: async (days) => ({ from: days.from, to: days.to, agents: await readAgentFigures(pool, days) }),
   });
 }
@@ -46,8 +40,6 @@ export function listAgentsRoute({ pool, now }: Deps) {
 export function listDurationsRoute({ pool, now }: Deps) {
   return figuresRoute<DurationList>(now, {
     path: "/agent-durations",
-    operationId: "listAgentDurations",
-    summary: "The durations' percentiles per agent of the last 30 days",
     read: async (days) => ({ maxTraces: maxDurations, agents: await readAgentDurations(pool, days) }),
   });
 }

@@ -1,9 +1,8 @@
 import { findPlan } from "@waymark/accounts";
 import { readAlertPage } from "@waymark/alerts";
 import { planOf } from "@waymark/plan";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { type AlertList, alertsQuery } from "./alerts.schema.js";
 
@@ -11,13 +10,10 @@ const pageSize = 50;
 
 /** `GET /alerts`: failure mails, newest first. */
 export function listAlertsRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/alerts",
-    operationId: "listAlerts",
-    summary: "List failure mails",
     query: alertsQuery,
-    answers: { 200: { description: "A page of alerts", schema: z.custom<AlertList>() } },
     async handle({ query: { state, before }, response }) {
       const { accountId } = viewerOf(response);
       const page = await readAlertPage(pool, { accountId, state, before, limit: pageSize });

@@ -3,7 +3,7 @@ import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { planOf } from "@waymark/plan";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import type { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
@@ -11,13 +11,10 @@ import { changePlanBody } from "./billing.schema.js";
 
 /** `PUT /plan`, for people of `OPERATORS`: sets the plan of the account they are in. */
 export function changePlanRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "put",
     path: "/plan",
-    operationId: "changePlan",
-    summary: "Set the plan, for who runs this installation",
     body: changePlanBody,
-    answers: { 200: { description: "The plan", schema: changePlanBody } },
     async handle({ body: { plan }, response }) {
       const { accountId, personId, isOperator } = viewerOf(response);
       if (!isOperator) throw new AppError("operator_only");

@@ -1,7 +1,6 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { readBilling, readOnFree } from "./billing.query.js";
 import type { Billing } from "./billing.schema.js";
@@ -14,12 +13,9 @@ interface Deps {
 }
 
 export function getBillingRoute({ pool, payments, now }: Deps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/billing",
-    operationId: "getBilling",
-    summary: "The plan, how it changes, and what the Free plan would take away",
-    answers: { 200: { description: "The plan and its payment", schema: z.custom<Billing>() } },
     async handle({ response }) {
       const { accountId } = viewerOf(response);
       const [account, onFree] = await Promise.all([readBilling(pool, accountId), readOnFree(pool, accountId, now())]);

@@ -1,7 +1,6 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { createAnswerCache } from "../answer-cache.js";
 import { ownerOf } from "../session/viewer.js";
 import { atStripe } from "./at-stripe.js";
@@ -18,12 +17,9 @@ interface Deps {
 /** `GET /billing/invoices` (owners): the latest, as Stripe has them. */
 export function listInvoicesRoute({ pool, payments, now }: Deps) {
   const cached = createAnswerCache<InvoiceList>(now);
-  return route({
+  return pageRoute({
     method: "get",
     path: "/billing/invoices",
-    operationId: "listInvoices",
-    summary: "List the latest invoices",
-    answers: { 200: { description: "The invoices, latest first", schema: z.custom<InvoiceList>() } },
     async handle({ response }) {
       const { customerId, subscriptionId } = (await readBilling(pool, ownerOf(response).accountId)) ?? {};
       if (!payments || !customerId) throw new AppError("not_found");

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
 import { ownerOf } from "../session/viewer.js";
@@ -15,21 +15,16 @@ interface Deps {
 
 interface Page {
   name: "checkout" | "portal";
-  operationId: string;
-  summary: string;
   /** @returns the page's address; undefined where the account has no such page */
   open(payments: Payments, account: BillingRow): Promise<string | undefined>;
 }
 
 /** A route that leads an owner to a page of Stripe. */
-function pageRoute({ pool, payments }: Deps, { name, operationId, summary, open }: Page) {
-  return route({
+function stripeRoute({ pool, payments }: Deps, { name, open }: Page) {
+  return pageRoute({
     method: "post",
     path: `/billing/${name}`,
-    operationId,
-    summary,
     body: z.object({}),
-    answers: { 200: { description: "The page of Stripe", schema: z.custom<PaymentPage>() } },
     async handle({ response }) {
       const account = await readBilling(pool, ownerOf(response).accountId);
       const url = payments && account && (await atStripe(() => open(payments, account)));
@@ -44,10 +39,8 @@ function pageRoute({ pool, payments }: Deps, { name, operationId, summary, open 
  * knows of a payment before its webhook comes.
  */
 export function startCheckoutRoute(deps: Deps) {
-  return pageRoute(deps, {
+  return stripeRoute(deps, {
     name: "checkout",
-    operationId: "startCheckout",
-    summary: "Begin the payment for the Pro plan",
     async open(payments, { id: accountId, email, customerId: known }) {
       if (known !== null && (await payments.readLive(known)).length > 0) return payments.openPortal(known);
       const created = known ?? (await payments.createCustomer({ accountId, email }));
@@ -58,10 +51,8 @@ export function startCheckoutRoute(deps: Deps) {
 }
 
 export function openPortalRoute(deps: Deps) {
-  return pageRoute(deps, {
+  return stripeRoute(deps, {
     name: "portal",
-    operationId: "openPortal",
-    summary: "Open Stripe's page for invoices, payment and cancellation",
     open: async (payments, { customerId }) => (customerId === null ? undefined : payments.openPortal(customerId)),
   });
 }

@@ -1,5 +1,5 @@
 import { AppError, validationError } from "@waymark/errors";
-import { type EncodedBody, route } from "@waymark/service/http";
+import { type EncodedBody, pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
@@ -15,14 +15,11 @@ interface Deps {
 
 /** `POST /webhooks/stripe`: no session and no check of the origin; its signature proves the sender. */
 export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
-  return route({
+  return pageRoute({
     method: "post",
     basePath: "",
     path: "/webhooks/stripe",
-    operationId: "stripeWebhook",
-    summary: "Take an event of Stripe",
     body: { "application/json": { schema: z.unknown() } },
-    answers: { 200: { description: "Taken, now or before", schema: z.object({}) } },
     async handle({ body, request }) {
       if (!payments) throw new AppError("not_found");
       const { bytes } = body as EncodedBody<"application/json">;

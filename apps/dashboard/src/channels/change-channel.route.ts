@@ -1,10 +1,9 @@
 import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import { alertModes, changeAlertSettings, deleteChannel, resendChannelLink, testChannel } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import { z } from "zod";
-import { done } from "../session/done.js";
 import { ownerOf } from "../session/viewer.js";
 
 interface Deps {
@@ -18,12 +17,9 @@ const channelOf = (response: Parameters<typeof ownerOf>[0], id: string | undefin
 
 /** `POST /channels/:channel_id/test`: the worker sends a test. */
 export function testChannelRoute({ pool }: Deps) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/channels/:channel_id/test",
-    operationId: "testChannel",
-    summary: "Send a test to a channel",
-    answers: done,
     async handle({ params, response }) {
       await testChannel(pool, channelOf(response, params["channel_id"]));
       return { status: 200, body: {} };
@@ -33,12 +29,9 @@ export function testChannelRoute({ pool }: Deps) {
 
 /** `POST /channels/:channel_id/link`: mails the link that confirms a stranger's address again. */
 export function resendChannelLinkRoute({ pool }: Deps) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/channels/:channel_id/link",
-    operationId: "resendChannelLink",
-    summary: "Send a waiting channel's link again",
-    answers: done,
     async handle({ params, response }) {
       await resendChannelLink(pool, channelOf(response, params["channel_id"]), createChannelLink);
       return { status: 200, body: {} };
@@ -48,12 +41,9 @@ export function resendChannelLinkRoute({ pool }: Deps) {
 
 /** `DELETE /channels/:channel_id`, also of the account's own address. */
 export function deleteChannelRoute({ pool }: Deps) {
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/channels/:channel_id",
-    operationId: "deleteChannel",
-    summary: "Delete a channel with what it is owed",
-    answers: done,
     async handle({ params, response }) {
       await deleteChannel(pool, channelOf(response, params["channel_id"]));
       return { status: 200, body: {} };
@@ -65,13 +55,10 @@ const alertSettingsBody = z.strictObject({ mode: z.enum(alertModes), windowSecon
 
 /** `PUT /alert-settings`: each failure by itself, or digests. */
 export function changeAlertSettingsRoute({ pool }: Deps) {
-  return route({
+  return pageRoute({
     method: "put",
     path: "/alert-settings",
-    operationId: "changeAlertSettings",
-    summary: "Choose between a message per failure and digests",
     body: alertSettingsBody,
-    answers: done,
     async handle({ body, response }) {
       const { accountId } = ownerOf(response);
       await withTransaction(pool, (client) => changeAlertSettings(client, accountId, body));

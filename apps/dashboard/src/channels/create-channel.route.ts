@@ -3,9 +3,8 @@ import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
 import { isPublicAddress, type Networks } from "@waymark/service";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import type { Config } from "../config.js";
 import { ownerOf } from "../session/viewer.js";
 import { type CreatedChannel, createChannelBody } from "./channels.schema.js";
@@ -17,19 +16,19 @@ interface Deps {
 
 /** `POST /channels`: failures from now on go there, too. */
 export function createChannelRoute({ pool, config }: Deps) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/channels",
-    operationId: "createChannel",
-    summary: "Add a channel for failures",
     body: createChannelBody,
-    answers: { 201: { description: "The channel", schema: z.custom<CreatedChannel>() } },
     async handle({ body, response }) {
       const { accountId } = ownerOf(response);
       if (isPrivate(body.to, config.webhookNetworks)) {
         throw validationError({ to: "Must be a public address: this one is inside a private network" });
       }
-      return { status: 201, body: await createChannel(pool, accountId, body, createChannelLink) };
+      return {
+        status: 201,
+        body: (await createChannel(pool, accountId, body, createChannelLink)) satisfies CreatedChannel,
+      };
     },
   });
 }

@@ -1,20 +1,16 @@
 import { findPlan } from "@waymark/accounts";
 import { kindChoices, listChannels, readAlertSettings } from "@waymark/alerts";
 import { planOf } from "@waymark/plan";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { ChannelList } from "./channels.schema.js";
 
 /** `GET /channels`: where failures are told, and how. */
 export function listChannelsRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/channels",
-    operationId: "listChannels",
-    summary: "List the account's channels",
-    answers: { 200: { description: "The channels", schema: z.custom<ChannelList>() } },
     async handle({ response }) {
       const { accountId } = viewerOf(response);
       const settings = await readAlertSettings(pool, accountId);

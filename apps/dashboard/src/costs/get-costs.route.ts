@@ -1,19 +1,15 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { modelUsageQuerySchema, modelUsageToRead, readUsageTables } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { Costs } from "./costs.schema.js";
 
 /** `GET /costs`: tokens and money of model calls by model, by agent and by day. */
 export function getCostsRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/costs",
-    operationId: "getCosts",
-    summary: "Sum tokens and cost of model calls",
     query: modelUsageQuerySchema,
-    answers: { 200: { description: "The sums", schema: z.custom<Costs>() } },
     async handle({ query, response }) {
       const read = modelUsageToRead(viewerOf(response).accountId, query, now());
       const body: Costs = {

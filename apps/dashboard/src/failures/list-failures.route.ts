@@ -1,22 +1,18 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { failureQuerySchema, failuresToList, listFailures, presentFailurePage } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { FailureList } from "./failures.schema.js";
 
 /** `GET /failures`: failed traces by what went wrong, most frequent first. */
 export function listFailuresRoute({ pool, now }: { pool: pg.Pool; now(): Date }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/failures",
-    operationId: "listFailures",
-    summary: "List what went wrong in failed traces",
     query: failureQuerySchema,
-    answers: { 200: { description: "A page of failures", schema: z.custom<FailureList>() } },
     async handle({ query, response }) {
       const asked = failuresToList(viewerOf(response).accountId, query, now());
-      return { status: 200, body: presentFailurePage(await listFailures(pool, asked)) };
+      return { status: 200, body: presentFailurePage(await listFailures(pool, asked)) satisfies FailureList };
     },
   });
 }

@@ -1,17 +1,13 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { type FunnelFigures, readFunnel, readInTime, resolveRange } from "@waymark/web-stats/statistics";
-import { z } from "zod";
 import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { type Answer, goalsQuery } from "./goals.schema.js";
 
 export function getFunnelRoute(deps: StatisticsDeps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/sites/:id/funnels/:funnelId",
-    operationId: "getFunnel",
-    summary: "How far visitors went in a funnel",
     query: goalsQuery,
-    answers: { 200: { description: "The funnel's steps", schema: z.custom<Answer & FunnelFigures>() } },
     async handle(input) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;

@@ -1,17 +1,13 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { listGoals, readGoals, readInTime, resolveRange } from "@waymark/web-stats/statistics";
-import { z } from "zod";
 import { readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 import { goalsQuery, type SiteGoals } from "./goals.schema.js";
 
 export function listGoalsRoute(deps: StatisticsDeps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/sites/:id/goals",
-    operationId: "listGoals",
-    summary: "A site's goals with their figures, oldest first",
     query: goalsQuery,
-    answers: { 200: { description: "The goals", schema: z.custom<SiteGoals>() } },
     async handle(input) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;

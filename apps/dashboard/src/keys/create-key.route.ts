@@ -1,21 +1,17 @@
 import { issueKey } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";
 import { viewerOf } from "../session/viewer.js";
 import { type CreatedKey, createKeyBody } from "./keys.schema.js";
 
 export function createKeyRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/keys",
-    operationId: "createKey",
-    summary: "Make a key and show it, this once",
     body: createKeyBody,
-    answers: { 201: { description: "The key", schema: z.custom<CreatedKey>() } },
     async handle({ response, body }) {
       const { accountId, personId } = viewerOf(response);
       const work = withTransaction(pool, async (transaction) => {

@@ -1,17 +1,13 @@
 import { readLiveKeys } from "@waymark/accounts";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import type { KeyList } from "./keys.schema.js";
 
 export function listKeysRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/keys",
-    operationId: "listKeys",
-    summary: "The account's keys that work, latest first",
-    answers: { 200: { description: "Keys", schema: z.custom<KeyList>() } },
     async handle({ response }) {
       const keys = await readLiveKeys(pool, viewerOf(response).accountId);
       const body: KeyList = {

@@ -2,20 +2,16 @@ import { readLiveKeys, revokeKey } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";
 import { viewerOf } from "../session/viewer.js";
 
 /** `DELETE /keys/:id`: members revoke the keys they made, owners every key. */
 export function revokeKeyRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/keys/:id",
-    operationId: "revokeKey",
-    summary: "Revoke a key for good; the APIs refuse it within a second",
-    answers: { 200: { description: "Revoked", schema: z.object({}) } },
     async handle({ response, params }) {
       const { accountId, personId, role } = viewerOf(response);
       const key = (await readLiveKeys(pool, accountId)).find(({ id }) => id === params["id"]);

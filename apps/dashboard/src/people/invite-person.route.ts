@@ -10,8 +10,7 @@ import {
   replaceInvitations,
 } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import { tooMany } from "../session/guesses.js";
 import { ownerOf } from "../session/viewer.js";
 import { type Invitation, invitePersonBody } from "./people.schema.js";
@@ -24,13 +23,10 @@ const dayBefore = (moment: Date) => new Date(moment.getTime() - 24 * 3_600_000);
 
 /** `POST /people`. Only the mail has the link: it proves the address. */
 export function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/people",
-    operationId: "invitePerson",
-    summary: "Invite a person",
     body: invitePersonBody,
-    answers: { 201: { description: "The invitation", schema: z.custom<Invitation>() } },
     async handle({ body: { email, role }, request, response }) {
       const { accountId, personId } = ownerOf(response);
       const known = await findPersonByEmail(pool, email);

@@ -1,18 +1,14 @@
 import { listAudit } from "@waymark/accounts/identity";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import { viewerOf } from "../session/viewer.js";
 import { type AuditList, auditQuery } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
 export function listAuditRoute({ pool }: PeopleDeps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/audit",
-    operationId: "listAudit",
-    summary: "What was done to the account",
     query: auditQuery,
-    answers: { 200: { description: "50 entries, latest first", schema: z.custom<AuditList>() } },
     async handle({ query: { before }, response }) {
       const { accountId, role } = viewerOf(response);
       const { entries, hasMore } = await listAudit(pool, { accountId, role, before });

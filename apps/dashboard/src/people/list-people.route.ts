@@ -1,18 +1,14 @@
 import { countKeysByMaker } from "@waymark/accounts";
 import { listInvitations, listPeople } from "@waymark/accounts/identity";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import { viewerOf } from "../session/viewer.js";
 import type { PeopleList } from "./people.schema.js";
 import type { PeopleDeps } from "./people-deps.js";
 
 export function listPeopleRoute({ pool, now }: PeopleDeps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/people",
-    operationId: "listPeople",
-    summary: "The people of the account, and for owners the invitations",
-    answers: { 200: { description: "People and invitations", schema: z.custom<PeopleList>() } },
     async handle({ response }) {
       const { accountId, personId, role } = viewerOf(response);
       const [people, keys] = await Promise.all([listPeople(pool, accountId), countKeysByMaker(pool, accountId)]);

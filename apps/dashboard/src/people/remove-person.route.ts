@@ -1,8 +1,7 @@
 import { revokeKeysOf } from "@waymark/accounts";
 import { recordAudit, removePerson } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/service/http";
-import { done } from "../session/done.js";
+import { pageRoute } from "@waymark/service/http";
 import { ownerOf, viewerOf } from "../session/viewer.js";
 import { idOf } from "./id-of.js";
 import { removePersonQuery } from "./people.schema.js";
@@ -10,13 +9,10 @@ import type { PeopleDeps } from "./people-deps.js";
 
 /** `DELETE /people/:person_id`: an owner removes anybody, a member leaves. */
 export function removePersonRoute({ pool, sessions }: PeopleDeps) {
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/people/:person_id",
-    operationId: "removePerson",
-    summary: "Remove a person, or leave; their keys end or go on",
     query: removePersonQuery,
-    answers: done,
     async handle({ params, query: { keys }, response }) {
       const personId = idOf(params["person_id"]);
       const viewer = viewerOf(response);

@@ -1,18 +1,14 @@
 import { renamePerson } from "@waymark/accounts/identity";
-import { route } from "@waymark/service/http";
-import { done } from "./done.js";
+import { pageRoute } from "@waymark/service/http";
 import { changeMeBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
 export function changeMeRoute({ pool }: SettingsDeps) {
-  return route({
+  return pageRoute({
     method: "patch",
     path: "/me",
-    operationId: "changeMe",
-    summary: "Change the own name",
     body: changeMeBody,
-    answers: done,
     async handle({ body, response }) {
       await renamePerson(pool, viewerOf(response).personId, body.name);
       return { status: 200, body: {} };

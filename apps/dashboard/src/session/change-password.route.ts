@@ -7,8 +7,7 @@ import {
 } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { validationError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { done } from "./done.js";
+import { pageRoute } from "@waymark/service/http";
 import { tooMany } from "./guesses.js";
 import { changePasswordBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
@@ -17,13 +16,10 @@ import { viewerOf } from "./viewer.js";
 /** `POST /me/password`: every session ends, and this browser gets a new one. */
 export function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: SettingsDeps) {
   const cookie = createSessionCookie(config.url);
-  return route({
+  return pageRoute({
     method: "post",
     path: "/me/password",
-    operationId: "changePassword",
-    summary: "Change the own password",
     body: changePasswordBody,
-    answers: done,
     async handle({ body, request, response }) {
       const { personId, accountId } = viewerOf(response);
       const problem = passwordProblem(body.password);

@@ -1,18 +1,14 @@
 import { endSession } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { z } from "zod";
-import { done } from "./done.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
 export function endSessionRoute({ pool, sessions }: SettingsDeps) {
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/me/sessions/:session_id",
-    operationId: "endSession",
-    summary: "End an own session",
-    answers: done,
     async handle({ params, response }) {
       const { personId, accountId } = viewerOf(response);
       const sessionId = z.uuid().safeParse(params["session_id"]).data;

@@ -1,9 +1,9 @@
 import { findPersonByEmail } from "@waymark/accounts/identity";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type { Request } from "express";
 import { mailLink } from "./mail-link.js";
 import { forgotBody } from "./session.schema.js";
-import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
+import { mailed, type SignUpDeps } from "./sign-up-deps.js";
 
 /** `POST /forgot`: mails a link to a known address; each cell to those that it knows. */
 export function forgotRoute(deps: SignUpDeps) {
@@ -13,13 +13,10 @@ export function forgotRoute(deps: SignUpDeps) {
     if (person) await mailLink(deps, { purpose: "reset", email, personId: person.id });
     await otherCells.ask({ request, method: "POST", path: "/forgot", body: { email } });
   };
-  return route({
+  return pageRoute({
     method: "post",
     path: "/forgot",
-    operationId: "forgotPassword",
-    summary: "Ask for a new password",
     body: forgotBody,
-    answers: mailedAnswers,
     async handle({ body: { email }, request }) {
       const { isAllowed } = await guesses.admit(request, "forgot", email);
       if (isAllowed) mails.later(() => mail(email, request));

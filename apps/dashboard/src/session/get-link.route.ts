@@ -1,20 +1,16 @@
 import { createSignUpCookie, readLink } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type LinkInfo, linkQuery } from "./session.schema.js";
 
 /** `GET /link`: for the link's page. Previews of mails may ask for it, so it uses nothing up. */
 export function getLinkRoute(deps: LinkDeps) {
   const signUpCookie = createSignUpCookie(deps.config.url);
-  return route({
+  return pageRoute({
     method: "get",
     path: "/link",
-    operationId: "getLink",
-    summary: "What a link does and asks for",
     query: linkQuery,
-    answers: { 200: { description: "The link", schema: z.custom<LinkInfo>() } },
     async handle({ query: { token }, request }) {
       // Each unknown token asks all cells.
       const { refund } = await deps.guesses.admit(request, "link");
@@ -23,7 +19,7 @@ export function getLinkRoute(deps: LinkDeps) {
       const link = await readLink(deps, { token, browserProof, viewer }).catch(ignoreUnknown);
       if (!(link instanceof AppError)) {
         await refund();
-        return { status: 200, body: link };
+        return { status: 200, body: link satisfies LinkInfo };
       }
       const path = `/link?${new URLSearchParams({ token })}`;
       const answer = await deps.otherCells.ask({ request, method: "GET", path });

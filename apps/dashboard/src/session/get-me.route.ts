@@ -1,9 +1,8 @@
 import { type PersonInAccount, type Role, readViewer } from "@waymark/accounts/identity";
 import { addressOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import type { Config } from "../config.js";
 import { viewerOf } from "./viewer.js";
 
@@ -19,12 +18,9 @@ export interface Me extends PersonInAccount {
 type Addresses = Pick<Config, "traceApiUrl" | "analyticsApiUrl" | "collectorUrl">;
 
 export function getMeRoute({ pool, config }: { pool: pg.Pool; config: Addresses }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/me",
-    operationId: "getMe",
-    summary: "The person, their accounts, and the addresses shown in examples",
-    answers: { 200: { description: "The viewer", schema: z.custom<Me>() } },
     async handle({ response }) {
       const { role, isOperator, ...viewer } = viewerOf(response);
       const found = await readViewer(pool, viewer);

@@ -6,8 +6,7 @@ import {
   startSession,
 } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";
 import { type MailLinkDeps, mailLink } from "./mail-link.js";
@@ -22,12 +21,9 @@ export interface SignInDeps extends MailLinkDeps {
 }
 
 export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/sign-in",
-    operationId: "getSignIn",
-    summary: "What the pages before a session show",
-    answers: { 200: { description: "The options", schema: z.custom<EntryOptions>() } },
     handle: async () => ({ status: 200, body: { signUp: config.signUp } satisfies EntryOptions }),
   });
 }
@@ -40,16 +36,10 @@ export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
 export function signInRoute(deps: SignInDeps) {
   const { pool, config, checkPassword, guesses, otherCells, mails, now } = deps;
   const cookie = createSessionCookie(config.url);
-  return route({
+  return pageRoute({
     method: "post",
     path: "/sign-in",
-    operationId: "signIn",
-    summary: "Sign in",
     body: signInBody,
-    answers: {
-      200: { description: "Signed in", schema: z.custom<SignInAnswer>() },
-      202: { description: "A link is mailed if the password is right", schema: z.custom<SignInAnswer>() },
-    },
     async handle({ body: { email, password }, request }) {
       const { isAllowed, network, refund } = await guesses.admit(request, "sign-in", email);
       const found = await checkPassword(email, password, network);

@@ -1,7 +1,6 @@
 import { createSessionCookie, endSession } from "@waymark/accounts/identity";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import type { Config } from "../config.js";
 import type { Sessions } from "./viewer.js";
 
@@ -14,12 +13,9 @@ interface SignOutDeps {
 /** `POST /sign-out`. Without a session it only removes the cookie. */
 export function signOutRoute({ pool, config, sessions }: SignOutDeps) {
   const cookie = createSessionCookie(config.url);
-  return route({
+  return pageRoute({
     method: "post",
     path: "/sign-out",
-    operationId: "signOut",
-    summary: "Sign out",
-    answers: { 200: { description: "Signed out", schema: z.object({}) } },
     async handle({ request }) {
       const viewer = await sessions.find(request.headers.cookie);
       if (viewer) {

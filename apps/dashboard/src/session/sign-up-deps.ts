@@ -1,5 +1,4 @@
 import type { Passwords } from "@waymark/accounts/identity";
-import { z } from "zod";
 import type { Config } from "../config.js";
 import type { Guesses } from "./guesses.js";
 import type { MailLinkDeps } from "./mail-link.js";
@@ -15,4 +14,3 @@ export interface SignUpDeps extends MailLinkDeps {
 
 /** The answer to any address, known or not. */
 export const mailed = { status: 202, body: { isMailed: true } satisfies MailedAnswer };
-export const mailedAnswers = { 202: { description: "A mail goes out", schema: z.custom<MailedAnswer>() } };

@@ -6,10 +6,10 @@ import {
   passwordProblem,
 } from "@waymark/accounts/identity";
 import { AppError, validationError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { mailLink } from "./mail-link.js";
 import { signUpBody } from "./session.schema.js";
-import { mailed, mailedAnswers, type SignUpDeps } from "./sign-up-deps.js";
+import { mailed, type SignUpDeps } from "./sign-up-deps.js";
 
 /**
  * `POST /sign-up`. The mail decides: a new address gets a link that makes its person, a known one is told so. Work and answer
@@ -25,13 +25,10 @@ export function signUpRoute(deps: SignUpDeps) {
     const { isAllowed } = await mails.admit("known", email);
     if (isAllowed) await mails.send(email, { purpose: "known", link: new URL("/dashboard/sign-in", config.url).href });
   };
-  return route({
+  return pageRoute({
     method: "post",
     path: "/sign-up",
-    operationId: "signUp",
-    summary: "Ask for an account",
     body: signUpBody,
-    answers: mailedAnswers,
     async handle({ body: { name, email, password }, request }) {
       if (config.signUp === "invited") throw new AppError("sign_up_closed");
       const problem = passwordProblem(password);

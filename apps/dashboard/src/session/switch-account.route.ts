@@ -1,19 +1,15 @@
 import { switchAccount } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { done } from "./done.js";
+import { pageRoute } from "@waymark/service/http";
 import { switchAccountBody } from "./session.schema.js";
 import type { SettingsDeps } from "./settings-deps.js";
 import { viewerOf } from "./viewer.js";
 
 export function switchAccountRoute({ pool, sessions }: SettingsDeps) {
-  return route({
+  return pageRoute({
     method: "post",
     path: "/me/account",
-    operationId: "switchAccount",
-    summary: "Go to another account of the person",
     body: switchAccountBody,
-    answers: done,
     async handle({ body: { accountId }, response }) {
       const viewer = viewerOf(response);
       if (!(await switchAccount(pool, { ...viewer, accountId }))) throw new AppError("not_found");

@@ -1,8 +1,7 @@
 import { createSessionCookie, createSignUpCookie, endSessionOfToken, useLink } from "@waymark/accounts/identity";
 import { confirmChannel } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { z } from "zod";
+import { pageRoute } from "@waymark/service/http";
 import { ignoreUnknown, type LinkDeps } from "./link-deps.js";
 import { type UseLinkAnswer, useLinkBody } from "./session.schema.js";
 
@@ -11,13 +10,10 @@ export function useLinkRoute(deps: LinkDeps) {
   const { pool, config, guesses, otherCells, sessions } = deps;
   const cookie = createSessionCookie(config.url);
   const signUpCookie = createSignUpCookie(config.url);
-  return route({
+  return pageRoute({
     method: "post",
     path: "/link",
-    operationId: "useLink",
-    summary: "Use a link",
     body: useLinkBody,
-    answers: { 200: { description: "Signed in; not by a channel's link", schema: z.custom<UseLinkAnswer>() } },
     async handle({ body, request }) {
       const { network, refund } = await guesses.admit(request, "link");
       const browserProof = signUpCookie.read(request.headers.cookie);

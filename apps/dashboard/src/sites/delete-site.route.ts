@@ -1,20 +1,16 @@
 import { deleteSite } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
-import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";
 import { ownerOf } from "../session/viewer.js";
 
 /** `DELETE /sites/:id`: the site is gone at once; the worker removes its events and figures. */
 export function deleteSiteRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/sites/:id",
-    operationId: "deleteSite",
-    summary: "Delete a site with its events and statistics, for good",
-    answers: { 200: { description: "Deleted", schema: z.object({}) } },
     async handle({ response, params }) {
       const { accountId, personId } = ownerOf(response);
       const work = withTransaction(pool, async (transaction) => {

@@ -2,10 +2,9 @@ import { claimSite } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import type { Limiter } from "@waymark/service/limits";
 import type pg from "pg";
-import { z } from "zod";
 import { ownerOf } from "../session/viewer.js";
 import { findProof, type ProofNetwork } from "./find-proof.js";
 import { isDomainFree } from "./is-domain-free.query.js";
@@ -26,12 +25,9 @@ export interface ProofDeps {
 /** `POST /sites/:id/proof`: an owner's, since it takes the domain from another account. */
 export function proveSiteRoute({ pool, proofs }: ProofDeps) {
   let running = 0;
-  return route({
+  return pageRoute({
     method: "post",
     path: "/sites/:id/proof",
-    operationId: "proveSite",
-    summary: "Look for the proof of a site's domain; with it the site gets the domain's events",
-    answers: { 200: { description: "Whether it is proven", schema: z.custom<ProofAnswer>() } },
     async handle({ response, params }) {
       const { accountId, personId } = ownerOf(response);
       const site = await requireOwnSite(pool, accountId, params["id"]);

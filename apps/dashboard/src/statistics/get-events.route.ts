@@ -1,4 +1,4 @@
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import {
   type Filtering,
   readCustomEvents,
@@ -7,18 +7,14 @@ import {
   readInTime,
   resolveRange,
 } from "@waymark/web-stats/statistics";
-import { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteEvents, siteEventsQuery } from "./site-stats.schema.js";
 
 export function getEventsRoute(deps: StatisticsDeps) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/sites/:id/events",
-    operationId: "getEvents",
-    summary: "Read a site's custom events with their properties",
     query: siteEventsQuery,
-    answers: { 200: { description: "The custom events", schema: z.custom<SiteEvents>() } },
     async handle(input) {
       const now = deps.now();
       const { asked, ...days } = resolveRange(input.query, now);

@@ -1,5 +1,5 @@
 import { validationError } from "@waymark/errors";
-import { type Answer, route } from "@waymark/service/http";
+import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
   createOverviewReader,
@@ -13,7 +13,7 @@ import {
   resolveRange,
   writeCsv,
 } from "@waymark/web-stats/statistics";
-import { z } from "zod";
+import type { z } from "zod";
 import { readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 import { type SiteStats, siteStatsQuery } from "./site-stats.schema.js";
 
@@ -22,19 +22,10 @@ type Query = z.output<typeof siteStatsQuery>;
 /** `GET /sites/:id/stats`: all lists unless the request names some. */
 export function getStatsRoute(deps: StatisticsDeps) {
   const readOverview = createOverviewReader(deps.pool);
-  return route({
+  return pageRoute({
     method: "get",
     path: "/sites/:id/stats",
-    operationId: "getStats",
-    summary: "Read a site's figures over time and its lists",
     query: siteStatsQuery,
-    answers: {
-      200: {
-        description: "The figures",
-        schema: z.custom<SiteStats>(),
-        otherMedia: { "text/csv": { schema: z.string() } },
-      },
-    },
     async handle(input): Promise<Answer> {
       const { query } = input;
       const csvList = query.csv && requireOneList(query);

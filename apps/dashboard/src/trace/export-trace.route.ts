@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import { createRefusals, createShares, route } from "@waymark/service/http";
+import { createRefusals, createShares, pageRoute } from "@waymark/service/http";
 import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";
@@ -15,13 +15,10 @@ export function exportTraceRoute({ pool, registry }: { pool: pg.Pool; registry: 
     createGroupCommit: shareStatements(registry),
     largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
   });
-  return route({
+  return pageRoute({
     method: "get",
     path: "/traces/:id/export",
-    operationId: "exportTrace",
-    summary: "Download a trace as the API's answer",
     query: z.object({ include: z.enum(["attributes"]).optional() }),
-    answers: { 200: { description: "The trace", schema: z.custom<object>() } },
     async handle({ params, query, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);

@@ -1,10 +1,9 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createRefusals, createShares, route } from "@waymark/service/http";
+import { createRefusals, createShares, pageRoute } from "@waymark/service/http";
 import { type ContentName, readContent } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { traceIdOf } from "./trace-id.js";
 
@@ -27,12 +26,9 @@ const downloadLimits = {
 /** `GET /traces/:id/spans/:span_id/:content`: one part of a span's contents, the bytes that were sent, as a download. */
 export function getContentRoute({ pool, registry }: { pool: pg.Pool; registry: Registry }) {
   const downloads = createShares(downloadLimits, createRefusals(registry));
-  return route({
+  return pageRoute({
     method: "get",
     path: "/traces/:id/spans/:span_id/:content",
-    operationId: "getContent",
-    summary: "Download a part of a span's contents",
-    answers: { 200: { description: "The stored text", schema: z.custom<string>() } },
     async handle({ params, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);

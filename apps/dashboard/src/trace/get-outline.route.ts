@@ -1,7 +1,7 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { createRefusals, createWorkShares, route } from "@waymark/service/http";
-import { type OutlinePage, readOutline } from "@waymark/traces";
+import { createRefusals, createWorkShares, pageRoute } from "@waymark/service/http";
+import { readOutline } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import { z } from "zod";
@@ -32,13 +32,10 @@ const outlineLimits = {
 /** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
 export function getOutlineRoute({ pool, registry }: { pool: pg.Pool; registry: Registry }) {
   const shares = createWorkShares(outlineLimits, createRefusals(registry));
-  return route({
+  return pageRoute({
     method: "get",
     path: "/traces/:id/outline",
-    operationId: "getOutline",
-    summary: "Read a trace's spans without contents",
     query: querySchema,
-    answers: { 200: { description: "A page of spans", schema: z.custom<OutlinePage>() } },
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);

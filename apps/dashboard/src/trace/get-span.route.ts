@@ -1,21 +1,17 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
-import { readSpan, type SpanContents } from "@waymark/traces";
+import { pageRoute } from "@waymark/service/http";
+import { readSpan } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 import { viewerOf } from "../session/viewer.js";
 import { compressedJson } from "./compressed.js";
 import { traceIdOf } from "./trace-id.js";
 
 /** `GET /traces/:id/spans/:span_id`: a span's contents as the texts that were sent. */
 export function getSpanRoute({ pool }: { pool: pg.Pool }) {
-  return route({
+  return pageRoute({
     method: "get",
     path: "/traces/:id/spans/:span_id",
-    operationId: "getSpan",
-    summary: "Read a span's contents",
-    answers: { 200: { description: "The contents", schema: z.custom<SpanContents>() } },
     async handle({ params, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = traceIdOf(params);

@@ -1,12 +1,11 @@
 import { recordAudit } from "@waymark/accounts/identity";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { route } from "@waymark/service/http";
+import { pageRoute } from "@waymark/service/http";
 import { createTraceDeleter, findTraceName } from "@waymark/traces";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { z } from "zod";
 import { ownerOf } from "../session/viewer.js";
 import { shareStatements } from "./share-statements.js";
 
@@ -19,12 +18,9 @@ interface DeleteTraceDeps {
 /** `DELETE /traces/:trace_id` (owners): removes a trace with its spans, and records it. */
 export function deleteTraceRoute({ pool, registry, log }: DeleteTraceDeps) {
   const deleteTrace = createTraceDeleter({ pool, createGroupCommit: shareStatements(registry), log });
-  return route({
+  return pageRoute({
     method: "delete",
     path: "/traces/:trace_id",
-    operationId: "deleteTrace",
-    summary: "Delete a trace with its spans",
-    answers: { 200: { description: "The trace is deleted", schema: z.object({}) } },
     async handle({ params, response }) {
       const { accountId, personId } = ownerOf(response);
       const traceId = (params["trace_id"] ?? "").toLowerCase();

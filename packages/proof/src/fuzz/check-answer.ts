@@ -7,8 +7,11 @@ import type { Received } from "./send.js";
 /** Statuses that any path may answer without naming them: `description` of the documents. */
 const commonStatuses = [401, 404, 405, 413, 415, 429];
 
-/** The dashboard's document names no errors, and no document names methods that are not there. */
+/** The dashboard's document names no answers, and no document names methods that are not there. */
 const unnamedStatuses = [400, 402, 403, 409, 410, 422];
+
+/** Answers of the dashboard's routes beside 200. */
+const writtenStatuses = [201, 202];
 
 /** Answers of the pages and of static files. */
 const pageStatuses = [200, 302, 303, 304, 307, 308];
@@ -62,8 +65,12 @@ export function createAnswerCheck(): CheckAnswer {
       ];
       return mismatch(validatorOf(operation.service, operation.document, pointerOf(names)), text);
     }
-    const isPlain = Object.keys(operation.description.responses).length === 0;
-    if (status < 400) return isPlain && pageStatuses.includes(status) ? undefined : `its document has no ${status}`;
+    if (status < 400) {
+      const isPlain = Object.keys(operation.description.responses).length === 0;
+      if (!isPlain || ![...pageStatuses, ...(named ? writtenStatuses : [])].includes(status))
+        return `its document has no ${status}`;
+      return type === "application/json" && parse(text) === undefined ? "not JSON" : undefined;
+    }
     const more = named === undefined || operation.service === "dashboard" ? unnamedStatuses : [];
     if (![...commonStatuses, ...more].includes(status)) return `its document has no ${status}`;
     // OpenTelemetry's and MCP's errors have forms of their own; a page's is a page.

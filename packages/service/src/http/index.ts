@@ -14,7 +14,7 @@ export { isKnownTag } from "./route/known-tag.js";
 export { mountRoutes, refuseMethod } from "./route/mount-routes.js";
 export { createQueryReader } from "./route/read-query.js";
 export { markRoute, requestContext } from "./route/request-context.js";
-export { type Answer, type DocumentedAnswer, type EncodedBody, type Route, route } from "./route/route.js";
+export { type Answer, type DocumentedAnswer, type EncodedBody, pageRoute, type Route, route } from "./route/route.js";
 export { type AnswerBudget, sendAnswer } from "./route/send-answer.js";
 export { errorSchema, validationErrorSchema } from "./schema/error-schema.js";
 export { type JsonSchema, named, toJsonSchema } from "./schema/json-schema.js";

@@ -51,17 +51,13 @@ export type BodySpec = z.ZodType | MediaTypes;
 
 type BodyOf<Body extends BodySpec> = Body extends z.ZodType ? z.output<Body> : EncodedBody<Extract<keyof Body, string>>;
 
-/** A route: its address, input and answers. The same schemas check requests and describe the API. */
-export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> extends OpaqueMembers {
+/** How a route is found, its input, and its work. */
+interface Handling<Query extends z.ZodType, Body extends BodySpec> extends OpaqueMembers {
   method: "get" | "post" | "put" | "patch" | "delete";
   /** In Express's syntax, such as `/traces/:trace_id`, below the base path. */
   path: string;
   /** Replaces the API's base path, such as `""`. */
   basePath?: string;
-  operationId: string;
-  summary: string;
-  description?: string;
-  params?: Readonly<Record<string, string>>;
   /** An object schema of the query parameters. Other parameters are refused with 400, unless `lenientQuery` allows them. */
   query?: Query;
   /**
@@ -74,14 +70,22 @@ export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> exten
   readUsual?(given: JsonBody): BodyOf<Body> | undefined;
   /** Whether the route reads `Idempotency-Key`; the handler keeps the promise. */
   takesIdempotencyKey?: boolean;
+  handle(input: RouteInput<z.output<Query>, BodyOf<Body>>): Promise<Answer>;
+  /** Sends errors other than Waymark's JSON, also errors of guards. */
+  sendError?(response: Response, error: AppError): void;
+}
+
+/** A route: its address, input and answers. The same schemas check requests and describe the API. */
+export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> extends Handling<Query, Body> {
+  operationId: string;
+  summary: string;
+  description?: string;
+  params?: Readonly<Record<string, string>>;
   bodyExample?: unknown;
   /** Request headers with an example each, for the example request of the documentation. */
   headers?: Readonly<Record<string, { description: string; example: string }>>;
   /** By status, beside the API's `commonAnswers`. */
   answers: Readonly<Record<number, DocumentedAnswer>>;
-  handle(input: RouteInput<z.output<Query>, BodyOf<Body>>): Promise<Answer>;
-  /** Sends errors other than Waymark's JSON, also errors of guards. */
-  sendError?(response: Response, error: AppError): void;
 }
 
 /** A route without its type parameters, for mounting and describing. */
@@ -92,4 +96,12 @@ export function route<Query extends z.ZodType = z.ZodUnknown, Body extends BodyS
   spec: RouteSpec<Query, Body>,
 ): Route {
   return spec as unknown as Route;
+}
+
+/** A route of our own pages, without a description: programs in `packages/proof` read its address and schemas alone. */
+export function pageRoute<Query extends z.ZodType = z.ZodUnknown, Body extends BodySpec = z.ZodUnknown>(
+  spec: Handling<Query, Body>,
+): Route {
+  const params = Object.fromEntries([...spec.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => [name, ""]));
+  return route({ ...spec, params, operationId: `${spec.method} ${spec.path}`, summary: "", answers: {} });
 }
