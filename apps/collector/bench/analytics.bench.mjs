@@ -2,7 +2,6 @@
 // `pnpm bench analytics`: how fast visits come in, and how fast answers go out, beside baselines of the same run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,6 +10,7 @@ import { parseArgs } from "node:util";
 import { createApiKey } from "@waymark/auth";
 import { createPool, createUuidV7, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
+import { memoryOf } from "@waymark/local/process-usage";
 import { makeFunnel } from "./make-funnel.mjs";
 import { measureCollector } from "./measure-collector.mjs";
 import { measureStats } from "./measure-stats.mjs";
@@ -137,22 +137,13 @@ async function measureFile(databaseUrl, site, events, file) {
   let output = "";
   cli.stdout.on("data", (chunk) => (output += chunk));
   let peakBytes = 0;
-  const watch = setInterval(() => (peakBytes = Math.max(peakBytes, peakOf(cli.pid))), 200);
+  const watch = setInterval(() => (peakBytes = Math.max(peakBytes, memoryOf(cli.pid).highest)), 200);
   const [code] = await once(cli, "close");
   clearInterval(watch);
   const seconds = Number(process.hrtime.bigint() - before) / 1e9;
   const { imported } = code === 0 ? JSON.parse(output) : {};
   if (imported !== events) throw new Error(`The import ended with ${code}: ${output}`);
   return { events, seconds, eventsPerSecond: events / seconds, peakMb: peakBytes / 1e6 };
-}
-
-/** The most memory that a process had, as Linux counts it; 0 elsewhere. */
-function peakOf(pid) {
-  try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
 }
 
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), "waymark-bench-")));

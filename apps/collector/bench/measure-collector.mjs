@@ -1,9 +1,9 @@
 // How many beacons a second the collector records, beside an Express app that only reads them and itself without a store.
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deployedFlags } from "@waymark/local/deployed-flags";
+import { cpuMicrosOf } from "@waymark/local/process-usage";
 import autocannon from "autocannon";
 import { startApp } from "./start-app.mjs";
 
@@ -84,20 +84,6 @@ async function measureRound({ port, pid }, site, seconds) {
     p99Ms: measured.latency.p99,
     errors: measured.errors + measured.non2xx,
   };
-}
-
-/** User and system time of a process in microseconds, as Linux counts it in hundredths of a second; 0 elsewhere. */
-function cpuMicrosOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(")") + 2)
-      .split(" ")
-      .slice(11, 13);
-    return (Number(user) + Number(system)) * 10_000;
-  } catch {
-    return 0;
-  }
 }
 
 function spreadOf(values) {

@@ -12,7 +12,7 @@ describe("GET /dashboard/api/openapi.json", () => {
     expect(paths["/dashboard/api/keys"]).toMatchObject({
       get: { parameters: [] },
       post: {
-        requestBody: { required: true, content: { "application/json": { schema: { required: ["service", "name"] } } } },
+        requestBody: { required: true, content: { "application/json": { schema: { required: ["name", "service"] } } } },
       },
     });
     expect(Object.keys(paths)).toEqual(

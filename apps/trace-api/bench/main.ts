@@ -8,37 +8,30 @@ import { createPool, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
 import type pg from "pg";
 import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
-import { find } from "./find.js";
-import { insight } from "./insight.js";
 import { latency } from "./latency.js";
 import { type Measurement, measure, median, type Stage, type Subject } from "./measure.js";
 import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
-import { drawChart, formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
+import { formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
 import { soak } from "./soak.js";
-import { streams } from "./streams.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--find] [--insight] [--streams] [--latency] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--latency] [--node VERSION,VERSION]
 
-Drives the trace API on a Postgres of its own, beside an Express app that does nothing and one written with Prisma.
-  --save     keeps the report, the JSON and the chart in apps/trace-api/bench/results
+Drives the trace API on a Postgres of its own, beside Express apps that do nothing.
+  --save     keeps the report in apps/trace-api/bench/results
   --only     measures one of ${[...operations, ...bulkOperations].join(", ")}, or bulk for the last three, and no sweeps
   --against  measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else
   --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
-  --insight  reads sums of model calls, series and failures of one account, instead of everything else
-  --streams  follows one account's traces over 1 and over 20 live streams, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
-  --find     lists and searches one million traces of one account, instead of everything else
 `;
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const entries = {
   ours: join(folder, "../../../dist/main.js"),
   null: join(folder, "null-app.js"),
-  orm: join(folder, "orm-app.js"),
 };
 const benchPool = { maxConnections: 2, applicationName: "bench", statementTimeoutMs: 0 };
 const mostAccounts = 100;
@@ -58,9 +51,6 @@ async function main(): Promise<void> {
       against: { type: "string" },
       soak: { type: "string" },
       profile: { type: "boolean", default: false },
-      find: { type: "boolean", default: false },
-      insight: { type: "boolean", default: false },
-      streams: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
       node: { type: "string" },
     },
@@ -83,9 +73,6 @@ async function main(): Promise<void> {
 
 interface Values {
   save: boolean;
-  find: boolean;
-  insight: boolean;
-  streams: boolean;
   profile: boolean;
   latency: boolean;
   only?: string;
@@ -101,19 +88,8 @@ async function runChosen(
   values: Values,
 ): Promise<void> {
   const { pool } = given;
-  const startOurs = () => start("ours", { databaseUrl, entry: entries.ours });
-  const finish = async (name: string, report: string) => {
-    print(report);
-    if (values.save) await writeFile(join(folder, `../../results/${name}.txt`), report);
-  };
-  if (values.find) {
-    const report = await find(pool, await startOurs(), { databaseUrl, postmasterPid: given.postmasterPid });
-    if (values.save) await writeFile(join(folder, "../../results/find.txt"), report);
-    return;
-  }
-  if (values.insight) return finish("insight", await insight(pool, await startOurs()));
+  const finish = (name: string, report: string) => show(name, report, values.save);
   const stage: Stage = { ...given, accounts: await makeAccounts(pool, mostAccounts) };
-  if (values.streams) return finish("streams", await streams(stage, await startOurs()));
   if (values.latency) {
     const entry = values.against ?? entries.ours;
     return finish("latency", await latency(stage, await start("ours", { databaseUrl, entry }), databaseUrl));
@@ -142,6 +118,12 @@ function chosen(only: string | undefined): readonly Operation[] {
 
 function isBulk(operation: Operation): boolean {
   return bulkOperations.some((each) => each === operation);
+}
+
+/** Prints a report, and keeps it where asked. */
+async function show(name: string, report: string, isKept: boolean): Promise<void> {
+  print(report);
+  if (isKept) await writeFile(join(folder, `../../results/${name}.txt`), report);
 }
 
 function print(text: string): void {
@@ -186,7 +168,6 @@ async function compareServers(
     await start("express-null", { databaseUrl, entry: entries.null }),
     await start("express-best", { databaseUrl, entry: entries.null, args: ["--classes"] }),
     await start("ours", { databaseUrl, entry: entries.ours }),
-    await start("orm", { databaseUrl, entry: entries.orm, args: [databaseUrl] }),
   ];
   const [yardstick, best, ours] = subjects as [Subject, Subject, Subject];
   await fillMemory(stage, [yardstick, best], ours);
@@ -194,7 +175,7 @@ async function compareServers(
   const creates = { operation: "create" as const, ...each };
   const bulk: Plan[] = chosen(only ?? "bulk").flatMap((operation) => {
     if (!isBulk(operation)) return [];
-    // The Prisma app has no OTLP.
+    // `express-best` counts no OTLP.
     const able = operation === "batch" ? subjects : [yardstick, ours];
     return able.map((subject) => ({ subject, load: { ...each, operation, connections: bulkConnections } }));
   });
@@ -220,13 +201,7 @@ async function compareServers(
     connections: await measureAll(stage, connections, rounds),
     accounts: await measureAll(stage, accounts, rounds),
   };
-  const report = formatReport(results);
-  print(report);
-  if (!save) return;
-  const target = join(folder, "../../results");
-  await writeFile(join(target, "traces.txt"), report);
-  await writeFile(join(target, "traces.json"), `${JSON.stringify(results, undefined, 2)}\n`);
-  await writeFile(join(target, "traces.svg"), drawChart(results.servers.map(median)));
+  await show("traces", formatReport(results), save);
 }
 
 /** Lets empty apps answer the same bytes as ours, from memory. */

@@ -1,6 +1,6 @@
+import { cpuMicrosOf, cpuMicrosOfTree, memoryOf } from "@waymark/local/process-usage";
 import type pg from "pg";
 import type { ServiceProcess } from "../src/service.fixture.js";
-import { cpuMicrosOf, cpuMicrosOfTree, memoryOf } from "./cpu.js";
 import { generate, type Seen } from "./load.js";
 import { type BenchAccount, type Operation, requestsOf } from "./scenario.js";
 

@@ -83,9 +83,8 @@ function formatRatios(measured: readonly (readonly Measurement[])[]): string {
   const of = (operation: string, server: string) =>
     measured.find(([each]) => each?.operation === operation && each.server === server);
   const lines = operations.flatMap((operation) => {
-    const names = ["ours", "express-null", "express-best", "orm"];
-    const [ours, nothing, best, orm] = names.map((server) => of(operation, server));
-    if (!ours || !nothing || !best || !orm) return [];
+    const [ours, nothing, best] = ["ours", "express-null", "express-best"].map((server) => of(operation, server));
+    if (!ours || !nothing || !best) return [];
     const ratio = (other: readonly Measurement[], of: (each: Measurement) => number, digits: number) =>
       middle(ours.map((each, round) => of(each) / of(other[round] ?? each))).toFixed(digits);
     const rate = (each: Measurement) => each.requestsPerSecond;
@@ -93,7 +92,6 @@ function formatRatios(measured: readonly (readonly Measurement[])[]): string {
       operation.padEnd(8),
       `ours/null ${ratio(nothing, rate, 2)}`,
       `ours/best ${ratio(best, rate, 2)}`,
-      `ours/orm ${ratio(orm, rate, 1)}`,
       `p99 ours/null ${ratio(nothing, (each) => each.p99Ms, 1)}`,
       `Node CPU ours/null ${ratio(nothing, (each) => each.nodeMicrosPerRequest, 2)}`,
     ];
@@ -138,43 +136,4 @@ export function formatBuildRatios(runs: readonly (readonly Measurement[])[]): st
 
 export function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
-}
-
-const width = 760;
-const labelWidth = 190;
-const barHeight = 16;
-const groupGap = 14;
-const colours: Readonly<Record<string, string>> = {
-  "express-null": "#9aa5b1",
-  "express-best": "#616e7c",
-  ours: "#2f6fde",
-  orm: "#d08770",
-};
-
-/** Requests per second of every operation and server, as a bar chart. */
-export function drawChart(measurements: readonly Measurement[]): string {
-  const fastest = Math.max(...measurements.map((each) => each.requestsPerSecond));
-  const parts: string[] = [];
-  let y = 34;
-  for (const operation of operations) {
-    for (const each of measurements.filter((one) => one.operation === operation)) {
-      const length = Math.max(1, (each.requestsPerSecond / fastest) * (width - labelWidth - 90));
-      const textY = y + barHeight - 4;
-      parts.push(
-        `<text x="${labelWidth - 8}" y="${textY}" text-anchor="end">${operation}, ${each.server}</text>`,
-        `<rect x="${labelWidth}" y="${y}" width="${length.toFixed(1)}" height="${barHeight - 3}" fill="${colours[each.server] ?? "#888"}"/>`,
-        `<text x="${(labelWidth + length + 6).toFixed(1)}" y="${textY}">${each.requestsPerSecond.toFixed(0)}</text>`,
-      );
-      y += barHeight;
-    }
-    y += groupGap;
-  }
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" viewBox="0 0 ${width} ${y}" font-family="system-ui, sans-serif" font-size="12" fill="#555">`,
-    "<title>Requests per second of each operation, for an Express app that does nothing, for Waymark and for Prisma</title>",
-    `<text x="${labelWidth}" y="18" font-size="14">Requests per second, 64 connections, everything on one machine</text>`,
-    ...parts,
-    "</svg>",
-    "",
-  ].join("\n");
 }

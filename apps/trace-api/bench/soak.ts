@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
+import { memoryOf } from "@waymark/local/process-usage";
 import type { ServiceProcess } from "../src/service.fixture.js";
-import { memoryOf } from "./cpu.js";
 import { generate } from "./load.js";
 import type { Stage } from "./measure.js";
 import { requestsOf } from "./scenario.js";

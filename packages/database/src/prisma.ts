@@ -1,8 +1,8 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
-import { Prisma, PrismaClient } from "./generated/prisma/client.js";
+import { PrismaClient } from "./generated/prisma/client.js";
 
-export { Prisma, type PrismaClient };
+export type { PrismaClient };
 
 /** Makes a Prisma client on our pool, for everyday reads and writes. Hot statements use the pool directly. */
 export function createPrisma(pool: pg.Pool): PrismaClient {

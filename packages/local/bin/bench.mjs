@@ -8,10 +8,7 @@ const benches = {
   traces: ["@waymark/trace-api", "bench"],
   neighbours: ["@waymark/proof", "bench:neighbours"],
   disk: ["@waymark/proof", "bench:disk"],
-  cells: ["@waymark/proof", "bench:cells"],
   analytics: ["@waymark/collector", "bench"],
-  dashboard: ["@waymark/dashboard", "bench"],
-  retention: ["@waymark/worker", "bench"],
 };
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

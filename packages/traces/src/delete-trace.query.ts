@@ -51,7 +51,7 @@ const deleteSpansSql = `
   )
   SELECT last FROM chunk`;
 
-export function deleteTraceStatement(accountId: string, traceId: string) {
+function deleteTraceStatement(accountId: string, traceId: string) {
   return { name: "delete-trace", text: deleteTraceSql, values: [accountId, traceId] };
 }
 

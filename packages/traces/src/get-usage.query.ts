@@ -13,7 +13,7 @@ const getUsageSql = `
     COALESCE((SELECT bytes FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS bytes,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
-export function getUsageStatement(accountId: string, month: string) {
+function getUsageStatement(accountId: string, month: string) {
   return { name: "get-usage", text: getUsageSql, values: [accountId, month] };
 }
 

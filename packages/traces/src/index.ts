@@ -1,7 +1,7 @@
 export { readSeries, type SeriesEntry, type SeriesToRead } from "./agents/read-series.query.js";
 export { presentSeries, seriesQuerySchema, seriesToRead } from "./agents/read-series.schema.js";
 export { listAccountsToBlock, storeBlocks } from "./blocks/store-blocks.query.js";
-export { createTraceDeleter, type DeleteTraceDeps, deleteTraceStatement, findTraceName } from "./delete-trace.query.js";
+export { createTraceDeleter, type DeleteTraceDeps, findTraceName } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { clearFailures, type FailedTrace } from "./failures/group-failures.js";
 export { type FailurePage, type FailuresToList, listFailures } from "./failures/list-failures.query.js";
@@ -10,20 +10,18 @@ export { readTraceFailures } from "./failures/read-trace-failures.query.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader } from "./get-trace.query.js";
-export { getUsage, getUsageStatement, presentUsage, type Used } from "./get-usage.query.js";
+export { getUsage, presentUsage, type Used } from "./get-usage.query.js";
 export { listAgentNames } from "./list-agent-names.query.js";
 export {
   type AgentPage,
   type AgentsToList,
   listAgents,
-  listAgentsStatement,
   maxCountedTraces,
 } from "./list-agents.query.js";
 export { agentQuerySchema, agentsToList, presentAgentPage } from "./list-agents.schema.js";
 export {
   type ListedTrace,
   listTraces,
-  listTracesStatement,
   maxExamineMs,
   newestCursor,
   presentListedTrace,

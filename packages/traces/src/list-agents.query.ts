@@ -59,7 +59,7 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
 }
 
 /** Returns one row more than the page holds if the list goes on. */
-export function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
+function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
   const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
   return { name: "list-agents", text: listAgentsSql, values };
 }

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
+import { memoryOf } from "@waymark/local/process-usage";
 import fc, { type Arbitrary } from "fast-check";
 import { processNames, type System, waitUntilReady } from "../system/start-system.js";
 import { createAnswerCheck } from "./check-answer.js";
@@ -159,8 +159,7 @@ async function findDamage(system: System, pids: readonly number[], memoryMib: Ma
     const add = (fault: string) => damage.push({ operation: name, fault, curl: "" });
     if (pid !== pids[index]) add(`ended, and was started again; see ${system.folder}/${name}.log`);
     await waitUntilReady(system.metricsUrl(name)).catch((error: Error) => add(error.message));
-    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-    const mib = Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
+    const mib = Math.round(memoryOf(pid).now / 1_048_576);
     memoryMib.set(name, mib);
     if (mib > maxMemoryMib) add(`holds ${mib} MiB; its container has ${maxMemoryMib}`);
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
+import { memoryOf } from "@waymark/local/process-usage";
 import { heapFileOf, type ProcessName, processNames, type System } from "../system/start-system.js";
 
 const heapLimitMs = 10_000;
@@ -9,19 +9,10 @@ const heapLimitMs = 10_000;
 export function readMemory({ apps }: System): Map<string, number> {
   const memory = new Map<string, number>();
   for (const name of processNames) {
-    const megabytes = residentMb(apps[name].identity.pid);
-    if (megabytes !== undefined) memory.set(name, megabytes);
+    const { now } = memoryOf(apps[name].identity.pid);
+    if (now > 0) memory.set(name, now / 1_024_000);
   }
   return memory;
-}
-
-function residentMb(pid: number): number | undefined {
-  try {
-    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-    return kilobytes === undefined ? undefined : Number(kilobytes) / 1_000;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

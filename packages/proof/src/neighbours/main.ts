@@ -1,12 +1,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { memoryOf } from "@waymark/local/process-usage";
 import { type Attack, attackConnections, attacks } from "./attacks.js";
 import { openStage, type Stage } from "./stage.js";
 import { drive, perSecond, type Seen, smallRequests } from "./victim.js";
@@ -94,20 +94,11 @@ async function measureBeside(
   attacker?.send({ index, target: { ...target, port } });
   if (attacker) await wait(leadMs);
   const seen = await drive({ service, port }, victim, seconds);
-  const highestMib = highestMemoryMib(app.identity.pid);
+  const highestMib = memoryOf(app.identity.pid).highest / 1_048_576;
   attacker?.send("stop");
   const [answers] = attacker ? ((await once(attacker, "message")) as [Record<string, number>]) : [{}];
   await app.stop(1_000);
   return { service, attack: name, build, ...seen, highestMib, end, answers };
-}
-
-/** Zero for an ended process. */
-function highestMemoryMib(pid: number): number {
-  try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
-  } catch {
-    return 0;
-  }
 }
 
 function format(outcomes: readonly Outcome[]): string {
