@@ -11,38 +11,47 @@ describe("documents", () => {
     expect(findHeavyDocuments(files)).toEqual([]);
   });
 
-  it("over a budget are found", () => {
+  it("over a budget are found, tables included", () => {
     const documents = [
-      { path: "README.md", text: words(900) },
-      { path: "apps/a/README.md", text: words(901) },
+      { path: "README.md", text: words(950) },
+      { path: "apps/a/README.md", text: words(700, "\n\n| one |\n") },
       { path: "apps/README.md", text: words(1_201) },
       { path: "packages/a/README.md", text: words(66, "that") },
       { path: "packages/b/README.md", text: words(65, "that") },
       { path: "packages/c/README.md", text: words(58, "that") },
     ];
     expect(findHeavyDocuments(documents)).toEqual([
-      "apps/a/README.md: 901 words",
+      "apps/a/README.md: 701 words",
       "apps/README.md: 1201 words",
       "packages/b/README.md: 1.5 relative words per 100",
     ]);
   });
 
-  it("are counted without code and tables", () => {
-    expect(wordsOf("One `code` two.\n```sh\nthree\n```\n| four |\nFive")).toEqual(["one", "two", "five"]);
+  it("over the words of all together are found", () => {
+    const documents = Array.from({ length: 23 }, (_, n) => ({ path: `packages/a/${n}.md`, text: words(696) }));
+    expect(findHeavyDocuments(documents)).toEqual(["all documents: 16008 words of prose, 16008 with tables"]);
+  });
+
+  it("are counted without code, tables apart", () => {
+    const counted = wordsOf("One `code` two.\n```sh\nthree\n```\n| four `five` |\nSix");
+    expect(counted).toEqual({ prose: ["one", "two", "six"], tables: ["four"] });
   });
 });
 
 describe("workspaces", () => {
-  it("have one comment line in ten at most", () => {
+  it("have one comment line in ten at most, or their falling number, beside tests", () => {
     expect(findTalkativeWorkspaces(files)).toEqual([]);
   });
 
   it("over it are found", () => {
     const sources = [
       { path: "apps/a/src/a.ts", text: `/** a\n * b */\n\n${"use();\n".repeat(9)}` },
-      { path: "apps/a/src/a.test.ts", text: "use();\n".repeat(9) },
+      { path: "apps/a/src/a.test.ts", text: "use();\n".repeat(90) },
       { path: "packages/b/bin/b.mjs", text: `// a\n// b\n${"use();\n".repeat(17)}` },
     ];
-    expect(findTalkativeWorkspaces(sources)).toEqual(["packages/b: 2 comment lines of 19, 1 too many"]);
+    expect(findTalkativeWorkspaces(sources)).toEqual([
+      "apps/a: 2 comment lines of 11, 1 too many",
+      "packages/b: 2 comment lines of 19, 1 too many",
+    ]);
   });
 });
