@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
+import { built } from "@waymark/testing";
 import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type DashboardOptions, type SignedIn, type TestDashboard, useDashboard } from "./dashboard.fixture.js";
@@ -36,7 +37,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  * that leaves the origin. Call it in the suite of `describeWithChromium`.
  */
 export function useBrowser(executablePath: string, options: DashboardOptions = {}): TestBrowser {
-  const dashboard = useDashboard({ pages: readPages(new URL("../dist/web/", import.meta.url)), ...options });
+  const dashboard = useDashboard({ pages: readPages(built(new URL("../dist/web/", import.meta.url))), ...options });
   const contexts: BrowserContext[] = [];
   const requests: string[] = [];
   const problems: string[] = [];

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { deployedFlags } from "@waymark/local/deployed-flags";
 // Not the index: benches start the service without Jest.
+import { built } from "@waymark/testing/built";
 import { databaseVariables } from "@waymark/testing/test-server";
 
 /** The deployed service, as its own process. */
@@ -32,7 +33,7 @@ export interface ServiceOptions {
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const entry = options.entry ?? fileURLToPath(new URL("../dist/main.js", import.meta.url));
+  const entry = options.entry ?? fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
   const child = spawn(
     options.node ?? process.execPath,
     [...deployedFlags("trace-api"), ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],

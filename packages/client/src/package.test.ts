@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { built } from "@waymark/testing";
 
 const run = promisify(execFile);
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
@@ -24,7 +25,7 @@ beforeAll(async () => {
   release = await mkdtemp(join(tmpdir(), "waymark-client-release-"));
   project = await mkdtemp(join(tmpdir(), "waymark-client-project-"));
   for (const name of ["package.json", "README.md", "LICENSE", "src", "dist", "scripts"])
-    await cp(pathOf(`../${name}`), join(release, name), { recursive: true });
+    await cp(built(new URL(`../${name}`, import.meta.url)), join(release, name), { recursive: true });
   const args = ["pack", "--json", "--offline", "--silent", "--foreground-scripts=false", "--pack-destination", project];
   const { stdout } = await run("npm", args, { cwd: release });
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];

@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fetchNode } from "../../testing/bin/fetch-node.mjs";
+import { runTurbo } from "./turbo.mjs";
 
 const benches = {
   traces: ["@waymark/trace-api", "bench"],
@@ -17,14 +18,10 @@ if (!Object.hasOwn(benches, name ?? "")) {
   console.error(`usage: pnpm bench ${Object.keys(benches).join("|")} [--help]`);
   process.exit(2);
 }
-const run = (command, commandArgs) => {
-  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
-  const { status } = spawnSync(command, commandArgs, { cwd: root, stdio: "inherit", env });
-  if (status !== 0) process.exit(status ?? 1);
-};
-run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"]);
+runTurbo("build");
 const [packageName, ...script] = benches[name];
-run("pnpm", ["--silent", "--filter", packageName, "run", ...script, ...args.map(withBinaries)]);
+const bench = ["--silent", "--filter", packageName, "run", ...script, ...args.map(withBinaries)];
+process.exit(spawnSync("pnpm", bench, { cwd: root, stdio: "inherit" }).status ?? 1);
 
 /** Versions of Node as their binaries. */
 function withBinaries(arg, index) {

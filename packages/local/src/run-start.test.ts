@@ -7,10 +7,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { LocalSystem } from "@waymark/cli";
+import { built } from "@waymark/testing";
 import pg from "pg";
 import { isRunning } from "./processes.js";
 
-const bin = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const bin = fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
 const startBin = fileURLToPath(new URL("../bin/start.mjs", import.meta.url));
 const devBin = fileURLToPath(new URL("../bin/dev.mjs", import.meta.url));
 const cli = fileURLToPath(new URL("../../cli/bin/waymark.mjs", import.meta.url));

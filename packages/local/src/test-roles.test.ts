@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { built, useDatabase } from "@waymark/testing";
 import { startApp } from "./app-process.js";
 
 const database = useDatabase();
@@ -20,7 +20,7 @@ describe("the services' roles of tests", () => {
     const prefix = name.toUpperCase().replace("-", "_");
     const app = startApp({
       name,
-      entry: fileURLToPath(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url)),
+      entry: fileURLToPath(built(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url))),
       nodeFlags: [],
       env: {
         ...{ DATABASE_URL: url.href, DIRECT_DATABASE_URL: url.href, DATABASE_POOLER: "transaction" },

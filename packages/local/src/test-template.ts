@@ -53,9 +53,9 @@ function readKey(programs: string | undefined): string {
   const local = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
   const manifest = fileURLToPath(new URL("../package.json", import.meta.url));
-  for (const file of [manifest, join(local, "test-template.js"), join(local, "embedded-postgres.js")]) add(file);
+  for (const file of [manifest, join(local, "test-template.ts"), join(local, "embedded-postgres.ts")]) add(file);
   if (programs) add(join(programs, "postgres"));
-  for (const name of readdirSync(database).sort()) if (name.endsWith(".js")) add(join(database, name));
+  for (const name of readdirSync(database).sort()) if (/(?<!\.test)\.ts$/.test(name)) add(join(database, name));
   for (const path of readdirSync(migrationsFolder, { recursive: true }).map(String).sort()) {
     if (path.endsWith(".sql")) add(join(migrationsFolder, path));
   }

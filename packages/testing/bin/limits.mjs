@@ -7,6 +7,6 @@ export function limitsOf(env = process.env) {
   const isWatching = Boolean(env.WAYMARK_TEST_WATCH);
   return {
     testMs: isInspecting ? 2 ** 31 - 1 : 480_000,
-    packageMs: isInspecting || isWatching ? undefined : 1_800_000,
+    runMs: isInspecting || isWatching ? undefined : 3_600_000,
   };
 }

@@ -1,50 +1,58 @@
 #!/usr/bin/env node
-// run.mjs [--again] [TURBO-ARGUMENT]...: runs every package's tests through turbo, then prints one closing line for all of them.
-// --again runs up to five failed files, and packages that were ended as a whole, once more, one at a time, and names each that passed only then.
+// run.mjs WANTED [JEST-ARGUMENT]...: runs the test files of WANTED, as JSON, in one Jest.
+// Ends with 2 if no test has the title of -t. `again` runs up to five failed files once more, each alone, and names those that pass only then.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { limitsOf } from "./limits.mjs";
 
 const mostAgain = 5;
-const isAgain = process.argv[2] === "--again";
-const turboArguments = process.argv.slice(isAgain ? 3 : 2);
+const jest = createRequire(import.meta.url).resolve("jest/bin/jest");
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-// Removes the counts of earlier runs; turbo restores the counts of unchanged packages.
-const countFiles = ["apps", "packages"].flatMap((group) =>
-  readdirSync(group, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => ({ title: `${group}/${name}`, file: join(group, name, "test-results", "counts.json") })),
-);
-for (const { file } of countFiles) rmSync(file, { force: true });
+const [wanted, ...jestArguments] = process.argv.slice(2);
+const { files, again = false, watch = false } = JSON.parse(wanted);
+const { status, counts } = runJest(files);
+if (watch || !counts) process.exit(status);
 
-const turbo = spawnSync("turbo", ["run", "test", "--concurrency=3", "--continue", ...turboArguments], {
-  stdio: "inherit",
-});
-
-/** Each a file, or a package without counts: its jest was ended. */
-const failed = [];
-const total = { passed: 0, failed: 0, skipped: 0 };
-for (const { title, file } of countFiles) {
-  if (!existsSync(file)) {
-    const { scripts } = JSON.parse(readFileSync(join(title, "package.json"), "utf8"));
-    if (scripts?.test) failed.push({ folder: resolve(title) });
-    continue;
-  }
-  const counts = JSON.parse(readFileSync(file, "utf8"));
-  for (const key of Object.keys(total)) total[key] += counts[key];
-  failed.push(...counts.failedFiles.map((path) => ({ folder: resolve(title), path })));
-  // Once more at the end: turbo's output is long.
-  for (const failure of counts.failures) console.log(`\n${title}\n${failure}`);
-  for (const suite of counts.skippedSuites) console.log(`skipped: ${title}: ${suite}`);
+const { passed, failed, skipped, failures, skippedSuites, withTitle } = counts;
+if (files.length > 1) {
+  // Once more at the end: the output is long.
+  for (const [, failure] of failures) console.log(`\n${failure}`);
+  for (const suite of skippedSuites) console.log(`skipped: ${suite}`);
+  console.log(`Tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 }
-console.log(`Tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
-const isWorthAgain = isAgain && turbo.status !== null && failed.length > 0 && failed.length <= mostAgain;
-process.exit(isWorthAgain && failed.filter((part) => !passesAlone(part)).length === 0 ? 0 : (turbo.status ?? 1));
+if (status === 0 && withTitle === 0) {
+  console.error("No test has the title of -t.");
+  process.exit(2);
+}
+const isWorthAgain = again && failures.length > 0 && failures.length <= mostAgain;
+process.exit(isWorthAgain && failures.filter(([path]) => !passesAlone(path)).length === 0 ? 0 : status);
 
-function passesAlone({ folder, path }) {
-  const jest = fileURLToPath(new URL("./jest.mjs", import.meta.url));
-  const { status } = spawnSync(process.execPath, path ? [jest, path] : [jest], { cwd: folder, stdio: "inherit" });
-  console.log(`${path ?? folder}: ${status === 0 ? "passed only alone; find out why" : "failed alone too"}`);
+function runJest(paths) {
+  const folder = mkdtempSync(join(tmpdir(), "waymark-counts-"));
+  const file = join(folder, "counts.json");
+  const own = [`--reporters=${here("./reporter.mjs")}`, watch ? "--watchAll" : "--watchAll=false"];
+  if (paths.length === 1) own.push("--reporters=default");
+  const args = ["--config", here("../jest.config.mjs"), "--rootDir", process.cwd(), ...own, ...jestArguments];
+  const { runMs } = limitsOf();
+  const run = spawnSync(process.execPath, [jest, ...args, "--runTestsByPath", ...paths], {
+    stdio: "inherit",
+    env: { ...process.env, WAYMARK_TEST_COUNTS: file },
+    timeout: runMs,
+    killSignal: "SIGKILL",
+  });
+  if (run.error?.code === "ETIMEDOUT") console.error(`The tests did not end within ${runMs / 60_000} minutes.`);
+  const counts = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  rmSync(folder, { recursive: true });
+  return { status: run.status ?? 1, counts };
+}
+
+function passesAlone(path) {
+  const { status } = runJest([path]);
+  console.log(`${path}: ${status === 0 ? "passed only alone; find out why" : "failed alone too"}`);
   return status === 0;
 }

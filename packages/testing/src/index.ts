@@ -1,3 +1,4 @@
+export { built } from "./built.js";
 export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
 export { addHeavyDay } from "./heavy-day.js";
 export { useInstances } from "./instances.js";

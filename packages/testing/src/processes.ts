@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
+import { built } from "./built.js";
 import { databaseVariables } from "./test-server.js";
 
 /** Lines of an app's log that a test keeps. */
@@ -19,7 +20,7 @@ export interface RunningApp {
   kill(): Promise<void>;
 }
 
-/** Starts a built app on free ports; `env` has further settings. Its `turbo.json` names the apps of a package's tests. */
+/** Starts a built app on free ports; `env` has further settings. */
 type StartApp = (
   name: "trace-api" | "analytics-api" | "collector" | "dashboard",
   databaseUrl: string,
@@ -37,7 +38,7 @@ export function useProcesses(): StartApp {
   afterAll(() => Promise.all(children.map((child) => end(child, "SIGTERM"))));
   return async (name, databaseUrl, env = {}) => {
     const prefix = name.toUpperCase().replace("-", "_");
-    const entry = fileURLToPath(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url));
+    const entry = fileURLToPath(built(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url)));
     const database = databaseVariables(name, databaseUrl);
     const settings = { ...database, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
     const child = spawn(process.execPath, [entry], { env: settings, stdio: ["ignore", "pipe", "inherit"] });

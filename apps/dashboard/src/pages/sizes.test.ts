@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
+import { built } from "@waymark/testing";
 import { readPages } from "./pages.js";
 import { measureSizes } from "./sizes.fixture.js";
 
 /** The budgets of the first load and of all parts, after gzip. */
 const kb = 1000;
-const pages = readPages(new URL("../../dist/web/", import.meta.url));
+const pages = readPages(built(new URL("../../dist/web/", import.meta.url)));
 const { first, firstFiles, parts, scripts, styles } = measureSizes(pages);
 
 describe("the built app's sizes, gzip", () => {

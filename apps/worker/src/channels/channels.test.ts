@@ -12,7 +12,7 @@ import {
   testChannel,
 } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
-import { type Answer, databaseVariables, startReceiver, startResendStub, useDatabase } from "@waymark/testing";
+import { type Answer, built, databaseVariables, startReceiver, startResendStub, useDatabase } from "@waymark/testing";
 import { Webhook } from "standardwebhooks";
 import { loadConfig } from "../config.js";
 import { startWorker } from "../start-worker.js";
@@ -227,7 +227,7 @@ describe("a webhook", () => {
     const { url, received } = await receive(slow);
     const { id } = await addChannel(accountId, url);
     const alerts = await makeMoreAlerts(pool, { accountId, count: 12 });
-    const entry = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
+    const entry = fileURLToPath(built(new URL("../../dist/main.js", import.meta.url)));
     const run = () => spawn(process.execPath, [entry], { env: settings(), stdio: "ignore" });
     const first = run();
     await until(() => received.length >= 3);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "@jest/globals";
 import { createAccount, createSite, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
-import { describeWithProgram, type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
+import { built, describeWithProgram, type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
 import { createCommandLine } from "../command-line.fixture.js";
 import { ask, nginxFile, readDocker, useProxies } from "./proxy.fixture.js";
 
@@ -60,7 +60,7 @@ type Account = Awaited<ReturnType<typeof makeAccount>>;
 
 /** The command in a process of its own. */
 function move(args: readonly string[], killAfterMs?: number) {
-  const entry = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
+  const entry = fileURLToPath(built(new URL("../../dist/main.js", import.meta.url)));
   const env = { DATABASE_URL: databases.a.directUrl, DIRECT_DATABASE_URL: databases.a.directUrl };
   const to = ["cell", "move", "--slot", slot, "--to", databases.b.directUrl, ...args, "--json"];
   const child = spawn(process.execPath, [entry, ...to], { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -2,12 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { built } from "@waymark/testing";
 import { type System, startSystem } from "../system/start-system.js";
 import { runFuzz } from "./run-fuzz.js";
 import { fuzzSettings } from "./settings.js";
 
 let system: System;
 beforeAll(async () => {
+  built(new URL("../../dist/", import.meta.url));
   const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
   system = await startSystem({ folder, env: fuzzSettings, say: () => undefined });
 });

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { built } from "@waymark/testing";
 import { type System, startSystem } from "../system/start-system.js";
 import { type MessageReceiver, startMessageReceiver } from "./receiver.js";
 import { runIsolation } from "./run-isolation.js";
@@ -10,6 +11,7 @@ import { isolationSettings } from "./settings.js";
 let system: System;
 let receiver: MessageReceiver;
 beforeAll(async () => {
+  built(new URL("../../dist/", import.meta.url));
   receiver = await startMessageReceiver();
   const folder = await mkdtemp(join(tmpdir(), "waymark-isolation-"));
   system = await startSystem({ folder, env: isolationSettings(receiver.url), say: () => undefined });

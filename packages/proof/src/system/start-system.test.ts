@@ -2,11 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { built } from "@waymark/testing";
 import { processNames, type System, startSystem, waitUntilReady } from "./start-system.js";
 
 describe("the system", () => {
   let system: System;
   beforeAll(async () => {
+    built(new URL("../../dist/", import.meta.url));
     system = await startSystem({ folder: await mkdtemp(join(tmpdir(), "waymark-proof-")), say: () => undefined });
   });
   afterAll(async () => {
