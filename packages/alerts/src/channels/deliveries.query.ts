@@ -1,6 +1,7 @@
 import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
 import { type Attempt, attemptValues, noteAttemptSql } from "../attempt.js";
+import { type OwedTrace, type OwedTraceRow, owedTraceColumnsSql, owedTraceJoinsSql, splitOwed } from "../owed-trace.js";
 import type { DeliveryKey } from "./claim-delivery.query.js";
 import type { AgentEvent } from "./enqueue-event.query.js";
 import type { DigestContent } from "./routing.js";
@@ -23,17 +24,6 @@ export interface OwedDelivery {
   content: string | null;
 }
 
-export interface OwedTrace {
-  id: string;
-  agentId: string;
-  name: string;
-  /** Null where a Date cannot hold it. */
-  startedAt: Date | null;
-  endedAt: Date | null;
-  durationMs: number | null;
-  failedSpan: { name: string; error: string | null } | null;
-}
-
 /** What a mail that confirms a channel carries. */
 interface ConfirmContent {
   token: string;
@@ -48,8 +38,7 @@ export function contentOf({
   return JSON.parse(content ?? "{}");
 }
 
-// A delivery with its channel, address, trace and innermost failing span; cuts texts. Probes of primary keys; a range of
-// `span_pkey` within bounds.
+// A delivery with its channel, address and trace. Probes of `delivery_pkey` and `channel_pkey`.
 const readOwedSql = `
   WITH owed AS (
     SELECT * FROM delivery
@@ -57,35 +46,21 @@ const readOwedSql = `
   ), ${failingSpanSql("owed")}
   SELECT owed.type, owed.created_at AS "createdAt", owed.attempts, owed.status, COALESCE(owed.agent_id, '') AS "agentId",
     owed.failures, owed.content, extract(epoch FROM now() - owed.begun_at)::float8 * 1000 AS "ageMs",
-    channel.kind, COALESCE(channel.address, account.email) AS "to", channel.secret,
-    trace.id, trace.agent_id, trace.name, extract(epoch FROM trace.started_at)::float8 * 1000 AS started_ms,
-    extract(epoch FROM trace.ended_at)::float8 * 1000 AS ended_ms, span.name AS span_name, left(span.error, 4000) AS span_error
-  FROM owed
-  LEFT JOIN account ON account.id = owed.account_id
-  LEFT JOIN channel ON channel.account_id = owed.account_id AND channel.id = owed.channel_id
-  LEFT JOIN trace ON trace.account_id = owed.account_id AND trace.id = owed.trace_id
-  LEFT JOIN span ON span.account_id = trace.account_id AND span.trace_id = trace.id AND span.id = (SELECT id FROM innermost)`;
+    channel.kind, COALESCE(channel.address, account.email) AS "to", channel.secret, ${owedTraceColumnsSql}
+  FROM owed ${owedTraceJoinsSql}
+  LEFT JOIN channel ON channel.account_id = owed.account_id AND channel.id = owed.channel_id`;
+
+type Row = Omit<OwedDelivery, "channel" | "trace"> & { kind: string | null; to: string | null; secret: string | null };
 
 /** The delivery with all that its message needs; undefined if it is settled or gone. */
 export async function readOwedDelivery(pool: pg.Pool, key: DeliveryKey): Promise<OwedDelivery | undefined> {
   const values = [key.accountId, key.eventId, key.channelId];
-  const { rows } = await pool.query({ name: "read-owed-delivery", text: readOwedSql, values });
-  const [row] = rows;
-  if (!row) return undefined;
-  const { kind, to, secret, id, agent_id, name, started_ms, ended_ms, span_name, span_error, ...owed } = row;
-  const failedSpan = span_name === null ? null : { name: span_name, error: span_error };
-  const times = { startedAt: toDate(started_ms), endedAt: toDate(ended_ms) };
-  const durationMs = ended_ms === null ? null : ended_ms - started_ms;
-  return {
-    ...owed,
-    channel: kind === null || to === null ? null : { kind, to, secret },
-    trace: id === null ? null : { id, agentId: agent_id, name, ...times, durationMs, failedSpan },
-  };
-}
-
-function toDate(ms: number | null): Date | null {
-  const date = ms === null ? undefined : new Date(ms);
-  return date && !Number.isNaN(date.getTime()) ? date : null;
+  const statement = { name: "read-owed-delivery", text: readOwedSql, values };
+  const { rows } = await pool.query<Row & OwedTraceRow>(statement);
+  if (!rows[0]) return undefined;
+  const { owed, trace } = splitOwed<Row>(rows[0]);
+  const { kind, to, secret, ...delivery } = owed;
+  return { ...delivery, channel: kind === null || to === null ? null : { kind, to, secret }, trace };
 }
 
 // Writes down an attempt. An account's digest takes its alerts along. Probes of `delivery_pkey` and a range of

@@ -1,6 +1,7 @@
-import { contentOf, type OwedDelivery, type OwedTrace } from "../channels/deliveries.query.js";
+import { contentOf, type OwedDelivery } from "../channels/deliveries.query.js";
 import type { DigestContent } from "../channels/routing.js";
 import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "../mail/index.js";
+import type { OwedTrace } from "../owed-trace.js";
 
 /** What people are shown of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
 export interface Message {
@@ -45,7 +46,7 @@ const endings: Readonly<Record<string, string>> = { error: "ended in error", tim
 /** A failed trace with its innermost failing span, or the agent's first success after failures. */
 export function composeTrace(
   { type, status, failures }: Pick<OwedDelivery, "type" | "status" | "failures">,
-  trace: Omit<OwedTrace, "endedAt">,
+  trace: OwedTrace,
   dashboardUrl: string,
 ): Message {
   const isFailure = type === "trace.failed";

@@ -13,6 +13,7 @@ const trace = {
   agentId: "support-bot",
   name: "answer ticket 7",
   startedAt: new Date("2026-01-02T03:04:05.678Z"),
+  endedAt: null,
   durationMs: 83_000,
   failedSpan: { name: "call the model", error: "connection refused" },
 };
