@@ -22,17 +22,15 @@ export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
 export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
 export { countUnsentAlerts } from "./count-unsent-alerts.query.js";
-export { findUnqueuedAlerts } from "./find-unqueued-alerts.query.js";
 export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
 export { measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
-export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
+export { readPendingAlert, settleAlert } from "./pending-alert.query.js";
+export { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export { type AlertWithTrace, alertStates, readAlertPage } from "./read-alert-page.query.js";
-export { readPendingAlert } from "./read-pending-alert.query.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
-export { settleAlert } from "./settle-alert.query.js";
 export {
   claimSummary,
   findReadyAccounts,

@@ -1,4 +1,4 @@
-import { judgePost } from "../sending/judge-post.js";
+import { judgePost } from "../sending/judge-answer.js";
 import type { Kind, Sending } from "./kind.js";
 
 const maxUrlLength = 2_000;

@@ -3,6 +3,6 @@ export { asMail } from "../channels/mail/mail-layout.js";
 export { composeTrace } from "./compose-message.js";
 export { composeSummary } from "./compose-summary.js";
 export { createDeliverer } from "./deliver-events.js";
-export { judgeMail } from "./judge-mail.js";
+export { judgeMail } from "./judge-answer.js";
 export { post } from "./post.js";
 export { createSendDelivery } from "./send-delivery.js";

@@ -1,5 +1,5 @@
 import { normaliseEmail } from "@waymark/service/fields";
-import { judgeMail } from "../../sending/judge-mail.js";
+import { judgeMail } from "../../sending/judge-answer.js";
 import type { Kind } from "../kind.js";
 import { asMail } from "./mail-layout.js";
 

@@ -1,6 +1,7 @@
 import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
 import type { AlertKey } from "./alert-key.js";
+import { type Attempt, attemptValues, noteAttemptSql } from "./attempt.js";
 import { type OwedTrace, type OwedTraceRow, owedTraceColumnsSql, owedTraceJoinsSql, splitOwed } from "./owed-trace.js";
 
 interface OwedAlert {
@@ -31,4 +32,14 @@ export async function readPendingAlert(
   if (!rows[0]) return undefined;
   const { owed, trace } = splitOwed<OwedAlert>(rows[0]);
   return { ...owed, trace };
+}
+
+// Writes down an attempt, unless another one settled the alert meanwhile. One probe of `alert_pkey`.
+const settleAlertSql = `
+  UPDATE alert SET ${noteAttemptSql}
+  WHERE account_id = $1 AND id = $2 AND sent_at IS NULL AND failed_at IS NULL`;
+
+export async function settleAlert(pool: pg.Pool, alert: AlertKey, attempt: Attempt): Promise<void> {
+  const values = [alert.accountId, alert.alertId, ...attemptValues(attempt)];
+  await pool.query({ name: "settle-alert", text: settleAlertSql, values });
 }
