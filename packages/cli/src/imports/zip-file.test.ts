@@ -37,6 +37,12 @@ describe("readZip", () => {
     }
   });
 
+  it("refuses a list of files that is longer than any export's", async () => {
+    const many = Array.from({ length: 80 }, (_, n) => [`${n}${"x".repeat(60_000)}`, ""] as const);
+    await expect(unpack(writeZip(Object.fromEntries(many.slice(0, 9))))).resolves.toHaveProperty(many[8]?.[0] ?? "");
+    await expect(unpack(writeZip(Object.fromEntries(many)))).rejects.toThrow("archive.zip' is no whole zip archive.");
+  });
+
   it("refuses content that is not what the archive says, or encrypted", async () => {
     await expect(unpack(writeZip(files, { crc: 1 }))).rejects.toThrow("'a.csv' in");
     await expect(unpack(writeZip(files, { size: 9 }))).rejects.toThrow("is damaged");

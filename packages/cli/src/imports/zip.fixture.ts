@@ -34,7 +34,11 @@ export function writeZip(
     offset += local.length + Buffer.byteLength(name) + packed.length;
   }
   const directory = Buffer.concat(entries);
-  const end = header(0x06054b50, 22, []);
+  const count = Object.keys(files).length;
+  const end = header(0x06054b50, 22, [
+    [8, count],
+    [10, count],
+  ]);
   end.writeUInt32LE(directory.length, 12);
   end.writeUInt32LE(offset, 16);
   return Buffer.concat([...parts, directory, end]);
