@@ -4,9 +4,6 @@ import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { byteHeaderNames, quotaHeaderNames } from "./usage/trace-quota.js";
 
-/** A time as an answer gives it. */
-export const timestamp = z.string().meta({ format: "date-time" });
-
 /** The answers to a route's input. A route lists its own answers beside these, or in place of one. */
 export function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
   return {

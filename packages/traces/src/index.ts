@@ -7,10 +7,12 @@ export { clearFailures, type FailedTrace } from "./failures/group-failures.js";
 export { type FailurePage, type FailuresToList, listFailures } from "./failures/list-failures.query.js";
 export { failureQuerySchema, failuresToList, presentFailurePage } from "./failures/list-failures.schema.js";
 export { readTraceFailures } from "./failures/read-trace-failures.query.js";
+export { type Columns, columnArrays, rowSql, textOf, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, type Used } from "./get-usage.query.js";
+export { timestamp } from "./iso-text.js";
 export { listAgentNames } from "./list-agent-names.query.js";
 export {
   type AgentPage,
@@ -54,7 +56,7 @@ export { maxChanges, readChanges } from "./read-changes.query.js";
 export { readContent } from "./read-content.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
-export { type ContentName, readSpan, type SpanContents } from "./read-span.query.js";
+export { readSpan, type SpanContents } from "./read-span.query.js";
 export { readStream, type StreamPage, type StreamPosition } from "./read-stream.query.js";
 export { createTracePageReader } from "./read-trace-page.js";
 export {
@@ -65,6 +67,32 @@ export {
 } from "./scores/read-scores.query.js";
 export { agentScoresQuerySchema, agentScoresToRead } from "./scores/read-scores.schema.js";
 export { maxScoreName } from "./scores/score-filter.js";
+export {
+  attributesTooLarge,
+  type ContentName,
+  changedNames,
+  columnOfBody,
+  contentNames,
+  fieldOf,
+  type NewSpan,
+  newSpanSchema,
+  opaqueNames,
+  type SpanChange,
+  sizedNames,
+  spanAnswers,
+  spanChangeSchema,
+  spanColumns,
+  storedAttributes,
+} from "./span-fields.js";
 export { setStatusChangeSql, statusTimeSql } from "./status-change.js";
 export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
+export {
+  type FinalTrace,
+  finalTraceSchema,
+  type NewTrace,
+  newTraceSchema,
+  sizedTraceNames,
+  traceAnswers,
+  traceColumns,
+} from "./trace-fields.js";
 export { type MatchesTrace, traceFilter } from "./trace-filter.js";

@@ -1,5 +1,6 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
+import type { z } from "zod";
 import {
   type BlockCondition,
   findPlaces,
@@ -8,11 +9,11 @@ import {
   type TracePlaces,
 } from "./blocks/find-blocks.query.js";
 import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
-import { isoText } from "./iso-text.js";
 import { countedCallsSql } from "./model-calls/counted-calls.js";
 import { settleCalls } from "./model-calls/settle-calls.query.js";
 import type { ScoreFilter } from "./scores/score-filter.js";
 import type { TraceStatus } from "./statuses.js";
+import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 
 /** An index in the order of lists: newest start first, then id. A page begins after it. */
 export interface TraceCursor {
@@ -36,24 +37,17 @@ export interface TracesToFind {
   limit: number;
 }
 
-export interface ListedTrace {
-  id: string;
-  agent_id: string;
-  name: string;
-  status: TraceStatus;
-  started_at: string;
-  ended_at: string | null;
-  duration_ms: number | null;
-}
+export type ListedTrace = z.output<z.ZodObject<typeof traceAnswers.listed>> & { duration_ms: number | null };
 
 /** The columns of a {@link ListedTrace} of `trace t`. */
-export const listedColumns = `t.id, t.agent_id, t.name, t.status, ${isoText("t.started_at")} AS started_at,
-    ${isoText("t.ended_at")} AS ended_at, (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
+export const listedColumns = `t.id, ${listedNames.map((name) => `${listedSql(name)} AS ${name}`).join(", ")},
+    (extract(epoch FROM t.ended_at - t.started_at) * 1000)::float8 AS duration_ms`;
+
+const listedMembers = ["id", ...listedNames, "duration_ms"] as const;
 
 /** A list's entry; the row may have further columns. */
 export function presentListedTrace(row: ListedTrace): ListedTrace {
-  const { id, agent_id, name, status, started_at, ended_at, duration_ms } = row;
-  return { id, agent_id, name, status, started_at, ended_at, duration_ms };
+  return Object.fromEntries(listedMembers.map((name) => [name, row[name]])) as unknown as ListedTrace;
 }
 
 export interface TracePage {

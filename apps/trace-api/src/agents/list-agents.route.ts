@@ -8,9 +8,9 @@ import {
   listAgents,
   maxCountedTraces,
   presentAgentPage,
+  timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 import { slowReads } from "../batching/one-at-a-time.js";
 import type { TimedReads } from "../batching/timed-reads.js";
 import { figureMembers } from "./figures.schema.js";

@@ -8,9 +8,10 @@ import {
   type SeriesToRead,
   seriesQuerySchema,
   seriesToRead,
+  timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import { agentNotFound, timestamp } from "../answers.js";
+import { agentNotFound } from "../answers.js";
 import { slowReads } from "../batching/one-at-a-time.js";
 import type { TimedReads } from "../batching/timed-reads.js";
 import { agentIdOf, agentIdParameter } from "./agent-id.js";

@@ -7,9 +7,9 @@ import {
   failuresToList,
   listFailures,
   presentFailurePage,
+  timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 import { slowReads } from "../batching/one-at-a-time.js";
 import type { TimedReads } from "../batching/timed-reads.js";
 

@@ -1,3 +1,4 @@
+import { type Columns, columnArrays, unnestSql } from "@waymark/traces";
 import type { ModelUsage, Tokens } from "@waymark/traces/otlp";
 import { loadPrices, type PriceCall, roundCost } from "./prices.js";
 
@@ -28,36 +29,6 @@ export function createUsagePricer(): PriceUsage {
   };
 }
 
-const columns =
-  "span_id, started_at, provider, model, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, cost, is_told";
-const types = [
-  "int",
-  "uuid",
-  "timestamptz",
-  "text",
-  "text",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "numeric",
-  "boolean",
-];
-
-/**
- * Inserts the calls of the parameters from `$first` on. Settling finds them by `model_call_unsettled_idx`.
- * @param source a table expression with account, trace and, as `key`, the number of a call's request
- * @param condition on a call `c` and its request
- */
-export function insertCallsSql(first: number, source: string, key: string, condition = "true"): string {
-  const parameters = types.map((type, index) => `$${first + index}::${type}[]`).join(", ");
-  return `
-    INSERT INTO model_call (account_id, trace_id, ${columns})
-    SELECT account_id, trace_id, ${columns} FROM unnest(${parameters}) AS c (${key}, ${columns})
-    JOIN ${source} USING (${key}) WHERE ${condition}`;
-}
-
 export interface CallOfSpan {
   /** The number of its request, from 1. */
   request: number;
@@ -66,22 +37,37 @@ export interface CallOfSpan {
   call: ModelCall;
 }
 
+const columns: Columns<CallOfSpan> = {
+  position: { type: "int", of: ({ request }) => request },
+  span_id: { type: "uuid", of: ({ spanId }) => spanId },
+  started_at: { type: "timestamptz", of: ({ startedAt }) => startedAt },
+  provider: { type: "text", of: ({ call }) => call.provider },
+  model: { type: "text", of: ({ call }) => call.model },
+  input_tokens: { type: "bigint", of: ({ call }) => call.tokens?.input },
+  output_tokens: { type: "bigint", of: ({ call }) => call.tokens?.output },
+  cached_input_tokens: { type: "bigint", of: ({ call }) => call.tokens?.cachedInput },
+  cache_write_tokens: { type: "bigint", of: ({ call }) => call.tokens?.cacheWrite },
+  reasoning_tokens: { type: "bigint", of: ({ call }) => call.tokens?.reasoning },
+  cost: { type: "numeric", of: ({ call }) => call.cost },
+  is_told: { type: "boolean", of: ({ call }) => call.isTold },
+};
+const names = Object.keys(columns).slice(1).join(", ");
+
+/**
+ * Inserts the calls of the parameters from `$first` on. Settling finds them by `model_call_unsettled_idx`.
+ * @param source a table expression with account, trace and `position`, the number of a call's request
+ * @param condition on a call `r` and its request
+ */
+export function insertCallsSql(first: number, source: string, condition = "true"): string {
+  return `
+    INSERT INTO model_call (account_id, trace_id, ${names})
+    SELECT account_id, trace_id, ${names} FROM ${unnestSql(first, columns)}
+    JOIN ${source} USING (position) WHERE ${condition}`;
+}
+
 /** The parameters of {@link insertCallsSql}. */
 export function callValues(calls: readonly CallOfSpan[]): unknown[] {
-  return [
-    calls.map(({ request }) => request),
-    calls.map(({ spanId }) => spanId),
-    calls.map(({ startedAt }) => startedAt),
-    calls.map(({ call }) => call.provider),
-    calls.map(({ call }) => call.model),
-    calls.map(({ call }) => call.tokens?.input),
-    calls.map(({ call }) => call.tokens?.output),
-    calls.map(({ call }) => call.tokens?.cachedInput),
-    calls.map(({ call }) => call.tokens?.cacheWrite),
-    calls.map(({ call }) => call.tokens?.reasoning),
-    calls.map(({ call }) => call.cost),
-    calls.map(({ call }) => call.isTold),
-  ];
+  return columnArrays(calls, columns);
 }
 
 /** Notes for settling that the spans or the agent of the traces in `source`, with model calls, have changed. */

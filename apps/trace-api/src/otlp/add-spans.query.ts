@@ -1,4 +1,5 @@
-import { binaryArray, type CreateGroupCommit, idBounds, rowIsLocked } from "@waymark/database";
+import { type CreateGroupCommit, idBounds, rowIsLocked } from "@waymark/database";
+import { type Columns, columnArrays, fieldOf, sizedNames, spanColumns, unnestSql } from "@waymark/traces";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
@@ -38,71 +39,106 @@ export const maxContextsPerTrace = 1_000;
 /** Stored contexts in memory. A stale entry does no harm: contexts go with their trace, and then its spans are not stored. */
 const maxKnownContexts = 20_000;
 
+/** A part of a request; positions from 1. */
+interface Positioned {
+  position: number;
+}
+type SpanRow = Positioned & { traceId: string; span: MappedSpan };
+type ContextRow = Positioned & { context: Context };
+
+const requestColumns: Columns<RowToAdd> = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  trace_id: { type: "uuid", of: ({ traceId }) => traceId },
+  max_bytes: { type: "bigint", of: ({ plan }) => plan.bytesPerMonth },
+};
+const contextColumns: Columns<ContextRow> = {
+  position: { type: "int", of: ({ position }) => position },
+  id: { type: "bigint", of: ({ context }) => context.id },
+  value: { type: "json", of: ({ context }) => context.json },
+  bytes: { type: "int", of: ({ context }) => context.bytes },
+  bytes_to_add: { type: "int", of: ({ context }) => storedBytes([context.json]) },
+};
+const countedColumns: Columns<SpanRow> = {
+  position: { type: "int", of: ({ position }) => position },
+  id: { type: "uuid", of: ({ traceId, span }) => spanUuid(traceId, span.spanId) },
+  bytes_to_add: { type: "int", of: ({ span }) => bytesOfSpan(span) },
+};
+const spanRowColumns: Columns<SpanRow> = {
+  ...countedColumns,
+  ...spanColumns<SpanRow>(true, (name) => {
+    const { otlp } = fieldOf(name);
+    return ({ span, traceId }) => otlp(span, traceId);
+  }),
+  resource_id: { type: "bigint", of: ({ span }) => span.resource.id },
+  scope_id: { type: "bigint", of: ({ span }) => span.scope?.id },
+};
+/** The parameters before these: the month, the bounds of ids, and the most contexts of a trace. */
+const requestsFrom = 5;
+const contextsFrom = requestsFrom + Object.keys(requestColumns).length;
+const spansFrom = contextsFrom + Object.keys(contextColumns).length;
+const callsFrom = spansFrom + Object.keys(spanRowColumns).length;
+const requests = unnestSql(requestsFrom, requestColumns, { hasPosition: true });
+const storedNames = Object.keys(spanRowColumns)
+  .filter((name) => name !== "position" && name !== "bytes_to_add")
+  .join(", ");
+
 /**
  * Stores the spans of each request with their new resources and scopes, if the account has the trace, the trace would have at
- * most $20 of these, and the month takes the bytes of the new ones. It keeps the trace from deletion until the commit. A
- * span that exists stays unchanged. Contexts
- * and spans go in by rising ids, so statements of several instances wait for each other and do not deadlock. A probe
- * of `trace_pkey` and `model_call_pkey` for a request, two of `span_pkey` for a span, of `trace_usage_pkey` for an account, of `trace_context_pkey` and the trace's range of it for a context.
+ * most $4 of these, and the month takes the bytes of the new ones. It keeps the trace from deletion until the commit. A span
+ * that exists stays unchanged. Contexts and spans go in by rising ids, so statements of several instances wait for each other
+ * and do not deadlock. A probe of `trace_pkey` and `model_call_pkey` for a request, two of `span_pkey` for a span, of
+ * `trace_usage_pkey` for an account, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = (onLock: OnLock) => `
-  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$35" })}, found AS MATERIALIZED (
-    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $36::bigint[]) WITH ORDINALITY AS r (account_id, trace_id, max_bytes, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
+  WITH ${lockedUsageSql(onLock, { accounts: `$${requestsFrom}::uuid[]`, month: "$1" })}, found AS MATERIALIZED (
+    SELECT r.* FROM ${requests} JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(onLock)}
   ), brought AS MATERIALIZED (
-    SELECT position, account_id, trace_id, b.id, b.value, b.bytes, b.bytes_to_add
-    FROM unnest($14::int[], $15::bigint[], $16::json[], $17::int[], $38::int[]) AS b (position, id, value, bytes, bytes_to_add) JOIN found USING (position)
+    SELECT position, account_id, trace_id, r.id, r.value, r.bytes, r.bytes_to_add
+    FROM ${unnestSql(contextsFrom, contextColumns)} JOIN found USING (position)
     WHERE NOT EXISTS (
-      SELECT FROM trace_context c WHERE c.account_id = found.account_id AND c.trace_id = found.trace_id AND c.id = b.id
+      SELECT FROM trace_context o WHERE o.account_id = found.account_id AND o.trace_id = found.trace_id AND o.id = r.id
     )
   ), full_traces AS MATERIALIZED (
     SELECT position FROM brought b GROUP BY position, account_id, trace_id
     HAVING count(*) + (
       SELECT count(*) FROM trace_context c WHERE c.account_id = b.account_id AND c.trace_id = b.trace_id
-    ) > $20
+    ) > $4
   ), new_bytes AS MATERIALIZED (
     SELECT position, bytes_to_add FROM brought
     UNION ALL
-    SELECT position, bytes_to_add FROM unnest($3::int[], $4::uuid[], $37::int[]) AS b (position, id, bytes_to_add) JOIN found USING (position)
+    SELECT position, bytes_to_add FROM ${unnestSql(spansFrom, countedColumns)} JOIN found USING (position)
     WHERE (
-      SELECT 1 FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = b.id
-        AND s.trace_id BETWEEN $33 AND $34 LIMIT 1
+      SELECT 1 FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = r.id
+        AND s.trace_id BETWEEN $2 AND $3 LIMIT 1
     ) IS NULL
   ), wanted AS MATERIALIZED (
     SELECT found.*, COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
     WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes
-  ), ${grantBytesSql("wanted", "$35")}, contexts AS (
+  ), ${grantBytesSql("wanted", "$1")}, contexts AS (
     INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
     SELECT account_id, trace_id, id, value, bytes FROM brought
     WHERE position IN (SELECT position FROM granted) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), stored AS (
-    INSERT INTO span
-      (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes,
-      resource_id, scope_id)
-    SELECT account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes,
-      resource_id, scope_id
-    FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
-      $11::text[], $12::text[], $13::json[], $18::bigint[], $19::bigint[])
-      AS s (position, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes, resource_id, scope_id)
+    INSERT INTO span (account_id, trace_id, ${storedNames})
+    SELECT account_id, trace_id, ${storedNames} FROM ${unnestSql(spansFrom, spanRowColumns)}
     JOIN granted USING (position) ORDER BY account_id, trace_id, id
     ON CONFLICT (account_id, trace_id, id) DO NOTHING
   ), calls AS (${insertCallsSql(
-    21,
+    callsFrom,
     "granted",
-    "position",
     `NOT EXISTS (
-      SELECT FROM span s WHERE s.account_id = granted.account_id AND s.trace_id = granted.trace_id AND s.id = c.span_id
-        AND s.trace_id BETWEEN $33 AND $34
+      SELECT FROM span s WHERE s.account_id = granted.account_id AND s.trace_id = granted.trace_id AND s.id = r.span_id
+        AND s.trace_id BETWEEN $2 AND $3
     )`,
   )}
     RETURNING account_id, trace_id
   ), noted AS (${noteChangeSql("granted", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
   )
   SELECT found.position IS NOT NULL, wanted.position IS NULL, granted.position IS NOT NULL, wanted.bytes_to_add,
-    CASE WHEN wanted.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$35")} END, CASE WHEN found.position IS NULL THEN
+    CASE WHEN wanted.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$1")} END, CASE WHEN found.position IS NULL THEN
     EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) END
-  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
+  FROM ${requests}
   LEFT JOIN found USING (position) LEFT JOIN wanted USING (position) LEFT JOIN granted USING (position) ORDER BY r.position`;
 
 const statements = {
@@ -185,9 +221,12 @@ function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
   return [...contexts.values()];
 }
 
-/** What a span counts in its account's month. Its trace's row holds the resource of a root span once more. */
-function bytesOfSpan({ name, input, output, error, extra, parentSpanId, resource }: MappedSpan): number {
-  return storedBytes([name, input, output, error, extra]) + (parentSpanId === null ? resource.bytes : 0);
+const counted = sizedNames(true).filter((name) => name !== "parent_span_id");
+
+/** What a span counts in its account's month: no ids. Its trace's row holds the resource of a root span once more. */
+function bytesOfSpan(span: MappedSpan): number {
+  const texts = counted.map((name) => fieldOf(name).otlp(span, ""));
+  return storedBytes(texts) + (span.parentSpanId === null ? span.resource.bytes : 0);
 }
 
 async function insertSpans(
@@ -205,50 +244,19 @@ async function insertSpans(
   });
 }
 
-function valuesOf(requests: readonly RowToAdd[]): unknown[] {
-  const spans = requests.flatMap((request) => request.spans);
-  const contexts = requests.flatMap((request) => request.contexts);
-  const traceIds = requests.map(({ traceId }) => traceId);
+function valuesOf(rows: readonly RowToAdd[]): unknown[] {
+  const traceIds = rows.map(({ traceId }) => traceId);
+  const contextRows = rows.flatMap(({ contexts }, n) => contexts.map((context) => ({ position: n + 1, context })));
+  const spanRows = rows.flatMap(({ traceId, spans: own }, n) =>
+    own.map((span) => ({ position: n + 1, traceId, span })),
+  );
   return [
-    requests.map(({ accountId }) => accountId),
-    traceIds,
-    requests.flatMap((request, index) => request.spans.map(() => index + 1)),
-    requests.flatMap(({ traceId, spans: own }) => own.map(({ spanId }) => spanUuid(traceId, spanId))),
-    spans.map(({ name }) => name),
-    spans.map(({ status }) => status),
-    spans.map(({ startedAt }) => startedAt),
-    spans.map(({ endedAt }) => endedAt),
-    binaryArray(
-      "json",
-      spans.map(({ input }) => input),
-    ),
-    binaryArray(
-      "json",
-      spans.map(({ output }) => output),
-    ),
-    spans.map(({ error }) => error),
-    requests.flatMap(({ traceId, spans: own }) =>
-      own.map(({ parentSpanId }) => parentSpanId && spanUuid(traceId, parentSpanId)),
-    ),
-    binaryArray(
-      "json",
-      spans.map(({ extra }) => extra),
-    ),
-    requests.flatMap((request, index) => request.contexts.map(() => index + 1)),
-    contexts.map(({ id }) => id),
-    binaryArray(
-      "json",
-      contexts.map(({ json }) => json),
-    ),
-    contexts.map(({ bytes }) => bytes),
-    spans.map(({ resource }) => resource.id),
-    spans.map(({ scope }) => scope?.id),
-    maxContextsPerTrace,
-    ...callValues(requests.flatMap(({ calls }, index) => calls.map((call) => ({ ...call, request: index + 1 })))),
+    rows[0]?.month,
     ...idBounds(traceIds),
-    requests[0]?.month,
-    requests.map(({ plan }) => plan.bytesPerMonth),
-    spans.map(bytesOfSpan),
-    contexts.map(({ json }) => storedBytes([json])),
+    maxContextsPerTrace,
+    ...columnArrays(rows, requestColumns),
+    ...columnArrays(contextRows, contextColumns),
+    ...columnArrays(spanRows, spanRowColumns),
+    ...callValues(rows.flatMap(({ calls }, n) => calls.map((call) => ({ ...call, request: n + 1 })))),
   ];
 }

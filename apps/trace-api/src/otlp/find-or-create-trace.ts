@@ -1,11 +1,11 @@
 import type { Batched, CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
+import type { NewTrace } from "@waymark/traces";
 import type pg from "pg";
 import type { AccountAgents } from "../agents/account-agents.query.js";
 import { createAgentClaimer } from "../agents/claim-agent.js";
 import type { KnownAgents } from "../agents/known-agents.js";
 import type { CreateTrace } from "../traces/create-trace.js";
-import type { NewTrace } from "../traces/trace.schema.js";
 import { bytesOfTrace, type TraceToCreate } from "../traces/trace-row.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createProvisionalTraces } from "./create-provisional-trace.query.js";

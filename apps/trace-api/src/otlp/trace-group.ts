@@ -1,3 +1,4 @@
+import { contentNames, fieldOf } from "@waymark/traces";
 import type { MappedSpan } from "@waymark/traces/otlp";
 import { type DecidingSpans, isRoot, precedes } from "./root-span.js";
 
@@ -63,6 +64,6 @@ export function sizeOfGroup({ spans, rootOrFirst: { resource, scope } }: TraceGr
 }
 
 /** The bytes of a span in a statement, without its resource and scope. */
-export function ownBytes({ input, output, error, extra }: MappedSpan): number {
-  return (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0) + extra.length;
+export function ownBytes(span: MappedSpan): number {
+  return contentNames.reduce((sum, name) => sum + (fieldOf(name).otlp(span, "")?.length ?? 0), 0);
 }

@@ -1,6 +1,6 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { setStatusChangeSql } from "@waymark/traces";
+import { type Columns, columnArrays, setStatusChangeSql, unnestSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { noteChangeSql } from "../model-calls/model-call.js";
@@ -28,6 +28,19 @@ interface RootUpdate {
   alertId: string | null;
 }
 
+const columns: Columns<TraceUpdate> = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  id: { type: "uuid", of: ({ traceId }) => traceId },
+  agent_id: { type: "text", of: ({ agentId }) => agentId },
+  name: { type: "text", of: ({ name }) => name },
+  started_at: { type: "timestamptz", of: ({ startedAt }) => startedAt },
+  root_span_id: { type: "uuid", of: ({ root }) => root?.spanId },
+  failed_root_id: { type: "uuid", of: ({ root }) => root?.failedSpanId },
+  ended_at: { type: "timestamptz", of: ({ root }) => root?.endedAt },
+  metadata: { type: "json", of: ({ root }) => root?.metadata },
+  alert_id: { type: "uuid", of: ({ root }) => root?.alertId },
+};
+
 /** Set by the span that describes the trace. */
 const described = ["agent_id", "name", "started_at", "metadata", "root_span_id"];
 
@@ -39,9 +52,7 @@ const described = ["agent_id", "name", "started_at", "metadata", "root_span_id"]
  */
 const updateTracesSql = (onLock: OnLock) => `
   WITH changes AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::uuid[], $8::timestamptz[],
-      $9::json[], $10::uuid[])
-      AS c (account_id, id, agent_id, name, started_at, root_span_id, failed_root_id, ended_at, metadata, alert_id)
+    SELECT * FROM ${unnestSql(1, columns)}
   ), locked AS MATERIALIZED (
     SELECT t.account_id, t.id, leads, t.has_failed_root, t.has_failed_root IS NOT TRUE AND c.failed_root_id IS NOT NULL
       AND (leads OR c.failed_root_id <> t.root_span_id) AS fails
@@ -108,18 +119,7 @@ async function updateTraces(
   const { rows } = await pool.query<[string, string, boolean, boolean]>({
     ...statement,
     rowMode: "array",
-    values: [
-      sorted.map(({ accountId }) => accountId),
-      sorted.map(({ traceId }) => traceId),
-      sorted.map(({ agentId }) => agentId),
-      sorted.map(({ name }) => name),
-      sorted.map(({ startedAt }) => startedAt),
-      sorted.map(({ root }) => root?.spanId),
-      sorted.map(({ root }) => root?.failedSpanId),
-      sorted.map(({ root }) => root?.endedAt),
-      sorted.map(({ root }) => root?.metadata),
-      sorted.map(({ root }) => root?.alertId),
-    ],
+    values: columnArrays(sorted, columns),
   });
   const results = new Map<string, boolean | typeof rowIsLocked>();
   for (const [accountId, id, isAlertNew, isLocked] of rows)

@@ -1,7 +1,6 @@
 import { textField } from "@waymark/service/fields";
-import { maxScoreName } from "@waymark/traces";
+import { maxScoreName, timestamp } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 
 const maxTextLength = 1_000;
 /** As many digits as `min_score` and `max_score` take. */

@@ -1,12 +1,12 @@
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
+import { newSpanSchema, opaqueNames } from "@waymark/traces";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, traceIsFull } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
 import type { AddSpans } from "./add-spans.js";
-import { newSpanSchema } from "./span.schema.js";
 import { traceFull } from "./trace-capacity.js";
 
 export interface AddSpansDeps {
@@ -27,7 +27,7 @@ export function addSpanRoute({ addSpans, guardIdempotency, uuid, now }: AddSpans
     params: traceIdParameter,
     lenientQuery: [],
     body: named("NewSpan", newSpanSchema),
-    opaqueKeys: ["input", "output", "attributes"],
+    opaqueKeys: opaqueNames,
     takesIdempotencyKey: true,
     bodyExample: {
       name: "get_order",

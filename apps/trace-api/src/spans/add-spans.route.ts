@@ -1,5 +1,6 @@
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/service/http";
+import { opaqueNames } from "@waymark/traces";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, traceIsFull, validationFailed } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
@@ -20,7 +21,7 @@ export function addSpansRoute({ addSpans, guardIdempotency, uuid, now }: AddSpan
       "A span may name its parent by the `ref` of another span in the batch. Keys in `fields` have the index of a span, from 0: `spans.3.started_at`.",
     params: traceIdParameter,
     body: spanBatchSchema,
-    opaqueElements: { list: "spans", keys: ["input", "output", "attributes"], most: maxSpansPerStatement },
+    opaqueElements: { list: "spans", keys: opaqueNames, most: maxSpansPerStatement },
     takesIdempotencyKey: true,
     bodyExample: {
       spans: [

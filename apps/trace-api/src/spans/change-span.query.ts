@@ -1,15 +1,9 @@
-import { binaryArray, type CreateGroupCommit, idBounds, type rowIsLocked, withTransaction } from "@waymark/database";
+import { type CreateGroupCommit, idBounds, type rowIsLocked, withTransaction } from "@waymark/database";
+import { type Columns, changedNames, columnArrays, fieldOf, textOf, unnestSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
-import {
-  type BytesUsed,
-  byteValues,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
+import { type BytesUsed, grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
 import { insertCalls, mergeAttributes } from "./merge-attributes.query.js";
 import type { SpanToChange } from "./span-to-change.js";
 
@@ -19,42 +13,59 @@ export type ChangeSpanResult =
   | { outcome: "trace_not_found" | "span_not_found" | "attributes_too_large" }
   | ({ outcome: "byte_limit" } & BytesUsed);
 
+/** Attributes are merged first. */
+const changed = changedNames.filter((name) => name !== "attributes");
+const plainColumns: Columns<SpanToChange> = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  trace_id: { type: "uuid", of: ({ traceId }) => traceId.toLowerCase() },
+  id: { type: "uuid", of: ({ spanId }) => spanId },
+  bytes_to_add: { type: "int", of: ({ bytes }) => bytes },
+  max_bytes: { type: "bigint", of: ({ plan }) => plan.bytesPerMonth },
+  ...Object.fromEntries(
+    changed.flatMap((name): [string, Columns<SpanToChange>[string]][] => [
+      [name, { type: fieldOf(name).type, of: ({ change }) => textOf(change[name]) }],
+      [`sets_${name}`, { type: "boolean", of: ({ change }) => change[name] !== undefined }],
+    ]),
+  ),
+};
+interface MergedChange extends SpanToChange {
+  attributes?: string | null;
+}
+const mergedColumns: Columns<MergedChange> = {
+  ...plainColumns,
+  attributes: { type: "json", of: ({ attributes }) => attributes },
+};
+
 /**
- * Sets the given fields, null too, of a span in a trace of the account, and counts new contents in its month ($13). A statement
+ * Sets the given fields, null too, of a span in a trace of the account, and counts new contents in its month ($1). A statement
  * changes each span at most once. It locks the spans, then the months, and on `skip` reports rows of other transactions as
  * `locked`. One probe of `trace_pkey` and two of `span_pkey` per change, two of `trace_usage_pkey` per account with contents.
  */
 const changeSpansSql = (onLock: OnLock, setsAttributes: boolean) => `
   WITH asked AS MATERIALIZED (
-    SELECT c.*, t.id IS NOT NULL AS has_trace
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::timestamptz[], $7::boolean[], $8::json[],
-      $9::boolean[], $10::text[], $14::int[], $15::bigint[]${setsAttributes ? ", $16::json[]" : ""}) WITH ORDINALITY
-      AS c (account_id, trace_id, id, status, sets_ended_at, ended_at, sets_output, output, sets_error, error, bytes_to_add, max_bytes,
-        ${setsAttributes ? "attributes, " : ""}position)
-    LEFT JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id
+    SELECT r.*, t.id IS NOT NULL AS has_trace
+    FROM ${unnestSql(4, setsAttributes ? mergedColumns : plainColumns, { hasPosition: true })}
+    LEFT JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id
   ), own AS MATERIALIZED (
     SELECT c.position, c.account_id, c.bytes_to_add, c.max_bytes, s.status = 'error' AS had_failed FROM asked c
     JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
-    WHERE c.has_trace AND s.trace_id BETWEEN $11 AND $12 FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
-  ), ${lockedUsageSql(onLock, { accounts: "ARRAY(SELECT account_id FROM own WHERE bytes_to_add > 0)", month: "$13" })}
-  , ${grantBytesSql("own", "$13")}
+    WHERE c.has_trace AND s.trace_id BETWEEN $2 AND $3 FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
+  ), ${lockedUsageSql(onLock, { accounts: "ARRAY(SELECT account_id FROM own WHERE bytes_to_add > 0)", month: "$1" })}
+  , ${grantBytesSql("own", "$1")}
   , changed AS (
     UPDATE span s SET
-      status = COALESCE(c.status, s.status),
-      ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE s.ended_at END,
-      output = CASE WHEN c.sets_output THEN c.output ELSE s.output END,
-      error = CASE WHEN c.sets_error THEN c.error ELSE s.error END,
+      ${changed.map((name) => `${name} = CASE WHEN c.sets_${name} THEN c.${name} ELSE s.${name} END`).join(",\n      ")},
       ${setsAttributes ? "attributes = c.attributes, " : ""}written_at = now()
     FROM asked c JOIN granted USING (position)
-    WHERE s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id AND s.trace_id BETWEEN $11 AND $12
+    WHERE s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id AND s.trace_id BETWEEN $2 AND $3
     RETURNING c.position, had_failed OR s.status = 'error' AS is_failing
   )
   SELECT CASE WHEN NOT has_trace THEN 'trace_not_found' WHEN changed.is_failing THEN 'failing_changed' WHEN changed.position IS NOT NULL THEN 'changed'
     WHEN EXISTS (
       SELECT FROM span s
-      WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $11 AND $12
+      WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $2 AND $3
     ) THEN 'locked' ELSE 'span_not_found' END,
-    CASE WHEN bytes_to_add > 0 THEN ${usedBytesSql("asked.account_id", "$13")} END
+    CASE WHEN bytes_to_add > 0 THEN ${usedBytesSql("asked.account_id", "$1")} END
   FROM asked LEFT JOIN changed USING (position) ORDER BY position`;
 
 const statements = {
@@ -104,7 +115,7 @@ function createChanges(pool: pg.Pool, priceUsage: PriceUsage) {
     const sorted = changes.toSorted((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
     const answers = sorted.some(({ change }) => change.attributes !== undefined)
       ? await changeWithAttributes(pool, priceUsage, sorted, onLock)
-      : await runChanges(pool, statements[onLock], sorted);
+      : await runChanges(pool, statements[onLock], sorted, plainColumns);
     const answerOf = new Map(sorted.map((change, index) => [change, answers[index]]));
     return changes.map((change) => {
       const [outcome, usedBytes] = answerOf.get(change) ?? ["trace_not_found", null];
@@ -126,12 +137,14 @@ function changeWithAttributes(
 ): Promise<ChangeAnswer[]> {
   return withTransaction(pool, async (client) => {
     const merged = await mergeAttributes(client, changes, onLock, priceUsage);
-    const ready = changes.filter((_, index) => typeof merged[index] === "object");
-    const attributes = merged.flatMap((each) => (typeof each === "object" ? [each.attributes] : []));
-    const changed = await runChanges(client, attributeStatements[onLock], ready, [binaryArray("json", attributes)]);
+    const ready = changes.flatMap((change, index) => {
+      const each = merged[index];
+      return typeof each === "object" ? [{ ...change, attributes: each.attributes }] : [];
+    });
+    const answered = await runChanges(client, attributeStatements[onLock], ready, mergedColumns);
     let next = 0;
     const answers = merged.map((each): ChangeAnswer => {
-      return typeof each === "object" ? (changed[next++] ?? ["locked", null]) : [each, null];
+      return typeof each === "object" ? (answered[next++] ?? ["locked", null]) : [each, null];
     });
     const isChanged = answers.map(([outcome]) => outcome === "changed" || outcome === "failing_changed");
     await insertCalls(client, changes, merged, isChanged);
@@ -139,32 +152,14 @@ function changeWithAttributes(
   });
 }
 
-async function runChanges(
+async function runChanges<Change extends SpanToChange>(
   db: pg.Pool | pg.PoolClient,
   statement: { name: string; text: string },
-  changes: readonly SpanToChange[],
-  more: readonly unknown[] = [],
+  changes: readonly Change[],
+  columns: Columns<Change>,
 ): Promise<ChangeAnswer[]> {
   const traceIds = changes.map(({ traceId }) => traceId.toLowerCase());
-  const { rows } = await db.query<ChangeAnswer>({
-    ...statement,
-    rowMode: "array",
-    values: [
-      changes.map(({ accountId }) => accountId),
-      traceIds,
-      changes.map(({ spanId }) => spanId),
-      changes.map(({ change }) => change.status),
-      changes.map(({ change }) => change.ended_at !== undefined),
-      changes.map(({ change }) => change.ended_at),
-      changes.map(({ change }) => change.output !== undefined),
-      changes.map(({ change }) => change.output?.text),
-      changes.map(({ change }) => change.error !== undefined),
-      changes.map(({ change }) => change.error),
-      ...idBounds(traceIds),
-      changes[0]?.month,
-      ...byteValues(changes),
-      ...more,
-    ],
-  });
+  const values = [changes[0]?.month, ...idBounds(traceIds), ...columnArrays(changes, columns)];
+  const { rows } = await db.query<ChangeAnswer>({ ...statement, rowMode: "array", values });
   return rows;
 }

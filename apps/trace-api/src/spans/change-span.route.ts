@@ -1,6 +1,7 @@
 import { type CreateGroupCommit, isUuid } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
+import { attributesTooLarge, opaqueNames, spanChangeSchema } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { bytesAreUsedUp, spanNotFound } from "../answers.js";
@@ -9,7 +10,6 @@ import type { PriceUsage } from "../model-calls/model-call.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
 import { createSpanChanger } from "./change-span.query.js";
-import { attributesTooLarge, spanChangeSchema } from "./span.schema.js";
 import { bytesOfChange } from "./span-to-change.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */
@@ -32,7 +32,7 @@ export function changeSpanRoute(deps: {
       "All fields are optional; omitted fields stay unchanged. Null clears `ended_at`, `output`, `error` and `attributes`. Members of `attributes` replace those of the same name, and a null one removes it.",
     params: { ...traceIdParameter, span_id: "The id of the span" },
     body: named("SpanChange", spanChangeSchema),
-    opaqueKeys: ["output", "attributes"],
+    opaqueKeys: opaqueNames.filter((name) => Object.hasOwn(spanChangeSchema.shape, name)),
     bodyExample: { status: "ok", ended_at: "2026-01-31T12:00:00.450Z", output: { state: "paid" } },
     answers: {
       200: {

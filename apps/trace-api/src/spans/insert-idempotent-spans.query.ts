@@ -6,12 +6,12 @@ import { keyStateSql } from "../idempotency/key-state.js";
 import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
 import {
   type AddSpansResult,
-  attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
   monthValues,
   type SpansToAdd,
   spanValues,
+  traceValues,
 } from "./span-row.js";
 
 /**
@@ -19,19 +19,19 @@ import {
  * its key in one transaction: the key is stored exactly when its spans are. One further probe of
  * `idempotency_key_pkey` per request.
  */
-const insertIdempotentSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, kept AS MATERIALIZED (
+const insertIdempotentSpansSql = (onLock: OnLock, withAttributes: boolean) => `
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$3" })}, kept AS MATERIALIZED (
     SELECT r.position FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(withAttributes ? onLock : undefined)}
   ), asked AS MATERIALIZED (
     SELECT r.*, k.ids, ${keyStateSql} AS state, kept.position IS NOT NULL AS has_trace
-    FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[], $16::text[], $17::bytea[], $18::text[]) WITH ORDINALITY
+    FROM unnest($1::uuid[], $2::uuid[], $4::int[], $5::bigint[], $6::text[], $7::bytea[], $8::text[]) WITH ORDINALITY
       AS r (account_id, trace_id, bytes_to_add, max_bytes, key, request_hash, span_ids, position)
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
     LEFT JOIN kept USING (position)
   ), found AS MATERIALIZED (
     SELECT * FROM asked WHERE state = 'new' AND has_trace
-  ), ${grantBytesSql("found", "$13")}, stored AS (${insertGrantedSpansSql(attributes)}
+  ), ${grantBytesSql("found", "$3")}, stored AS (${insertGrantedSpansSql(9, withAttributes)}
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
     SELECT account_id, key, request_hash, span_ids::uuid[] FROM granted
@@ -40,7 +40,7 @@ const insertIdempotentSpansSql = (onLock: OnLock, attributes?: number) => `
     WHEN has_trace THEN 'refused'
     WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id) THEN 'locked'
     ELSE 'trace_not_found' END,
-    ids, CASE WHEN state = 'new' THEN ${usedBytesSql("asked.account_id", "$13")} END
+    ids, CASE WHEN state = 'new' THEN ${usedBytesSql("asked.account_id", "$3")} END
   FROM asked ORDER BY position`;
 
 /** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
@@ -48,14 +48,14 @@ const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_
 
 const statements = {
   skip: {
-    plain: { name: "insert-idempotent-spans", text: insertIdempotentSpansSql("skip") },
-    withAttributes: { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql("skip", 19) },
+    plain: { name: "insert-idempotent-spans", text: insertIdempotentSpansSql("skip", false) },
+    withAttributes: { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql("skip", true) },
   },
   wait: {
-    plain: { name: "insert-locked-idempotent-spans", text: insertIdempotentSpansSql("wait") },
+    plain: { name: "insert-locked-idempotent-spans", text: insertIdempotentSpansSql("wait", false) },
     withAttributes: {
       name: "insert-locked-idempotent-spans-with-attributes",
-      text: insertIdempotentSpansSql("wait", 19),
+      text: insertIdempotentSpansSql("wait", true),
     },
   },
 } as const;
@@ -77,12 +77,12 @@ export async function insertIdempotentSpans(
     ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
     values: [
-      ...spanValues(requests),
+      ...traceValues(requests),
       ...monthValues(requests),
       requests.map(({ idempotency }) => idempotency?.key),
       requests.map(({ idempotency }) => idempotency?.requestHash),
       requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),
-      ...(bringAttributes ? attributeValues(requests) : []),
+      ...spanValues(requests, bringAttributes),
     ],
   });
   return requests.map((request, index) => {

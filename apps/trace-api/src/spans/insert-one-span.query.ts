@@ -1,9 +1,13 @@
+import { columnOfBody, type NewSpan, rowSql, spanColumns } from "@waymark/traces";
 import type pg from "pg";
 import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.js";
 
+const columns = spanColumns<NewSpan>(false, columnOfBody);
+const names = Object.keys(columns);
 const insertSql = `
-      INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id)
-      SELECT $1, $2, $3::uuid, $4, $5, $6::timestamptz, $7::timestamptz, $8::json, $9::json, $10, $11`;
+      INSERT INTO span (account_id, trace_id, id, ${names.join(", ")})
+      SELECT $1, $2, $3::uuid, ${rowSql(4, columns)}`;
+const month = 4 + names.length;
 const traceIsThereSql = "EXISTS (SELECT FROM trace t WHERE t.account_id = $1::uuid AND t.id = $2::uuid)";
 
 /** Stores a paid span. */
@@ -17,10 +21,10 @@ const insertOneSpanStatement = {
   name: "insert-one-span",
   text: `
     WITH locked AS MATERIALIZED (
-      SELECT FROM trace_usage WHERE account_id = $1 AND month = $12 FOR NO KEY UPDATE SKIP LOCKED
+      SELECT FROM trace_usage WHERE account_id = $1 AND month = $${month} FOR NO KEY UPDATE SKIP LOCKED
     ), counted AS (
-      UPDATE trace_usage SET bytes = bytes + $13
-      WHERE account_id = $1 AND month = $12 AND bytes + $13 <= $14 AND EXISTS (SELECT FROM locked) AND ${traceIsThereSql}
+      UPDATE trace_usage SET bytes = bytes + $${month + 1}
+      WHERE account_id = $1 AND month = $${month} AND bytes + $${month + 1} <= $${month + 2} AND EXISTS (SELECT FROM locked) AND ${traceIsThereSql}
       RETURNING bytes
     ), stored AS (${insertSql} FROM counted
     )
@@ -38,10 +42,9 @@ export function isOneSpan(requests: readonly SpansToAdd[]): requests is readonly
 /** Stores a span; undefined where a statement for many requests has to decide. */
 export async function tryInsertSpan(
   pool: pg.Pool,
-  { accountId, traceId, spans: [{ id, span }], month, plan, bytes }: OneSpan,
+  { accountId, traceId, spans: [{ id, span }], month: firstDay, plan, bytes }: OneSpan,
 ): Promise<AddSpansResult | undefined> {
-  const { name, status, started_at, ended_at, input, output, error, parent_span_id } = span;
-  const fields = [name, status, started_at, ended_at, input?.text ?? null, output?.text ?? null, error, parent_span_id];
+  const fields = Object.values(columns).map(({ of }) => of(span));
   if (bytes === 0) {
     const { rowCount } = await pool.query({ ...insertPaidSpanStatement, values: [accountId, traceId, id, ...fields] });
     return rowCount ? { outcome: "stored", ids: [id], usedBytes: 0 } : { outcome: "trace_not_found" };
@@ -49,7 +52,7 @@ export async function tryInsertSpan(
   const { rows } = await pool.query<[usedBytes: number]>({
     ...insertOneSpanStatement,
     rowMode: "array",
-    values: [accountId, traceId, id, ...fields, month, bytes, plan.bytesPerMonth],
+    values: [accountId, traceId, id, ...fields, firstDay, bytes, plan.bytesPerMonth],
   });
   const [stored] = rows;
   return stored && { outcome: "stored", ids: [id], usedBytes: stored[0] };

@@ -5,13 +5,13 @@ import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../
 import { isOneSpan, tryInsertSpan } from "./insert-one-span.query.js";
 import {
   type AddSpansResult,
-  attributeValues,
   hasAttributes,
   insertGrantedSpansSql,
   isPaid,
   monthValues,
   type SpansToAdd,
   spanValues,
+  traceValues,
 } from "./span-row.js";
 
 /**
@@ -20,40 +20,40 @@ import {
  * a trace deletes the range of its spans, and the leftovers of a race go with retention. Those with model calls keep the
  * trace until their commit, so that a deletion books them.
  */
-const insertSpansSql = (onLock: OnLock, attributes?: number) => `
-  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$13" })}, found AS MATERIALIZED (
-    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $14::int[], $15::bigint[]) WITH ORDINALITY
+const insertSpansSql = (onLock: OnLock, withAttributes: boolean) => `
+  WITH ${lockedUsageSql(onLock, { accounts: "$1::uuid[]", month: "$3" })}, found AS MATERIALIZED (
+    SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $4::int[], $5::bigint[]) WITH ORDINALITY
       AS r (account_id, trace_id, bytes_to_add, max_bytes, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
-  ), ${grantBytesSql("found", "$13")}, stored AS (${insertGrantedSpansSql(attributes)}
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(withAttributes ? onLock : undefined)}
+  ), ${grantBytesSql("found", "$3")}, stored AS (${insertGrantedSpansSql(6, withAttributes)}
   )
   SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored' WHEN found.position IS NOT NULL THEN 'refused'
     WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
-    ELSE 'trace_not_found' END, CASE WHEN found.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$13")} END
+    ELSE 'trace_not_found' END, CASE WHEN found.position IS NOT NULL THEN ${usedBytesSql("r.account_id", "$3")} END
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN found USING (position) LEFT JOIN granted USING (position) ORDER BY position`;
 
 /** Does the same for paid requests, without their months. */
-const insertPaidSpansSql = (onLock: OnLock, attributes?: number) => `
+const insertPaidSpansSql = (onLock: OnLock, withAttributes: boolean) => `
   WITH granted AS MATERIALIZED (
     SELECT r.* FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
-    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(attributes ? onLock : undefined)}
-  ), stored AS (${insertGrantedSpansSql(attributes)}
+    JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id ${keepTraceSql(withAttributes ? onLock : undefined)}
+  ), stored AS (${insertGrantedSpansSql(3, withAttributes)}
   )
   SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored'
-    WHEN ${attributes ? "EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)" : "false"}
+    WHEN ${withAttributes ? "EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)" : "false"}
     THEN 'locked' ELSE 'trace_not_found' END, NULL
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN granted USING (position) ORDER BY position`;
 
 const statementsOf = (onLock: OnLock, name: string) => ({
   counted: {
-    plain: { name, text: insertSpansSql(onLock) },
-    withAttributes: { name: `${name}-with-attributes`, text: insertSpansSql(onLock, 16) },
+    plain: { name, text: insertSpansSql(onLock, false) },
+    withAttributes: { name: `${name}-with-attributes`, text: insertSpansSql(onLock, true) },
   },
   paid: {
-    plain: { name: `${name}-paid`, text: insertPaidSpansSql(onLock) },
-    withAttributes: { name: `${name}-paid-with-attributes`, text: insertPaidSpansSql(onLock, 13) },
+    plain: { name: `${name}-paid`, text: insertPaidSpansSql(onLock, false) },
+    withAttributes: { name: `${name}-paid-with-attributes`, text: insertPaidSpansSql(onLock, true) },
   },
 });
 const statements = {
@@ -78,9 +78,9 @@ export async function insertSpans(
     ...statements[onLock][paid ? "paid" : "counted"][bringAttributes ? "withAttributes" : "plain"],
     rowMode: "array",
     values: [
-      ...spanValues(requests),
+      ...traceValues(requests),
       ...(paid ? [] : monthValues(requests)),
-      ...(bringAttributes ? attributeValues(requests) : []),
+      ...spanValues(requests, bringAttributes),
     ],
   });
   return requests.map((request, index) => {

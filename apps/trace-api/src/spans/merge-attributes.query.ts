@@ -1,10 +1,10 @@
 import { idBounds } from "@waymark/database";
 import { jsonMembers, mergeMembers } from "@waymark/service/fields";
+import { storedAttributes } from "@waymark/traces";
 import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { keepTraceSql, type OnLock, skipLockedSql } from "../batching/on-lock.js";
 import { callValues, insertCallsSql, type ModelCall, type PriceUsage } from "../model-calls/model-call.js";
-import { storedAttributes } from "./span-row.js";
 import type { SpanToChange } from "./span-to-change.js";
 
 interface MergedSpan {
@@ -98,7 +98,7 @@ function usageOf(stored: string | null): ModelUsage | null {
 const insertCallsOfChangesSql = `
   WITH changes AS (
     SELECT * FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, position)
-  )${insertCallsSql(3, "changes", "position")}`;
+  )${insertCallsSql(3, "changes")}`;
 
 /** Stores what changed spans report now, as the latest version. */
 export async function insertCalls(

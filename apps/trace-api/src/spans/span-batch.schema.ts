@@ -1,8 +1,8 @@
 import { textField } from "@waymark/service/fields";
 import { named } from "@waymark/service/http";
+import { type NewSpan, newSpanSchema } from "@waymark/traces";
 import { z } from "zod";
 import { maxSpansPerStatement } from "./add-spans.js";
-import { type NewSpan, newSpanSchema } from "./span.schema.js";
 
 const refLength = { min: 1, max: 255 };
 

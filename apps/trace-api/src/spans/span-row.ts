@@ -1,9 +1,17 @@
-import { binaryArray } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/service/http";
+import {
+  type Columns,
+  columnArrays,
+  columnOfBody,
+  type NewSpan,
+  sizedNames,
+  spanColumns,
+  textOf,
+  unnestSql,
+} from "@waymark/traces";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import { callValues, insertCallsSql, type ModelCall } from "../model-calls/model-call.js";
 import { type BytesUsed, byteValues, type CountedRequest, storedBytes } from "../usage/stored-bytes.js";
-import type { NewSpan } from "./span.schema.js";
 
 /** The spans of one request; a statement stores all or none of them. */
 export interface SpansToAdd extends CountedRequest {
@@ -24,61 +32,54 @@ export type AddSpansResult =
   | { outcome: "trace_full" }
   | KeyRefusal;
 
+const sized = sizedNames(true);
+
 /** What spans count in their account's month. */
 export function bytesOfSpans(spans: readonly { span: NewSpan }[]): number {
-  return spans.reduce((sum, { span: { name, input, output, error, parent_span_id, attributes } }) => {
-    return sum + storedBytes([name, input?.text, output?.text, error, parent_span_id, attributes?.text]);
-  }, 0);
+  return spans.reduce((sum, { span }) => sum + storedBytes(sized.map((name) => textOf(span[name]))), 0);
 }
 
-const columns = "id, name, status, started_at, ended_at, input, output, error, parent_span_id";
+interface SpanRow {
+  /** Of its request, from 1. */
+  position: number;
+  given: SpansToAdd["spans"][number];
+}
+
+const columnsOf = (withAttributes: boolean): Columns<SpanRow> => ({
+  position: { type: "int", of: ({ position }) => position },
+  id: { type: "uuid", of: ({ given }) => given.id },
+  ...spanColumns<SpanRow>(withAttributes, (name) => {
+    const read = columnOfBody(name);
+    return ({ given }) => read(given.span);
+  }),
+});
+const plainColumns = columnsOf(false);
+const allColumns = columnsOf(true);
 
 /**
- * Inserts the spans ($3 to $12) of the requests in the CTE `granted`. One probe of `span_pkey` per span.
- * @param attributes the number of the first parameter of {@link attributeValues}, if any span has attributes
+ * Inserts the spans of the parameters from `$first` on, and with their attributes their model calls, of the requests in the CTE
+ * `granted`. One probe of `span_pkey` per span.
  */
-export function insertGrantedSpansSql(attributes?: number): string {
-  const names = attributes ? `${columns}, attributes` : columns;
-  const calls = attributes ? `\n  ), calls AS (${insertCallsSql(attributes + 1, "granted", "position")}` : "";
+export function insertGrantedSpansSql(first: number, withAttributes: boolean): string {
+  const columns = withAttributes ? allColumns : plainColumns;
+  const all = Object.keys(columns);
+  const names = all.slice(1).join(", ");
+  const calls = withAttributes ? `\n  ), calls AS (${insertCallsSql(first + all.length, "granted")}` : "";
   return `
     INSERT INTO span (account_id, trace_id, ${names})
-    SELECT account_id, trace_id, ${names}
-    FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::json[], $10::json[],
-      $11::text[], $12::text[]${attributes ? `, $${attributes}::json[]` : ""})
-      AS s (position, ${names})
-    JOIN granted USING (position)${calls}`;
+    SELECT account_id, trace_id, ${names} FROM ${unnestSql(first, columns)} JOIN granted USING (position)${calls}`;
 }
 
 export function hasAttributes({ spans }: SpansToAdd): boolean {
   return spans.some(({ span }) => span.attributes);
 }
 
-/** The parameters $1 to $12: the requests, and their spans with the positions of their requests, from 1. */
-export function spanValues(requests: readonly SpansToAdd[]): unknown[] {
-  const spans = requests.flatMap((request) => request.spans);
-  return [
-    requests.map(({ accountId }) => accountId),
-    requests.map(({ traceId }) => traceId),
-    requests.flatMap((request, index) => request.spans.map(() => index + 1)),
-    spans.map(({ id }) => id),
-    spans.map(({ span }) => span.name),
-    spans.map(({ span }) => span.status),
-    spans.map(({ span }) => span.started_at),
-    spans.map(({ span }) => span.ended_at),
-    binaryArray(
-      "json",
-      spans.map(({ span }) => span.input?.text ?? null),
-    ),
-    binaryArray(
-      "json",
-      spans.map(({ span }) => span.output?.text ?? null),
-    ),
-    spans.map(({ span }) => span.error),
-    spans.map(({ span }) => span.parent_span_id),
-  ];
+/** The parameters $1 and $2. */
+export function traceValues(requests: readonly SpansToAdd[]): unknown[] {
+  return [requests.map(({ accountId }) => accountId), requests.map(({ traceId }) => traceId)];
 }
 
-/** The parameters $13 to $15: the month, what requests count in it, and their limits. */
+/** The parameters $3 to $5: the month, what requests count in it, and their limits. */
 export function monthValues(requests: readonly SpansToAdd[]): unknown[] {
   return [requests[0]?.month, ...byteValues(requests)];
 }
@@ -88,23 +89,12 @@ export function isPaid([request]: readonly SpansToAdd[]): boolean {
   return request?.bytes === 0;
 }
 
-/** Further parameters of `insertGrantedSpansSql`. A stored object has the form of those from OpenTelemetry. */
-export function attributeValues(requests: readonly SpansToAdd[]): unknown[] {
-  const calls = requests.flatMap(({ spans }, index) =>
-    spans.flatMap(({ id, span, call }) =>
-      call ? [{ request: index + 1, spanId: id, startedAt: span.started_at, call }] : [],
-    ),
+/** The parameters of {@link insertGrantedSpansSql}. */
+export function spanValues(requests: readonly SpansToAdd[], withAttributes: boolean): unknown[] {
+  const rows = requests.flatMap(({ spans }, index) => spans.map((given) => ({ position: index + 1, given })));
+  if (!withAttributes) return columnArrays(rows, plainColumns);
+  const calls = rows.flatMap(({ position, given: { id, span, call } }) =>
+    call ? [{ request: position, spanId: id, startedAt: span.started_at, call }] : [],
   );
-  const attributes = binaryArray(
-    "json",
-    requests.flatMap(({ spans }) =>
-      spans.map(({ span }) => (span.attributes ? storedAttributes(span.attributes.text) : null)),
-    ),
-  );
-  return [attributes, ...callValues(calls)];
-}
-
-/** @param json the attributes as a JSON object */
-export function storedAttributes(json: string): string {
-  return `{"attributes":${json}}`;
+  return [...columnArrays(rows, allColumns), ...callValues(calls)];
 }

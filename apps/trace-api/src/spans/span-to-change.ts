@@ -1,5 +1,5 @@
+import { changedNames, type SpanChange, sizedNames, textOf } from "@waymark/traces";
 import { type CountedRequest, storedBytes } from "../usage/stored-bytes.js";
-import type { SpanChange } from "./span.schema.js";
 
 export interface SpanToChange extends CountedRequest {
   accountId: string;
@@ -10,7 +10,10 @@ export interface SpanToChange extends CountedRequest {
   change: SpanChange;
 }
 
+const sized = changedNames.filter((name) => sizedNames(true).includes(name));
+
 /** What a change counts in its account's month: new contents count as a row of their own, and others nothing. */
-export function bytesOfChange({ output, error, attributes }: SpanChange): number {
-  return output || error || attributes ? storedBytes([output?.text, error, attributes?.text]) : 0;
+export function bytesOfChange(change: SpanChange): number {
+  const texts = sized.map((name) => textOf(change[name]));
+  return texts.some(Boolean) ? storedBytes(texts) : 0;
 }

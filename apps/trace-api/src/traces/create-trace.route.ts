@@ -1,4 +1,5 @@
 import { named, route } from "@waymark/service/http";
+import { newTraceSchema } from "@waymark/traces";
 import { z } from "zod";
 import { agentLimitReached, monthIsUsedUp, replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
@@ -13,7 +14,6 @@ import {
   traceLimitError,
 } from "../usage/trace-quota.js";
 import type { CreateTrace } from "./create-trace.js";
-import { newTraceSchema } from "./trace.schema.js";
 import { bytesOfTrace } from "./trace-row.js";
 
 interface CreateTraceDeps {

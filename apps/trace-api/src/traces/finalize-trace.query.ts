@@ -1,9 +1,8 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { setStatusChangeSql } from "@waymark/traces";
+import { type Columns, columnArrays, type FinalTrace, setStatusChangeSql, unnestSql } from "@waymark/traces";
 import type pg from "pg";
 import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
-import type { FinalTrace } from "./trace.schema.js";
 
 /** A change of a trace, with the id for its alert. */
 export interface TraceToFinalize {
@@ -14,6 +13,15 @@ export interface TraceToFinalize {
   /** The id of its alert, where the new status and the plan allow one; otherwise null. */
   alertId: string | null;
 }
+
+const columns: Columns<TraceToFinalize> = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  id: { type: "uuid", of: ({ traceId }) => traceId },
+  status: { type: "text", of: ({ change }) => change.status },
+  sets_ended_at: { type: "boolean", of: ({ change }) => change.ended_at !== undefined },
+  ended_at: { type: "timestamptz", of: ({ change }) => change.ended_at },
+  alert_id: { type: "uuid", of: ({ alertId }) => alertId },
+};
 
 /** Whether the account has the trace, and whether the change inserted the alert with the given id. */
 export interface FinalizeResult {
@@ -28,8 +36,7 @@ export interface FinalizeResult {
  */
 const finalizeTracesSql = (onLock: OnLock) => `
   WITH asked AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::timestamptz[], $6::uuid[])
-      AS c (account_id, id, status, sets_ended_at, ended_at, alert_id)
+    SELECT * FROM ${unnestSql(1, columns)}
   ), locked AS MATERIALIZED (
     SELECT t.account_id, t.id FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
     FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
@@ -79,14 +86,7 @@ async function finalizeTraces(
   const { rows } = await pool.query<[string, string, boolean | null, boolean | null]>({
     ...statement,
     rowMode: "array",
-    values: [
-      sorted.map(({ accountId }) => accountId),
-      sorted.map(({ traceId }) => traceId),
-      sorted.map(({ change }) => change.status),
-      sorted.map(({ change }) => change.ended_at !== undefined),
-      sorted.map(({ change }) => change.ended_at),
-      sorted.map(({ alertId }) => alertId),
-    ],
+    values: columnArrays(sorted, columns),
   });
   const results = new Map<string, FinalizeResult | typeof rowIsLocked>();
   for (const [accountId, traceId, isAlertNew, isLocked] of rows) {

@@ -4,12 +4,12 @@ import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { planOf } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
+import { finalTraceSchema } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
-import { finalTraceSchema } from "./trace.schema.js";
 
 interface FinalizeTraceDeps {
   pool: pg.Pool;

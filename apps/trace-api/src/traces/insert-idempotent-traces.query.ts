@@ -1,10 +1,24 @@
-import { binaryArray } from "@waymark/database";
 import { planOf } from "@waymark/plan";
+import { type Columns, columnArrays, traceColumns, unnestSql } from "@waymark/traces";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import { keyStateSql } from "../idempotency/key-state.js";
 import { hasUsageLockSql, lockedUsageSql } from "../usage/stored-bytes.js";
 import { type InsertResult, type MonthAnswer, monthAnswerSql, refusalOf, type TraceRow } from "./trace-row.js";
+
+const stored = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  id: { type: "uuid", of: ({ traceId }) => traceId },
+  ...traceColumns<TraceRow>(({ trace }) => trace),
+} satisfies Columns<TraceRow>;
+const columns: Columns<TraceRow> = {
+  ...stored,
+  is_agent_known: { type: "boolean", of: ({ isAgentKnown }) => isAgentKnown },
+  bytes: { type: "int", of: ({ bytes }) => bytes },
+  key: { type: "text", of: ({ idempotency }) => idempotency?.key },
+  request_hash: { type: "bytea", of: ({ idempotency }) => idempotency?.requestHash },
+};
+const names = Object.keys(stored).join(", ");
 
 /**
  * Does the same as `insertTracesSql` for traces with idempotency keys. Only traces with a new key count and are stored,
@@ -12,18 +26,15 @@ import { type InsertResult, type MonthAnswer, monthAnswerSql, refusalOf, type Tr
  * free. One further probe of `idempotency_key_pkey` per trace.
  */
 const insertIdempotentTracesSql = (onLock: OnLock) => `
-  WITH ${lockedUsageSql(onLock, { accounts: "$2::uuid[]", month: "$1" })}, asked AS MATERIALIZED (
-    SELECT r.*, k.ids, ${keyStateSql} AS state
-    FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
-      $10::json[], $11::text[], $12::bytea[], $14::int[]) WITH ORDINALITY
-      AS r (account_id, id, agent_id, is_agent_known, name, status, started_at, ended_at, metadata, key, request_hash, bytes, position)
+  WITH ${lockedUsageSql(onLock, { accounts: "$4::uuid[]", month: "$1" })}, asked AS MATERIALIZED (
+    SELECT r.*, k.ids, ${keyStateSql} AS state FROM ${unnestSql(4, columns, { hasPosition: true })}
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
   ), quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
     SELECT account_id, $1, count(*)::int, sum(bytes) FROM asked WHERE state = 'new' AND ${hasUsageLockSql("asked.account_id", "$1")}
-    GROUP BY account_id HAVING count(*) <= $13 AND sum(bytes) <= $15 ORDER BY account_id
+    GROUP BY account_id HAVING count(*) <= $2 AND sum(bytes) <= $3 ORDER BY account_id
     ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces, bytes = u.bytes + excluded.bytes
-      WHERE u.traces + excluded.traces <= $13 AND u.bytes + excluded.bytes <= $15
+      WHERE u.traces + excluded.traces <= $2 AND u.bytes + excluded.bytes <= $3
     RETURNING account_id, traces, bytes
   ), granted AS (
     SELECT asked.* FROM asked JOIN quota USING (account_id) WHERE state = 'new'
@@ -32,8 +43,7 @@ const insertIdempotentTracesSql = (onLock: OnLock) => `
     SELECT DISTINCT account_id, agent_id FROM granted WHERE NOT is_agent_known ORDER BY account_id, agent_id
     ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
-    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
-    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata FROM granted
+    INSERT INTO trace (${names}) SELECT ${names} FROM granted
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
     SELECT account_id, key, request_hash, ARRAY[id] FROM granted
@@ -60,26 +70,7 @@ export async function insertIdempotentTraces(
   const { month, plan } = rows[0] ?? { month: "", plan: planOf("free") };
   const { rows: answers } = await db.query<Answer>({
     ...statements[onLock],
-    values: [
-      month,
-      rows.map(({ accountId }) => accountId),
-      rows.map(({ traceId }) => traceId),
-      rows.map(({ trace }) => trace.agent_id),
-      rows.map(({ isAgentKnown }) => isAgentKnown),
-      rows.map(({ trace }) => trace.name),
-      rows.map(({ trace }) => trace.status),
-      rows.map(({ trace }) => trace.started_at),
-      rows.map(({ trace }) => trace.ended_at),
-      binaryArray(
-        "json",
-        rows.map(({ trace }) => trace.metadata?.text ?? null),
-      ),
-      rows.map(({ idempotency }) => idempotency?.key),
-      rows.map(({ idempotency }) => idempotency?.requestHash),
-      plan.tracesPerMonth,
-      rows.map(({ bytes }) => bytes),
-      plan.bytesPerMonth,
-    ],
+    values: [month, plan.tracesPerMonth, plan.bytesPerMonth, ...columnArrays(rows, columns)],
   });
   const left = new Map<string, number>();
   // Backwards: the month's count after a trace is the final count less the traces after it.

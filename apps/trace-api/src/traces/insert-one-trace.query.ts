@@ -1,5 +1,10 @@
+import { type NewTrace, rowSql, traceColumns } from "@waymark/traces";
 import type pg from "pg";
 import type { InsertResult, TraceRow } from "./trace-row.js";
+
+const columns = traceColumns<NewTrace>((trace) => trace);
+const names = Object.keys(columns);
+const bytesAt = 5 + names.length;
 
 /**
  * Does the same as `insertTracesSql` for one trace of a stored agent, without arrays: Postgres takes about half the time.
@@ -11,12 +16,12 @@ const insertOneTrace = {
     WITH locked AS MATERIALIZED (
       SELECT FROM trace_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE SKIP LOCKED
     ), quota AS (
-      UPDATE trace_usage SET traces = traces + 1, bytes = bytes + $11
-      WHERE account_id = $1 AND month = $2 AND traces < $3 AND bytes + $11 <= $12 AND EXISTS (SELECT FROM locked)
+      UPDATE trace_usage SET traces = traces + 1, bytes = bytes + $${bytesAt}
+      WHERE account_id = $1 AND month = $2 AND traces < $3 AND bytes + $${bytesAt} <= $12 AND EXISTS (SELECT FROM locked)
       RETURNING traces, bytes
     ), stored AS (
-      INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata)
-      SELECT $1, $4::uuid, $5, $6, $7, $8::timestamptz, $9::timestamptz, $10::json FROM quota
+      INSERT INTO trace (account_id, id, ${names.join(", ")})
+      SELECT $1, $4::uuid, ${rowSql(5, columns)} FROM quota
     )
     SELECT traces, bytes FROM quota`,
 } as const;
@@ -31,8 +36,7 @@ export async function tryInsertTrace(
   db: pg.Pool | pg.PoolClient,
   { accountId, traceId, month, plan, trace, bytes }: TraceRow,
 ): Promise<InsertResult> {
-  const { agent_id, name, status, started_at, ended_at, metadata } = trace;
-  const fields = [agent_id, name, status, started_at, ended_at, metadata?.text ?? null];
+  const fields = Object.values(columns).map(({ of }) => of(trace));
   const { rows } = await db.query<[traces: number, bytes: number]>({
     ...insertOneTrace,
     rowMode: "array",

@@ -1,5 +1,6 @@
-import { binaryArray, rowIsLocked } from "@waymark/database";
+import { rowIsLocked } from "@waymark/database";
 import { planOf } from "@waymark/plan";
+import { type Columns, columnArrays, traceColumns, unnestSql } from "@waymark/traces";
 import type pg from "pg";
 import type { OnLock } from "../batching/on-lock.js";
 import { hasUsageLockSql, lockedUsageSql } from "../usage/stored-bytes.js";
@@ -14,8 +15,16 @@ import {
   type TraceRow,
 } from "./trace-row.js";
 
+const columns: Columns<TraceRow> = {
+  account_id: { type: "uuid", of: ({ accountId }) => accountId },
+  id: { type: "uuid", of: ({ traceId }) => traceId },
+  ...traceColumns<TraceRow>(({ trace }) => trace),
+  otel_trace_id: { type: "bytea", of: ({ otlp }) => otlp && `\\x${otlp.traceId}` },
+};
+const names = Object.keys(columns).join(", ");
+
 /**
- * Adds each account's new traces and their bytes to its month ($1) and stores them; beyond a limit ($4, $17) it does neither.
+ * Adds each account's new traces and their bytes to its month ($1) and stores them; beyond a limit ($4, $8) it does neither.
  * The month's row stays locked until commit, and a waiting statement tests the newest count: the limit is exact. Rows
  * lock in the order of accounts, so instances do not deadlock. Per account two probes of `trace_usage_pkey`,
  * per trace one of `trace_pkey`, per new agent one of `agent_pkey`.
@@ -23,10 +32,10 @@ import {
 const insertTracesSql = (onLock: OnLock) => `
   WITH ${lockedUsageSql(onLock, { accounts: "$2::uuid[]", month: "$1" })}, quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
-    SELECT account_id, $1, a.traces, a.bytes FROM unnest($2::uuid[], $3::int[], $16::bigint[]) AS a (account_id, traces, bytes)
-    WHERE a.traces <= $4 AND a.bytes <= $17 AND ${hasUsageLockSql("a.account_id", "$1")} ORDER BY account_id
+    SELECT account_id, $1, a.traces, a.bytes FROM unnest($2::uuid[], $3::int[], $7::bigint[]) AS a (account_id, traces, bytes)
+    WHERE a.traces <= $4 AND a.bytes <= $8 AND ${hasUsageLockSql("a.account_id", "$1")} ORDER BY account_id
     ON CONFLICT (account_id, month) DO UPDATE SET traces = u.traces + excluded.traces, bytes = u.bytes + excluded.bytes
-      WHERE u.traces + excluded.traces <= $4 AND u.bytes + excluded.bytes <= $17
+      WHERE u.traces + excluded.traces <= $4 AND u.bytes + excluded.bytes <= $8
     RETURNING account_id, traces, bytes
   ), new_agents AS (
     INSERT INTO agent (account_id, id)
@@ -34,11 +43,7 @@ const insertTracesSql = (onLock: OnLock) => `
     ORDER BY account_id, id
     ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
-    INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
-    SELECT account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id
-    FROM unnest($7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::json[],
-      $15::bytea[])
-      AS t (account_id, id, agent_id, name, status, started_at, ended_at, metadata, otel_trace_id)
+    INSERT INTO trace (${names}) SELECT ${names} FROM ${unnestSql(9, columns)}
     JOIN quota USING (account_id)
   )
   SELECT account_id, ${monthAnswerSql("a")}
@@ -81,20 +86,9 @@ export async function insertTraces(
       plan.tracesPerMonth,
       newAgents.map(({ accountId }) => accountId),
       newAgents.map(({ trace }) => trace.agent_id),
-      rows.map(({ accountId }) => accountId),
-      rows.map(({ traceId }) => traceId),
-      rows.map(({ trace }) => trace.agent_id),
-      rows.map(({ trace }) => trace.name),
-      rows.map(({ trace }) => trace.status),
-      rows.map(({ trace }) => trace.started_at),
-      rows.map(({ trace }) => trace.ended_at),
-      binaryArray(
-        "json",
-        rows.map(({ trace }) => trace.metadata?.text ?? null),
-      ),
-      rows.map(({ otlp }) => otlp && `\\x${otlp.traceId}`),
       [...sizes.values()],
       plan.bytesPerMonth,
+      ...columnArrays(rows, columns),
     ],
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));

@@ -1,35 +1,14 @@
 import { named } from "@waymark/service/http";
-import { spanStatuses, traceStatuses } from "@waymark/traces";
+import { spanAnswers, traceAnswers } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 import { traceScoreSchema } from "../scores/score.schema.js";
 import { traceUsageSchema } from "../usage/model-sums.schema.js";
-
-const traceFields = {
-  id: z.string(),
-  agent_id: z.string(),
-  name: z.string(),
-  status: z.enum(traceStatuses),
-  started_at: timestamp,
-  ended_at: timestamp.nullable(),
-};
 
 const spanSchema = named(
   "Span",
   z.object({
     id: z.string(),
-    name: z.string(),
-    status: z.enum(spanStatuses),
-    started_at: timestamp,
-    ended_at: timestamp.nullable(),
-    input: z.unknown(),
-    output: z.unknown(),
-    error: z.string().nullable(),
-    parent_span_id: z.string().nullable(),
-    attributes: z
-      .record(z.string(), z.unknown())
-      .nullish()
-      .describe("With `include=attributes`: the further attributes of a span"),
+    ...spanAnswers,
     otel: z
       .record(z.string(), z.unknown())
       .optional()
@@ -41,8 +20,8 @@ const spanSchema = named(
 export const traceSchema = named(
   "Trace",
   z.object({
-    ...traceFields,
-    metadata: z.record(z.string(), z.unknown()).nullable(),
+    ...traceAnswers.listed,
+    metadata: traceAnswers.metadata,
     spans: z.array(spanSchema),
     usage: traceUsageSchema.optional().describe("With `include=usage`"),
     scores: z.array(traceScoreSchema).optional().describe("With `include=scores`"),
@@ -53,7 +32,7 @@ export const traceSchema = named(
 export const tracePageSchema = named(
   "TracePage",
   z.object({
-    traces: z.array(named("ListedTrace", z.object({ ...traceFields, duration_ms: z.number().nullable() }))),
+    traces: z.array(named("ListedTrace", z.object({ ...traceAnswers.listed, duration_ms: z.number().nullable() }))),
     next_cursor: z.string().nullable(),
   }),
 );

@@ -1,8 +1,8 @@
 import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/service/http";
+import { type NewTrace, sizedTraceNames, textOf } from "@waymark/traces";
 import type { KeyRefusal } from "../idempotency/key-state.js";
 import { type BytesUsed, type CountedRequest, refusalOfBytes, storedBytes } from "../usage/stored-bytes.js";
-import type { NewTrace } from "./trace.schema.js";
 
 /** A trace to store, and its limits. */
 export interface TraceToCreate extends CountedRequest {
@@ -40,8 +40,8 @@ export interface TraceRow extends TraceToCreate {
 }
 
 /** What a trace counts in its account's month. */
-export function bytesOfTrace({ agent_id, name, metadata }: NewTrace): number {
-  return storedBytes([agent_id, name, metadata?.text]);
+export function bytesOfTrace(trace: NewTrace): number {
+  return storedBytes(sizedTraceNames.map((name) => textOf(trace[name])));
 }
 
 /** The month's counts as new as a statement knows them, null without a row. */

@@ -1,9 +1,8 @@
 import { principalOf } from "@waymark/auth";
 import { planIds, utcMonth } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import { getUsage, presentUsage, type Used } from "@waymark/traces";
+import { getUsage, presentUsage, timestamp, type Used } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 import type { TimedReads } from "../batching/timed-reads.js";
 
 const usageSchema = named(

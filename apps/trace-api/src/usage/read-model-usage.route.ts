@@ -8,9 +8,9 @@ import {
   presentModelUsage,
   readModelUsage,
   settleCalls,
+  timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import { timestamp } from "../answers.js";
 import type { TimedReads } from "../batching/timed-reads.js";
 import { costSchema, modelSumsSchema } from "./model-sums.schema.js";
 

@@ -1,0 +1,81 @@
+import { binaryArray } from "@waymark/database";
+import type { JsonText } from "@waymark/service/fields";
+import type { z } from "zod";
+
+/** A field of a row that clients send and read: its column has its name. */
+export interface Field {
+  /** Of its column. */
+  readonly type: "text" | "timestamptz" | "json";
+  /** Of a value that its sender may make long: a `content` of a span is read apart, cut, and downloaded. */
+  readonly size?: "short" | "content";
+  /** In the body that adds a row. */
+  readonly body: z.ZodType;
+  /** In the body that changes a row; without it the field never changes. */
+  readonly change?: z.ZodType;
+  readonly answer: z.ZodType;
+}
+
+type Member = "body" | "change" | "answer";
+
+/** The names of the fields with a value of a member. */
+export type NamesWith<Fields, Key extends string, Value> = {
+  [Name in keyof Fields]: Fields[Name] extends Readonly<Record<Key, Value>> ? Name : never;
+}[keyof Fields];
+
+type MembersOf<Fields, Key extends Member> = {
+  [Name in NamesWith<Fields, Key, z.ZodType>]: Fields[Name] extends Readonly<Record<Key, infer Type extends z.ZodType>>
+    ? Type
+    : never;
+};
+
+/** A member of each field that has it. */
+export function membersOf<Fields extends Readonly<Record<string, Field>>, Key extends Member>(
+  fields: Fields,
+  key: Key,
+): MembersOf<Fields, Key> {
+  const members = Object.entries(fields).flatMap(([name, field]) => (field[key] ? [[name, field[key]] as const] : []));
+  return Object.fromEntries(members) as MembersOf<Fields, Key>;
+}
+
+/** The names of the fields that meet a condition, in the order of the table. */
+export function namesWhere<Fields extends Readonly<Record<string, Field>>, Name extends keyof Fields = keyof Fields>(
+  fields: Fields,
+  condition: (field: Fields[keyof Fields] & Field, name: keyof Fields) => boolean,
+): Name[] {
+  const entries = Object.entries(fields) as [Name, Fields[keyof Fields]][];
+  return entries.flatMap(([name, field]) => (condition(field, name) ? [name] : []));
+}
+
+/** A value of a body. */
+type FieldValue = JsonText | string | null | undefined;
+
+export function textOf(value: FieldValue): string | null | undefined {
+  return typeof value === "object" ? value?.text : value;
+}
+
+/** Columns to send, in order: the type of each, and its value of a row. */
+export type Columns<Row> = Readonly<Record<string, { readonly type: string; readonly of: (row: Row) => unknown }>>;
+
+/** Rows of arrays as a table: the parameters from `$first` on, a column each, perhaps with their positions from 1. */
+export function unnestSql<Row>(first: number, columns: Columns<Row>, { hasPosition = false } = {}): string {
+  const arrays = Object.values(columns).map(({ type }, n) => `$${first + n}::${type}[]`);
+  const names = [...Object.keys(columns), ...(hasPosition ? ["position"] : [])];
+  return `unnest(${arrays.join(", ")}) ${hasPosition ? "WITH ORDINALITY " : ""}AS r (${names.join(", ")})`;
+}
+
+/** The parameters of {@link unnestSql}. */
+export function columnArrays<Row>(rows: readonly Row[], columns: Columns<Row>): unknown[] {
+  return Object.values(columns).map(({ type, of }) => {
+    if (type !== "json") return rows.map(of);
+    return binaryArray(
+      "json",
+      rows.map((row) => (of(row) ?? null) as string | Uint8Array | null),
+    );
+  });
+}
+
+/** One row: the parameters from `$first` on. */
+export function rowSql<Row>(first: number, columns: Columns<Row>): string {
+  const casts = Object.values(columns).map(({ type }) => (type === "text" ? "" : `::${type}`));
+  return casts.map((cast, n) => `$${first + n}${cast}`).join(", ");
+}
