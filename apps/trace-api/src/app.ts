@@ -7,12 +7,14 @@ import {
   createBodyReader,
   createBytesReader,
   createRefusals,
+  createShares,
   dashboardRoutes,
   mountRoutes,
   publicRoutes,
   requestContext,
 } from "@waymark/service/http";
 import { mcpRoute } from "@waymark/service/mcp";
+import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -27,6 +29,7 @@ import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
 import { createBodyBudget } from "./limits/body-budget.js";
+import { createTraceAnswers } from "./mcp/present-trace.js";
 import { traceTools } from "./mcp/tools.js";
 import { createUsagePricer } from "./model-calls/model-call.js";
 import { otlpRoute } from "./otlp/otlp.route.js";
@@ -84,7 +87,9 @@ export function createApp(deps: AppDeps): Express {
   const priceUsage = createUsagePricer();
   const countAccepted = createAccepted(deps.registry, ["trace", "span"]);
   const clearFailure = createFailureClearer({ ...deps, createGroupCommit });
-  const guarding = { refusals, guardIdempotency, capacity, knownAgents };
+  const largeAnswers = createShares(largeAnswerLimits, refusals);
+  const traceReader = createTraceReader({ pool: deps.pool, createGroupCommit, largeAnswers });
+  const guarding = { refusals, traceReader, guardIdempotency, capacity, knownAgents };
   const routeDeps = { ...deps, ...guarding, createGroupCommit, clearFailure, countAccepted, priceUsage };
   const guards = [authenticate(deps.keys), admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
@@ -116,7 +121,7 @@ export function createApp(deps: AppDeps): Express {
     reads.getUsage,
     reads.readModelUsage,
     otlpRoute(writeDeps),
-    mcpRoute({ name: "waymark-traces", tools: traceTools(reads) }),
+    mcpRoute({ name: "waymark-traces", tools: traceTools(reads, createTraceAnswers(routeDeps)) }),
   ];
   const api = describeTraceApi(routes);
 

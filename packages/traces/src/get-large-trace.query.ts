@@ -1,8 +1,10 @@
-import { type CreateGroupCommit, smallestUuid } from "@waymark/database";
+import { type CreateGroupCommit, formatUuid, isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { createChunkBudget, maxSmallChunkBytes } from "./chunk-budget.js";
-import { ofContext, spanJson, type TraceToRead, traceJson } from "./trace-json.js";
+import { type SpanColumns, spanAggregates, spanTexts } from "./span-columns.js";
+import { fieldOf, sizedNames } from "./span-fields.js";
+import { ofContext, type TraceToRead, traceJson } from "./trace-json.js";
 
 const maxChunkSpans = 1_000;
 /** A single span may be larger and then makes a chunk alone. */
@@ -15,6 +17,9 @@ const maxStoredBytes = 262_144;
 /** Of all accounts; the pool's other connections are left to writes and small reads. */
 const maxChunksInFlight = 3;
 const maxChunksPerAccount = 1;
+/** A text with the separator of columns must not break an answer that has begun. */
+const withQuotes = true;
+const largestUuid = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Answers with large traces under way, at most: clients that never read theirs hold little memory. */
 export const largeAnswerLimits = {
@@ -40,24 +45,23 @@ export interface TraceReaderDeps {
 /** SQL for the bytes of a span `s` as JSON, with escapes. */
 function jsonBytes(withAttributes: boolean): string {
   const sizes = [
-    ...["input", "output", ...(withAttributes ? ["attributes"] : [])].map(
-      (column) => `octet_length(s.${column}::text)`,
+    ...sizedNames(withAttributes).map((name) =>
+      fieldOf(name).type === "json" ? `octet_length(s.${name}::text)` : `octet_length(to_json(s.${name})::text)`,
     ),
-    ...["error", "name", "parent_span_id"].map((column) => `octet_length(to_json(s.${column})::text)`),
     ...(withAttributes ? ["resource_id", "scope_id"].map((id) => ofContext("bytes", id)) : []),
   ];
   return [String(spanOverheadBytes), ...sizes.map((size) => `COALESCE(${size}, 0)`)].join(" + ");
 }
 
 function storedBytes(withAttributes: boolean): string {
-  const columns = ["name", "input", "output", "error", "parent_span_id", ...(withAttributes ? ["attributes"] : [])];
-  return columns.map((column) => `COALESCE(pg_column_size(s.${column}), 0)`).join(" + ");
+  return sizedNames(withAttributes)
+    .map((name) => `COALESCE(pg_column_size(s.${name}), 0)`)
+    .join(" + ");
 }
 
 /**
- * A chunk of a trace as JSON text: the spans after $3, up to $4 bytes or one span. The first chunk opens the trace, the last
- * one closes it. `near` bounds by stored bytes how much `measured` uncompresses; `json` is null if the chunk has more than $5
- * bytes. One probe of `trace_pkey` and ranges of `span_pkey`; both keys start with the account. Sessions run in UTC.
+ * A chunk of a trace: the spans after $3, up to $4 bytes or one span, and with $6 the trace's head. `near` bounds by stored
+ * bytes how much `measured` uncompresses; a chunk of more than $5 bytes comes without head and spans. One probe of `trace_pkey` and ranges of `span_pkey`; both keys start with the account. Sessions run in UTC.
  */
 const readChunkSql = (withAttributes: boolean) => `
   WITH near AS MATERIALIZED (
@@ -76,42 +80,51 @@ const readChunkSql = (withAttributes: boolean) => `
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last, COALESCE(sum(bytes), 0)::int AS bytes FROM fitting
   ), ended AS (
     SELECT chunk.last, chunk.bytes
-        + CASE WHEN $3 = '${smallestUuid}' THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
+        + CASE WHEN $6 THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
       chunk.last IS NULL OR NOT EXISTS (
         SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > chunk.last) AS is_last
     FROM chunk JOIN trace t ON t.account_id = $1 AND t.id = $2
   )
-  SELECT ended.last, ended.bytes, ended.is_last, CASE WHEN ended.bytes <= $5 THEN concat(
-    CASE WHEN $3 = '${smallestUuid}' THEN ${traceJson} WHEN spans.json IS NOT NULL THEN ',' END,
-    spans.json, CASE WHEN ended.is_last THEN ']}' END) END AS json
+  SELECT ended.last, ended.bytes, ended.is_last, CASE WHEN $6 AND ended.bytes <= $5 THEN ${traceJson} END AS head, spans.*
   FROM ended JOIN trace t ON t.account_id = $1 AND t.id = $2,
   LATERAL (
-    SELECT string_agg(${spanJson(withAttributes)}, ',' ORDER BY s.id) AS json FROM span s
-    WHERE ended.bytes <= $5 AND s.account_id = $1 AND s.trace_id = $2 AND s.id > $3 AND s.id <= ended.last
+    SELECT ${spanAggregates({ withAttributes, withQuotes })} FROM (
+      SELECT * FROM span
+      WHERE ended.bytes <= $5 AND account_id = $1 AND trace_id = $2 AND id > $3 AND id <= ended.last ORDER BY id
+    ) s
   ) spans`;
 
 interface ChunkToRead extends TraceToRead {
   after: string;
+  isFirst: boolean;
   /** A larger chunk is measured, not read. */
   maxBytes: number;
 }
 
-interface Chunk {
-  json: string | null;
+/** A part of a trace: spans as JSON, and before the first ones the trace's JSON up to them. */
+export interface TraceChunk {
+  head: string | null;
+  spans: string[];
+  isLast: boolean;
+}
+
+interface MeasuredChunk extends TraceChunk {
   bytes: number;
   /** Null without spans. */
   last: string | null;
-  is_last: boolean;
 }
+
+/** @param first the span to begin with; a text that is no id begins after all spans */
+export type ReadChunks = (trace: TraceToRead, first?: string) => AsyncGenerator<TraceChunk, void, void>;
 
 /**
  * Reads each chunk after the client took the one before: memory stays flat, and a slow client holds no connection. Throws
  * AppError 429 or 503 before the first chunk if too many answers are under way, 404 when the trace is deleted meanwhile.
  */
-export function createLargeTraceReader(deps: TraceReaderDeps) {
+export function createChunkReader(deps: TraceReaderDeps): ReadChunks {
   const { pool, createGroupCommit, largeAnswers } = deps;
   const budget = createChunkBudget();
-  const readChunk = createGroupCommit<ChunkToRead, Chunk | undefined>({
+  const readChunk = createGroupCommit<ChunkToRead, MeasuredChunk | undefined>({
     name: "read-large-trace",
     run: (chunks) => Promise.all(chunks.map((chunk) => readChunkOf(pool, chunk))),
     maxInFlight: maxChunksInFlight,
@@ -119,21 +132,22 @@ export function createLargeTraceReader(deps: TraceReaderDeps) {
     maxRows: 1,
   });
 
-  async function* readChunks(trace: TraceToRead): AsyncGenerator<string, void, void> {
-    let after = smallestUuid;
-    for (let isLast = false; !isLast; ) {
+  async function* readChunks(trace: TraceToRead, first?: string): AsyncGenerator<TraceChunk, void, void> {
+    let after = first === undefined ? smallestUuid : uuidBefore(first);
+    for (let [isFirst, isLast] = [true, false]; !isLast; isFirst = false) {
       let held = 0;
       try {
-        let chunk = await readChunk({ ...trace, after, maxBytes: maxSmallChunkBytes });
-        while (chunk?.json === null) {
+        let chunk = await readChunk({ ...trace, after, isFirst, maxBytes: maxSmallChunkBytes });
+        for (let most = maxSmallChunkBytes; chunk && chunk.bytes > most; ) {
           budget.give(trace.accountId, held);
           held = 0;
-          held = await budget.take(trace.accountId, chunk.bytes);
-          chunk = await readChunk({ ...trace, after, maxBytes: chunk.bytes });
+          most = chunk.bytes;
+          held = await budget.take(trace.accountId, most);
+          chunk = await readChunk({ ...trace, after, isFirst, maxBytes: most });
         }
         if (!chunk) throw new AppError("trace_not_found");
-        yield chunk.json ?? "";
-        isLast = chunk.is_last;
+        yield chunk;
+        isLast = chunk.isLast;
         after = chunk.last ?? after;
       } finally {
         budget.give(trace.accountId, held);
@@ -141,15 +155,35 @@ export function createLargeTraceReader(deps: TraceReaderDeps) {
     }
   }
 
-  return async function* readLargeTrace(trace: TraceToRead): AsyncGenerator<string, void, void> {
+  return async function* readWithin(trace, first) {
     const refusal = largeAnswers.take(trace.accountId, 1);
     if (refusal) throw refusal;
     try {
-      yield* readChunks(trace);
+      yield* readChunks(trace, first);
     } finally {
       largeAnswers.give(trace.accountId, 1);
     }
   };
+}
+
+/** The chunks as one JSON text, with further members at its end. */
+export async function* textOfChunks(
+  chunks: AsyncIterable<TraceChunk>,
+  members: string,
+): AsyncGenerator<string, void, void> {
+  for await (const { head, spans, isLast } of chunks) {
+    const start = head ?? (spans.length > 0 ? "," : "");
+    // Emptied: while a client reads, the text is all that stays in memory.
+    yield `${start}${spans.splice(0).join(",")}${isLast ? `]${members}}` : ""}`;
+  }
+}
+
+/** The id before an id: chunks begin after one. */
+function uuidBefore(id: string): string {
+  if (!isUuid(id)) return largestUuid;
+  const number = BigInt(`0x${id.replaceAll("-", "")}`);
+  const hex = (number === 0n ? number : number - 1n).toString(16).padStart(32, "0");
+  return formatUuid(Buffer.from(hex, "hex"));
 }
 
 const readPlain = { name: "read-chunk", text: readChunkSql(false) };
@@ -157,11 +191,16 @@ const readWithAttributes = { name: "read-chunk-with-attributes", text: readChunk
 
 async function readChunkOf(
   pool: pg.Pool,
-  { accountId, traceId, withAttributes, after, maxBytes }: ChunkToRead,
-): Promise<Chunk | undefined> {
-  const { rows } = await pool.query<Chunk>({
+  { accountId, traceId, withAttributes, after, isFirst, maxBytes }: ChunkToRead,
+): Promise<MeasuredChunk | undefined> {
+  const { rows } = await pool.query<
+    SpanColumns & { head: string | null; last: string | null; bytes: number; is_last: boolean }
+  >({
     ...(withAttributes ? readWithAttributes : readPlain),
-    values: [accountId, traceId, after, maxChunkBytes, maxBytes],
+    values: [accountId, traceId, after, maxChunkBytes, maxBytes, isFirst],
   });
-  return rows[0];
+  const [row] = rows;
+  if (!row) return undefined;
+  const { head, last, bytes, is_last: isLast } = row;
+  return { head, spans: spanTexts(row, { withAttributes, withQuotes }) ?? [], last, bytes, isLast };
 }

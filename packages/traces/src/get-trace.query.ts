@@ -1,7 +1,8 @@
 import { idBounds } from "@waymark/database";
 import type pg from "pg";
-import { createLargeTraceReader, type TraceReaderDeps } from "./get-large-trace.query.js";
-import { type SpanColumns, spanColumns, spansText } from "./span-columns.js";
+import { createChunkReader, type ReadChunks, type TraceReaderDeps, textOfChunks } from "./get-large-trace.query.js";
+import { type SpanColumns, spanAggregates, spanTexts } from "./span-columns.js";
+import { fieldOf, sizedNames } from "./span-fields.js";
 import { ofContext, type TraceToRead, traceJson } from "./trace-json.js";
 import {
   createVersionReader,
@@ -31,9 +32,9 @@ function weightSql(column: string): string {
 /** The bytes of a span `s` that count. */
 function spanWeightSql(withAttributes: boolean): string {
   return [
-    "octet_length(s.name)",
-    "COALESCE(octet_length(s.parent_span_id), 0)",
-    ...["s.input", "s.output", "s.error", ...(withAttributes ? ["s.attributes"] : [])].map(weightSql),
+    ...sizedNames(withAttributes).map((name) =>
+      fieldOf(name).size === "content" ? weightSql(`s.${name}`) : `COALESCE(octet_length(s.${name}), 0)`,
+    ),
     ...(withAttributes ? ["resource_id", "scope_id"].map((id) => `COALESCE(${ofContext("bytes", id)}, 0)`) : []),
   ].join(" + ");
 }
@@ -50,7 +51,7 @@ const readTracesSql = (withAttributes: boolean) => `
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, n)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
-    SELECT ${spanColumns(withAttributes)}, ${spanVersions} FILTER (WHERE t.status <> 'running') AS versions
+    SELECT ${spanAggregates({ withAttributes, withQuotes: false })}, ${spanVersions} FILTER (WHERE t.status <> 'running') AS versions
     FROM (
       SELECT s.*, sum(${spanWeightSql(withAttributes)}) OVER () AS weight FROM (
         SELECT *, xmin AS row_xid FROM span
@@ -61,16 +62,20 @@ const readTracesSql = (withAttributes: boolean) => `
   ) spans`;
 
 interface ReadTrace {
-  /** JSON text, whole or in chunks; see {@link createLargeTraceReader}. */
+  /** JSON text, whole or in chunks; see {@link createChunkReader}. */
   body: string | AsyncIterable<string>;
   /** Changes whenever the body does. Chunks may be newer. Null without a version. */
   version: string | null;
 }
 
 export interface TraceReader {
-  /** Undefined if the account has no such trace. */
-  readTrace(trace: TraceToRead): Promise<ReadTrace | undefined>;
+  /**
+   * Undefined if the account has no such trace.
+   * @param members further members of the trace's JSON, with a comma before each
+   */
+  readTrace(trace: TraceToRead, members?: string): Promise<ReadTrace | undefined>;
   readVersion: ReadVersion;
+  readChunks: ReadChunks;
 }
 
 /** Makes a reader of traces with their spans: small traces share a statement. */
@@ -83,48 +88,46 @@ export function createTraceReader(deps: TraceReaderDeps): TraceReader {
     maxRows: maxTracesPerStatement,
     kindOf: ({ withAttributes }) => String(withAttributes),
   });
-  const readLarge = createLargeTraceReader(deps);
+  const readChunks = createChunkReader(deps);
   const readVersion = createVersionReader(pool, createGroupCommit);
   return {
-    async readTrace(trace) {
+    async readTrace(trace, members = "") {
       const found = await readSmall(trace);
       if (!found) return undefined;
-      if (found.body !== undefined) return { body: found.body, version: found.version };
+      if (found.start !== undefined) return { body: `${found.start}${members}}`, version: found.version };
       // Before the chunks: a body newer than its version is only read once more.
       const version = (await readVersion(trace))?.version ?? null;
-      return { body: readLarge(trace), version };
+      return { body: textOfChunks(readChunks(trace), members), version };
     },
     readVersion,
+    readChunks,
   };
 }
 
-/** Undefined body of a large trace. */
 interface SmallTrace {
-  body: string | undefined;
+  /** Its JSON up to further members; undefined of a large trace. */
+  start: string | undefined;
   version: string | null;
 }
 
-interface TraceRow extends SpanColumns {
-  n: number;
-  head: string | null;
-  version: string | null;
-}
+type TraceRow = SpanColumns & { n: number; head: string | null; version: string | null };
 
 const readPlain = { name: "read-traces", text: readTracesSql(false) };
 const readWithAttributes = { name: "read-traces-with-attributes", text: readTracesSql(true) };
 
 async function readTraces(pool: pg.Pool, traces: readonly TraceToRead[]): Promise<(SmallTrace | undefined)[]> {
+  const withAttributes = traces[0]?.withAttributes === true;
   const traceIds = traces.map(({ traceId }) => traceId.toLowerCase());
   const { rows } = await pool.query<TraceRow>({
-    ...(traces[0]?.withAttributes ? readWithAttributes : readPlain),
+    ...(withAttributes ? readWithAttributes : readPlain),
     values: [traces.map(({ accountId }) => accountId), traceIds, ...idBounds(traceIds)],
   });
   const results: (SmallTrace | undefined)[] = traces.map(() => undefined);
-  for (const row of rows) results[row.n - 1] = { body: traceText(row), version: row.version };
+  for (const row of rows) results[row.n - 1] = { start: startOf(row, withAttributes), version: row.version };
   return results;
 }
 
-function traceText(row: TraceRow): string | undefined {
-  const spans = row.head === null ? undefined : spansText(row);
-  return spans === undefined ? undefined : `${row.head}${spans}]}`;
+function startOf(row: TraceRow, withAttributes: boolean): string | undefined {
+  const spans = row.head === null ? undefined : spanTexts(row, { withAttributes, withQuotes: false });
+  return spans && `${row.head}${spans.join(",")}]`;
 }

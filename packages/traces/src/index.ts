@@ -9,8 +9,8 @@ export { failureQuerySchema, failuresToList, presentFailurePage } from "./failur
 export { readTraceFailures } from "./failures/read-trace-failures.query.js";
 export { type Columns, columnArrays, rowSql, textOf, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
-export { largeAnswerLimits } from "./get-large-trace.query.js";
-export { createTraceReader } from "./get-trace.query.js";
+export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
+export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, type Used } from "./get-usage.query.js";
 export { timestamp } from "./iso-text.js";
 export { listAgentNames } from "./list-agent-names.query.js";
@@ -53,10 +53,9 @@ export {
   readSlowest,
 } from "./read-agent-figures.query.js";
 export { maxChanges, readChanges } from "./read-changes.query.js";
-export { readContent } from "./read-content.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
-export { readSpan, type SpanContents } from "./read-span.query.js";
+export { readContent, readSpan, type SpanContents } from "./read-span.query.js";
 export { readStream, type StreamPage, type StreamPosition } from "./read-stream.query.js";
 export { createTracePageReader } from "./read-trace-page.js";
 export {

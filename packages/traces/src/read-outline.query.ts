@@ -3,6 +3,8 @@ import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 import { isoText } from "./iso-text.js";
 import type { ListedTrace } from "./list-traces.query.js";
+import { type ContentName, contentNames } from "./span-fields.js";
+import { listedNames, listedSql } from "./trace-fields.js";
 
 const outlinePageSpans = 5_000;
 const maxErrorText = 200;
@@ -30,7 +32,7 @@ export interface OutlinePage {
   /** Microseconds since the trace's start; a duration is null without an end. */
   start: number[];
   duration: (number | null)[];
-  /** 1: failed, 2: has input, 4: has output, 8: has an error text, 16: has attributes. */
+  /** 1: failed; then a bit for each content that the span has, in the order of `spanFields`. */
   flags: number[];
   errors: Record<number, string>;
   next: string | null;
@@ -41,12 +43,16 @@ const hintSql = `CASE WHEN s.attributes IS NOT NULL AND pg_column_size(s.attribu
   SELECT left(concat_ws('|', ${kindAttributes.map((_, n) => `COALESCE(a.k${n}, '')`).join(", ")}), 200)
   FROM (SELECT ${kindAttributes.map((name, n) => `s.attributes #>> '{attributes,"${name}"}' AS k${n}`).join(", ")}) a) END`;
 
+/** A bit for each content, from the second on. */
+function flagSql(name: ContentName, n: number): string {
+  const isAbsent = name === "attributes" ? "s.attributes IS NULL AND s.resource_id IS NULL" : `s.${name} IS NULL`;
+  return `CASE WHEN ${isAbsent} THEN 0 ELSE ${2 << n} END`;
+}
+
 const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${hintSql} AS hint,
   (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8 AS start,
   (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8 AS duration,
-  (s.status = 'error')::int + CASE WHEN s.input IS NULL THEN 0 ELSE 2 END + CASE WHEN s.output IS NULL THEN 0 ELSE 4 END
-    + CASE WHEN s.error IS NULL THEN 0 ELSE 8 END
-    + CASE WHEN s.attributes IS NULL AND s.resource_id IS NULL THEN 0 ELSE 16 END AS flags,
+  (s.status = 'error')::int + ${contentNames.map(flagSql).join(" + ")} AS flags,
   left(s.error, ${maxErrorText}) AS error
   FROM span s WHERE s.account_id = $1 AND s.trace_id = $2`;
 
@@ -68,8 +74,7 @@ const nextSql = `CASE WHEN (
   SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > page.last ORDER BY id LIMIT 1
 ) IS NOT NULL THEN page.last END`;
 
-const traceMembers = `'id', t.id, 'agent_id', t.agent_id, 'name', t.name, 'status', t.status,
-  'started_at', ${isoText("t.started_at")}, 'ended_at', ${isoText("t.ended_at")}`;
+const traceMembers = `'id', t.id, ${listedNames.map((name) => `'${name}', ${listedSql(name)}`).join(", ")}`;
 
 /** A row for each member of the answer: the driver copies a large row several times while it arrives. */
 const membersSql = (trace: string) => `(VALUES

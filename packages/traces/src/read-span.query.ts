@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type ContentName, contentNames, fieldOf } from "./span-fields.js";
 import { attributesText } from "./trace-json.js";
 
 /** Larger contents are cut; `readContent` has all of one. */
@@ -6,31 +7,23 @@ const maxContentBytes = 5_000_000;
 const cutCharacters = 100_000;
 
 /** A span's contents as the texts that were sent; null where nothing was. */
-export interface SpanContents {
+export type SpanContents = Record<ContentName, string | null> & {
   id: string;
-  input: string | null;
-  output: string | null;
-  error: string | null;
-  attributes: string | null;
   /** Bytes of contents of which only a head is here. */
   cut: Partial<Record<ContentName, number>>;
+};
+
+/** SQL for a content of a span `s` as it was sent. */
+function contentSql(name: ContentName): string {
+  if (name === "attributes") return attributesText;
+  return fieldOf(name).type === "json" ? `s.${name}::text` : `s.${name}`;
 }
 
-export type ContentName = "input" | "output" | "error" | "attributes";
-
-/** SQL for the contents of a span `s` as they were sent. */
-export const contents = {
-  input: "s.input::text",
-  output: "s.output::text",
-  error: "s.error",
-  attributes: attributesText,
-} as const satisfies Record<ContentName, string>;
-
-const columns = Object.entries(contents).map(([name, text]) => `${text} AS ${name}`);
+const columns = contentNames.map((name) => `${contentSql(name)} AS ${name}`);
 
 /** Columns of type `json` keep what was sent, byte for byte. A probe of `span_pkey`, whose account hides others' spans. */
 const readSpanSql = `
-  SELECT c.id, ${Object.keys(contents)
+  SELECT c.id, ${contentNames
     .map(
       (name) => `octet_length(c.${name}) AS ${name}_bytes,
     CASE WHEN octet_length(c.${name}) > ${maxContentBytes} THEN left(c.${name}, ${cutCharacters}) ELSE c.${name} END AS ${name}`,
@@ -38,7 +31,7 @@ const readSpanSql = `
     .join(", ")}
   FROM (SELECT s.id, ${columns.join(", ")} FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = $3) c`;
 
-type Row = Omit<SpanContents, "cut"> & Record<`${keyof typeof contents}_bytes`, number | null>;
+type Row = Omit<SpanContents, "cut"> & Record<`${ContentName}_bytes`, number | null>;
 
 /** A span's contents; undefined if the account has no such span. */
 export async function readSpan(
@@ -50,10 +43,25 @@ export async function readSpan(
   const [row] = rows;
   if (!row) return undefined;
   const cut: SpanContents["cut"] = {};
-  for (const name of ["input", "output", "error", "attributes"] as const) {
+  for (const name of contentNames) {
     const bytes = row[`${name}_bytes`] ?? 0;
     if (bytes > maxContentBytes) cut[name] = bytes;
   }
-  const { id, input, output, error, attributes } = row;
-  return { id, input, output, error, attributes, cut };
+  const texts = Object.fromEntries(contentNames.map((name) => [name, row[name]])) as Record<ContentName, string | null>;
+  return { id: row.id, ...texts, cut };
+}
+
+/** One content, whole. A probe of `span_pkey`, whose account hides others' spans. */
+const readContentSql = (name: ContentName) =>
+  `SELECT ${contentSql(name)} AS text FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = $3`;
+
+/** The stored text, however large; undefined if the account has no such span or nothing was sent. */
+export async function readContent(
+  pool: pg.Pool,
+  { accountId, traceId, spanId, name }: { accountId: string; traceId: string; spanId: string; name: ContentName },
+): Promise<string | undefined> {
+  const values = [accountId, traceId, spanId];
+  const statement = { name: `read-content-${name}`, text: readContentSql(name), values };
+  const { rows } = await pool.query<{ text: string | null }>(statement);
+  return rows[0]?.text ?? undefined;
 }

@@ -3,8 +3,17 @@ import { describe, expect, it } from "@jest/globals";
 import { createGroupCommit } from "@waymark/database";
 import fc from "fast-check";
 import { createTraceReader } from "./get-trace.query.js";
-import { spanJson, traceJson } from "./trace-json.js";
+import { isoText } from "./iso-text.js";
+import { attributesEnd, traceJson } from "./trace-json.js";
 import { useTraces } from "./traces.fixture.js";
+
+const orNull = (json: string) => `COALESCE(${json}, 'null')`;
+const isoJson = (column: string) => orNull(`'"' || ${isoText(column)} || '"'`);
+/** A span as Postgres itself writes JSON. */
+const spanJson = (withAttributes: boolean) => `concat(
+  '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${isoJson("s.started_at")},
+  ',"ended_at":', ${isoJson("s.ended_at")}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
+  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${withAttributes ? attributesEnd : "'}'"})`;
 
 /** Any text that Postgres stores. */
 const text = fc.string({ unit: "binary" }).map((each) => each.replaceAll("\0", "").toWellFormed());

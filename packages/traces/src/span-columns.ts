@@ -1,58 +1,85 @@
 import { microsecondText } from "./microsecond-text.js";
+import { answeredNames, fieldOf, type SpanFieldName } from "./span-fields.js";
 import { attributesEnd } from "./trace-json.js";
 
-/** Between the values of a column. JSON has no such character; a name with one makes a wrong number of values. */
+/** Between the values of a column. JSON has no such character; a raw text with one makes a wrong number of values. */
 const separator = "\u0001";
 const separatorSql = "E'\\x01'";
+const idLength = 36;
 
-/** The columns of a trace's spans, in order. A value that may be null begins with `=` unless it is. */
-export interface SpanColumns {
-  count: number;
-  ids: string | null;
-  names: string | null;
-  statuses: string | null;
-  starts: Buffer | null;
-  ends: Buffer | null;
-  inputs: string | null;
-  outputs: string | null;
-  errors: string | null;
-  parents: string | null;
-  /** Null unless asked for. */
-  rests: string | null;
+export interface SpanColumnsToRead {
+  withAttributes: boolean;
+  /** Whether texts come as JSON, whatever characters they have; raw ones cost Postgres less. */
+  withQuotes: boolean;
 }
 
-const idLength = 36;
+/** A trace's spans by column, in order; without spans all are null. `rests` end each span. */
+export type SpanColumns = { count: number; ids: string | null; rests?: string | null } & {
+  readonly [Name in SpanFieldName]?: string | Buffer | null;
+};
+
+const optionalNames = new Set(answeredNames(true).filter((name) => fieldOf(name).body.isOptional()));
 
 const joined = (value: string) => `string_agg(${value}, ${separatorSql})`;
 
-/** Aggregates that make {@link SpanColumns} of the spans `s`. Text of times and escapes would take most of the statement. */
-export const spanColumns = (withAttributes: boolean) => `
-  count(*)::int AS count, string_agg(s.id::text, '') AS ids, ${joined("s.name")} AS names, ${joined("s.status")} AS statuses,
-  string_agg(timestamptz_send(s.started_at), '') AS starts,
-  string_agg(timestamptz_send(COALESCE(s.ended_at, '-infinity')), '') AS ends,
-  ${joined("COALESCE(s.input::text, 'null')")} AS inputs, ${joined("COALESCE(s.output::text, 'null')")} AS outputs,
-  ${joined("COALESCE('=' || s.error, '')")} AS errors, ${joined("COALESCE('=' || s.parent_span_id, '')")} AS parents,
-  ${withAttributes ? joined(attributesEnd) : "NULL"} AS rests`;
+function columnSql(name: SpanFieldName, withQuotes: boolean): string {
+  const { type } = fieldOf(name);
+  const isOptional = optionalNames.has(name);
+  if (type === "timestamptz") {
+    return `string_agg(timestamptz_send(${isOptional ? `COALESCE(s.${name}, '-infinity')` : `s.${name}`}), '')`;
+  }
+  if (type === "json") return joined(`COALESCE(s.${name}::text, 'null')`);
+  if (withQuotes) return joined(`COALESCE(to_json(s.${name})::text, 'null')`);
+  return joined(isOptional ? `COALESCE('=' || s.${name}, '')` : `s.${name}`);
+}
 
-/** The spans as JSON, without brackets, as `spanJson` writes them; undefined if a text has a separator. */
-export function spansText(columns: SpanColumns): string | undefined {
-  const { count, ids, starts, ends } = columns;
-  if (count === 0 || !ids || !starts || !ends) return "";
-  const texts = [columns.names, columns.statuses, columns.inputs, columns.outputs, columns.errors, columns.parents].map(
-    (column) => column?.split(separator) ?? [],
-  );
-  if (texts.some(({ length }) => length !== count)) return undefined;
-  const [names = [], statuses = [], inputs = [], outputs = [], errors = [], parents = []] = texts;
-  const rests = columns.rests?.split(separator);
-  // Joined text is flat: sending a chain of appended pieces would copy it piece by piece.
-  const spans = names.map((name, n) => {
-    const end = microsecondText(ends, n * 8);
-    const times = `"started_at":"${microsecondText(starts, n * 8)}","ended_at":${end === null ? "null" : `"${end}"`}`;
-    const head = `{"id":"${ids.slice(n * idLength, (n + 1) * idLength)}","name":${quoted(name)},"status":"${statuses[n]}",${times}`;
-    const tail = `"error":${quotedOrNull(errors[n])},"parent_span_id":${quotedOrNull(parents[n])}${rests ? rests[n] : "}"}`;
-    return `${head},"input":${inputs[n]},"output":${outputs[n]},${tail}`;
-  });
-  return spans.join(",");
+/** Aggregates that make {@link SpanColumns} of the spans `s`. Text of times and escapes would take most of the statement. */
+export function spanAggregates({ withAttributes, withQuotes }: SpanColumnsToRead): string {
+  const columns = answeredNames(withAttributes).map((name) => `${columnSql(name, withQuotes)} AS ${name}`);
+  const rests = withAttributes ? [`${joined(attributesEnd)} AS rests`] : [];
+  return ["count(*)::int AS count", "string_agg(s.id::text, '') AS ids", ...columns, ...rests].join(",\n  ");
+}
+
+/** The spans as JSON, each after the other; undefined if a raw text has a separator. */
+export function spanTexts(
+  columns: SpanColumns,
+  { withAttributes, withQuotes }: SpanColumnsToRead,
+): string[] | undefined {
+  const { count, ids } = columns;
+  if (count === 0 || !ids) return [];
+  const readers: ((n: number) => string)[] = [];
+  for (const name of answeredNames(withAttributes)) {
+    const reader = readerOf(name, columns, withQuotes);
+    if (!reader) return undefined;
+    readers.push(reader);
+  }
+  const rests = withAttributes ? (columns.rests?.split(separator) ?? []) : undefined;
+  const texts: string[] = [];
+  for (let n = 0; n < count; n++) {
+    let text = `{"id":"${ids.slice(n * idLength, (n + 1) * idLength)}"`;
+    for (const read of readers) text += read(n);
+    texts.push(text + (rests ? rests[n] : "}"));
+  }
+  return texts;
+}
+
+/** Makes the member of a field from the number of its span. */
+function readerOf(name: SpanFieldName, columns: SpanColumns, withQuotes: boolean): ((n: number) => string) | undefined {
+  const { type } = fieldOf(name);
+  const isOptional = optionalNames.has(name);
+  const values = columns[name];
+  const start = `,"${name}":`;
+  if (Buffer.isBuffer(values)) {
+    return (n) => {
+      const time = microsecondText(values, n * 8);
+      return time === null ? `${start}null` : `${start}"${time}"`;
+    };
+  }
+  const texts = values?.split(separator) ?? [];
+  if (texts.length !== columns.count) return undefined;
+  if (withQuotes || type === "json") return (n) => start + texts[n];
+  if (!isOptional) return (n) => start + quoted(texts[n] ?? "");
+  return (n) => start + (texts[n] ? quoted(texts[n].slice(1)) : "null");
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
@@ -60,9 +87,4 @@ const escaped = /["\\\u0000-\u001f]/;
 
 function quoted(text: string): string {
   return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
-}
-
-/** @param text begins with `=` unless it is null */
-function quotedOrNull(text: string | undefined): string {
-  return text ? quoted(text.slice(1)) : "null";
 }

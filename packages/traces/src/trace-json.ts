@@ -1,14 +1,10 @@
-import { isoText } from "./iso-text.js";
+import { type TraceFieldName, traceFields, traceMemberSql } from "./trace-fields.js";
 
 export interface TraceToRead {
   accountId: string;
   traceId: string;
   /** Whether spans include `attributes` and `otel`. */
   withAttributes: boolean;
-}
-
-function isoJson(column: string): string {
-  return `'"' || ${isoText(column)} || '"'`;
 }
 
 function orNull(json: string): string {
@@ -29,13 +25,7 @@ export const attributesEnd = `CASE WHEN s.resource_id IS NULL
 export const attributesText = `CASE WHEN s.attributes IS NOT NULL OR s.resource_id IS NOT NULL THEN
   '{' || substring(${attributesEnd} FROM 2) END`;
 
-export const spanJson = (withAttributes: boolean) => `concat(
-  '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${isoJson("s.started_at")},
-  ',"ended_at":', ${orNull(isoJson("s.ended_at"))}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
-  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${withAttributes ? attributesEnd : "'}'"})`;
-
 /** A trace `t` as JSON text, up to its first span. */
-export const traceJson = `concat(
-  '{"id":"', t.id, '","agent_id":', to_json(t.agent_id), ',"name":', to_json(t.name), ',"status":"', t.status,
-  '","started_at":', ${isoJson("t.started_at")}, ',"ended_at":', ${orNull(isoJson("t.ended_at"))},
-  ',"metadata":', ${orNull("t.metadata")}, ',"spans":[')`;
+export const traceJson = `concat('{"id":"', t.id, '"', ${(Object.keys(traceFields) as TraceFieldName[])
+  .map((name) => `',"${name}":', ${traceMemberSql(name)}`)
+  .join(", ")}, ',"spans":[')`;

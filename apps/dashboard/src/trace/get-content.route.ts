@@ -1,19 +1,13 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { createRefusals, createShares, pageRoute } from "@waymark/service/http";
-import { type ContentName, readContent } from "@waymark/traces";
+import { type ContentName, contentNames, fieldOf, readContent } from "@waymark/traces";
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import { viewerOf } from "../session/viewer.js";
 import { traceIdOf } from "./trace-id.js";
 
-const extensions: Readonly<Record<ContentName, string>> = {
-  input: "json",
-  output: "json",
-  attributes: "json",
-  error: "txt",
-};
-const isContent = (name: string): name is ContentName => Object.hasOwn(extensions, name);
+const isContent = (name: string): name is ContentName => (contentNames as readonly string[]).includes(name);
 
 /** A value is held in memory until the browser took it. */
 const downloadLimits = {
@@ -39,8 +33,9 @@ export function getContentRoute({ pool, registry }: { pool: pg.Pool; registry: R
       response.once("close", () => downloads.give(accountId, 1));
       const body = await readContent(pool, { accountId, traceId, spanId, name });
       if (body === undefined) throw new AppError("span_not_found");
-      const headers = { "Content-Disposition": `attachment; filename="span-${spanId}-${name}.${extensions[name]}"` };
-      const contentType = name === "error" ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
+      const [extension, media] = fieldOf(name).type === "json" ? ["json", "application/json"] : ["txt", "text/plain"];
+      const headers = { "Content-Disposition": `attachment; filename="span-${spanId}-${name}.${extension}"` };
+      const contentType = `${media}; charset=utf-8`;
       return { status: 200, headers, contentType, body };
     },
   });

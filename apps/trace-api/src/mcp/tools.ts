@@ -1,6 +1,5 @@
 import type { Route } from "@waymark/service/http";
-import type { McpTool } from "@waymark/service/mcp";
-import { presentTrace } from "./present-trace.js";
+import type { AnswerCall, McpTool } from "@waymark/service/mcp";
 
 interface ToolRoutes {
   listTraces: Route;
@@ -12,7 +11,7 @@ interface ToolRoutes {
 }
 
 /** The tools of the trace API. */
-export function traceTools(routes: ToolRoutes): McpTool[] {
+export function traceTools(routes: ToolRoutes, answerTrace: AnswerCall): McpTool[] {
   const { listTraces, getTrace, listAgents, listFailures, getUsage, readModelUsage } = routes;
   return [
     {
@@ -30,7 +29,7 @@ export function traceTools(routes: ToolRoutes): McpTool[] {
           span_id: "Begins with this span; the `span_id` of an answer that was cut",
           cursor: "The `next_cursor` of an answer with a part of a span",
         },
-        present: presentTrace,
+        answer: answerTrace,
       },
     },
     { name: "list_agents", description: "List agents, with counts of their traces by status.", route: listAgents },

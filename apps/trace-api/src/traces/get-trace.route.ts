@@ -1,23 +1,21 @@
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { type Answer, createShares, isKnownTag, type Refusals, route } from "@waymark/service/http";
-import { createTraceReader, largeAnswerLimits } from "@waymark/traces";
+import { type Answer, isKnownTag, route } from "@waymark/service/http";
+import type { TraceReader } from "@waymark/traces";
 import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
-import { addMembers, includeParameter, type PartName, readParts } from "./trace-parts.js";
+import { includeParameter, type PartName, readParts } from "./trace-parts.js";
 import { traceTag } from "./trace-tag.js";
 
 const querySchema = z.object({ include: includeParameter });
 
 interface GetTraceDeps {
   pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  refusals: Refusals;
+  traceReader: TraceReader;
 }
 
 /** `GET /traces/:trace_id`: a trace with all its spans (trace contract, "GET /api/v1/traces/:trace_id"). */
@@ -77,25 +75,22 @@ export function getTraceRoute(deps: GetTraceDeps) {
   });
 }
 
-function createAnswers({ pool, createGroupCommit, refusals }: GetTraceDeps) {
-  const largeAnswers = createShares(largeAnswerLimits, refusals);
-  const { readTrace, readVersion } = createTraceReader({ pool, createGroupCommit, largeAnswers });
+function createAnswers({ pool, traceReader: { readTrace, readVersion } }: GetTraceDeps) {
   return async (
     request: Request,
     address: { accountId: string; traceId: string },
     parts: readonly PartName[],
   ): Promise<Answer> => {
+    const members = await readParts(pool, address, parts);
     if (request.headers["if-none-match"] !== undefined) {
       const found = await readVersion(address);
       if (!found) throw new AppError("trace_not_found");
-      const tag = traceTag(found.version, parts, await readParts(pool, address, parts));
+      const tag = traceTag(found.version, parts, members);
       if (isKnownTag(request, tag)) return { status: 304, headers: headersOf(tag), body: "" };
     }
-    const trace = await readTrace({ ...address, withAttributes: parts.includes("attributes") });
+    const trace = await readTrace({ ...address, withAttributes: parts.includes("attributes") }, members);
     if (!trace) throw new AppError("trace_not_found");
-    const members = await readParts(pool, address, parts);
-    const headers = headersOf(traceTag(trace.version, parts, members));
-    return { status: 200, headers, body: addMembers(trace.body, members) };
+    return { status: 200, headers: headersOf(traceTag(trace.version, parts, members)), body: trace.body };
   };
 }
 

@@ -41,8 +41,6 @@ export const includeParameter = asParameter(
     ),
 );
 
-type TraceBody = string | AsyncIterable<string>;
-
 /** Reads the parts that the reading of spans does not bring, as JSON members with a comma before each. */
 export async function readParts(
   pool: pg.Pool,
@@ -55,19 +53,4 @@ export async function readParts(
     if (part.read) members += `,"${name}":${JSON.stringify(await part.read(pool, accountId, traceId))}`;
   }
   return members;
-}
-
-/** Adds members to the end of a trace's JSON, which may come in chunks. */
-export function addMembers(body: TraceBody, members: string): TraceBody {
-  if (members === "") return body;
-  return typeof body === "string" ? `${body.slice(0, -1)}${members}}` : appendTo(body, members);
-}
-
-async function* appendTo(chunks: AsyncIterable<string>, members: string): AsyncGenerator<string, void, void> {
-  let last: string | undefined;
-  for await (const chunk of chunks) {
-    if (last !== undefined) yield last;
-    last = chunk;
-  }
-  if (last !== undefined) yield `${last.slice(0, -1)}${members}}`;
 }

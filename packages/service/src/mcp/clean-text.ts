@@ -8,7 +8,7 @@ const escapes: Readonly<Record<string, true>> = { "\\b": true, "\\f": true, "\\r
 const openEscape = /(\\+)(?:u[0-9a-fA-F]{0,3})?$/;
 
 /** JSON without hidden characters, raw or as escapes; it stays JSON. */
-function cleanJson(text: string): string {
+export function cleanJson(text: string): string {
   return text.replace(hidden, (found) => {
     if (!found.startsWith("\\")) return "";
     if (found.length === 2) return escapes[found] ? "" : found;

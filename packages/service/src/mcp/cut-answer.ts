@@ -7,9 +7,6 @@ const maxPart = 48_000;
 
 export type ReadAnswer = (changes?: Readonly<Record<string, string>>) => Promise<string | AsyncIterable<string>>;
 
-/** Reads an answer and cuts it. `own` are the arguments that the route does not take. */
-export type Present = (read: ReadAnswer, own: Readonly<Record<string, string>>) => Promise<string>;
-
 /** Reads an answer: with `limit` as a page that fits, and what is still too long in parts of text. */
 export async function presentPlain(
   read: ReadAnswer,

@@ -1,3 +1,4 @@
-export { maxCharacters, type Present, textPart } from "./cut-answer.js";
+export { cleanJson } from "./clean-text.js";
+export { maxCharacters, textPart } from "./cut-answer.js";
 export { mcpRoute } from "./mcp-route.js";
-export type { McpTool } from "./tool.js";
+export type { AnswerCall, McpTool } from "./tool.js";

@@ -3,18 +3,27 @@ import type { Request, Response } from "express";
 import { z } from "zod";
 import { createQueryReader, type JsonSchema, type Route, toJsonSchema } from "../http/index.js";
 import { cleanBody } from "./clean-text.js";
-import { type Present, presentPlain, type ReadAnswer } from "./cut-answer.js";
+import { presentPlain, type ReadAnswer } from "./cut-answer.js";
 
 /** A reading route as a tool. Its arguments are the route's parameters, by their names. */
 export interface McpTool {
   name: string;
   description: string;
   route: Route;
-  /** Arguments beyond the route's, with descriptions, and the reading of an answer with them. */
   /** A route without parameters, whose members come first. */
   before?: Route;
-  further?: { arguments: Readonly<Record<string, string>>; present: Present };
+  /** Arguments beyond the route's, with descriptions, and the answer with them in place of the route's. */
+  further?: { arguments: Readonly<Record<string, string>>; answer: AnswerCall };
 }
+
+/** Answers a call with clean JSON of at most {@link maxCharacters}. `own` are the arguments that the route does not take. */
+export type AnswerCall = (call: {
+  params: Readonly<Record<string, string>>;
+  /** As the route's schema reads it. */
+  query: unknown;
+  own: Readonly<Record<string, string>>;
+  response: Response;
+}) => Promise<string>;
 
 export interface ToolCall {
   request: Request;
@@ -75,6 +84,15 @@ export function callTool(tool: McpTool, given: Readonly<Record<string, unknown>>
   if (unknown.length > 0) throw validationError(Object.fromEntries(unknown.map((name) => [name, sentence])));
   const readQuery = createQueryReader(route);
   const pick = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, args[name] ?? ""]));
+  if (further) {
+    const query = readQuery({ query: pick(inQuery) });
+    return further.answer({
+      params: pick(inPath),
+      query,
+      own: pick(own.filter((name) => args[name] !== undefined)),
+      response: call.response,
+    });
+  }
   const read: ReadAnswer = async (changes = {}) => {
     const query = readQuery({ query: { ...pick(inQuery), ...changes } });
     const { body } = await route.handle({ params: pick(inPath), query, body: undefined, ...call });
@@ -82,7 +100,6 @@ export function callTool(tool: McpTool, given: Readonly<Record<string, unknown>>
     const before = await tool.before.handle({ params: {}, query: undefined, body: undefined, ...call });
     return cleanBody({ ...(before.body as object), ...(body as object) });
   };
-  if (further) return further.present(read, pick(own.filter((name) => args[name] !== undefined)));
   const limit = queryNames(route).includes("limit") ? Number(args["limit"] ?? defaultLimit) : undefined;
   return presentPlain(read, { cursor: own.includes("cursor") ? args["cursor"] : undefined, limit });
 }
