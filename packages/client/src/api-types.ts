@@ -19,50 +19,39 @@ export interface TraceChange {
   ended_at?: string | null;
 }
 
-/** A span without `ended_at` is still running. */
-export interface NewSpan {
-  name: string;
-  status: SpanStatus;
-  started_at: string;
-  ended_at?: string | null;
-  /** Any JSON; the service returns it unchanged. */
-  input?: unknown;
-  output?: unknown;
-  error?: string | null;
-  parent_span_id?: string | null;
-  /** By OpenTelemetry's names, such as `gen_ai.usage.input_tokens`. */
-  attributes?: Readonly<Record<string, unknown>> | null;
-}
-
-export interface BatchSpan extends NewSpan {
-  ref?: string;
-  /** The `ref` of the parent, anywhere in the batch; excludes `parent_span_id`. */
-  parent_ref?: string;
-}
-
-/** Closes or corrects a span. Omitted fields stay as they are, null clears. */
-export interface SpanChange {
-  status?: SpanStatus;
-  ended_at?: string | null;
-  output?: unknown;
-  error?: string | null;
-  /** Replaces members; a null one is removed. */
-  attributes?: Readonly<Record<string, unknown>> | null;
-}
-
-export interface Span {
-  id: string;
+interface SpanFields {
   name: string;
   status: SpanStatus;
   started_at: string;
   ended_at: string | null;
+  /** Any JSON; the service returns it unchanged. */
   input: unknown;
   output: unknown;
   error: string | null;
   parent_span_id: string | null;
-  /** Further attributes of the span; only with `include: "attributes"`. */
+}
+
+/** Fields beyond those; answers have them with `include: "attributes"` alone. */
+interface SpanExtensions {
+  /** By OpenTelemetry's names, such as `gen_ai.usage.input_tokens`. */
   attributes?: Readonly<Record<string, unknown>> | null;
-  /** Likewise, from OpenTelemetry: span id, kind, events, links, scope and resource. */
+}
+
+/** A span without `ended_at` is still running. */
+export type NewSpan = Partial<SpanFields> & Pick<SpanFields, "name" | "status" | "started_at"> & SpanExtensions;
+
+export type BatchSpan = NewSpan & {
+  ref?: string;
+  /** The `ref` of the parent, anywhere in the batch; excludes `parent_span_id`. */
+  parent_ref?: string;
+};
+
+/** Closes or corrects a span. Omitted fields stay as they are, null clears; a null attribute is removed. */
+export type SpanChange = Partial<Pick<SpanFields, "status" | "ended_at" | "output" | "error">> & SpanExtensions;
+
+export interface Span extends SpanFields, SpanExtensions {
+  id: string;
+  /** Only with `include: "attributes"`, from OpenTelemetry: span id, kind, events, links, scope and resource. */
   otel?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,3 +1,4 @@
+import type { ContentName } from "@waymark/traces";
 import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes } from "../ui/format.js";
@@ -11,7 +12,7 @@ import { JsonTree, LongText } from "./json-view.js";
 const maxConversationCharacters = 2_000_000;
 
 interface ContentProps {
-  name: "input" | "output" | "attributes";
+  name: ContentName;
   /** The JSON text as it was sent. */
   text: string;
   /** All bytes, if this text is only their head. */
@@ -73,7 +74,7 @@ function PlainText({ text }: { text: string }) {
 }
 
 interface CutProps {
-  name: ContentProps["name"] | "error";
+  name: ContentName;
   text: string;
   bytes: number;
   path: string;

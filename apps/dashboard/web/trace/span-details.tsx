@@ -1,4 +1,4 @@
-import type { SpanContents } from "@waymark/traces";
+import type { ContentName, SpanContents } from "@waymark/traces";
 import type { ComponentChildren, Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
@@ -11,14 +11,15 @@ import { KindIcon } from "./icons.js";
 import { LongText } from "./json-view.js";
 import { kindNames } from "./kinds.js";
 import "./span-details.css";
+import { contentNames } from "./spans.js";
 import type { Stretch } from "./timeline.js";
 import type { Node } from "./tree.js";
 
 /** Keys held down pass spans by without asking for each. */
 const settleMs = 90;
 
-type TabId = "error" | "input" | "output" | "attributes";
-const labels = { error: "Error", input: "Input", output: "Output", attributes: "Attributes" } as const;
+const others = contentNames.filter((name) => name !== "error");
+const labelOf = (name: ContentName) => name.charAt(0).toUpperCase() + name.slice(1);
 
 interface DetailsProps {
   traceId: string;
@@ -39,11 +40,9 @@ export function SpanDetails({ traceId, node, extent, isRunning, section, onClose
     return () => clearTimeout(timer);
   }, [span.id]);
   const hasError = span.isFailed || span.has.error;
-  const tabs = (
-    hasError ? (["error", "input", "output", "attributes"] as const) : (["input", "output", "attributes"] as const)
-  ).map((id) => ({ id, label: labels[id] }));
-  const [chosen, setChosen] = useState<{ span: string; tab: TabId }>();
-  const first: TabId = hasError ? "error" : span.has.input || !span.has.output ? "input" : "output";
+  const tabs = (hasError ? (["error", ...others] as const) : others).map((id) => ({ id, label: labelOf(id) }));
+  const [chosen, setChosen] = useState<{ span: string; tab: ContentName }>();
+  const first: ContentName = hasError ? "error" : span.has.input || !span.has.output ? "input" : "output";
   const tab = chosen?.span === span.id ? chosen.tab : first;
   return (
     <section
@@ -104,16 +103,16 @@ export function Figure({ label, value, tone }: { label: string; value: Component
 interface ContentsProps {
   traceId: string;
   node: Node;
-  tab: TabId;
+  tab: ContentName;
   isAsked: boolean;
 }
 
 function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
-  const hasAny = span.has.input || span.has.output || span.has.attributes || span.has.error;
+  const hasAny = contentNames.some((name) => span.has[name]);
   const path = `/traces/${traceId}/spans/${span.id}`;
   const staleMs = span.end === undefined ? 0 : Number.POSITIVE_INFINITY;
   const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
-  const view = (name: "input" | "output" | "attributes", title: boolean) => (
+  const view = (name: ContentName, title: boolean) => (
     <ContentPart
       key={`${span.id} ${name}`}
       {...{ name, title, data, path }}
@@ -143,7 +142,7 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
 }
 
 interface PartProps {
-  name: "input" | "output" | "attributes";
+  name: ContentName;
   title: boolean;
   data: SpanContents | undefined;
   /** Of the span, below the data's address. */
@@ -156,7 +155,7 @@ function ContentPart({ name, title, data, path, isThere, isLoading }: PartProps)
   const text = data?.[name];
   return (
     <>
-      {title && <h3 class="content-title">{labels[name]}</h3>}
+      {title && <h3 class="content-title">{labelOf(name)}</h3>}
       {text !== undefined && text !== null ? (
         <ContentView name={name} text={text} cutBytes={data?.cut[name]} path={path} />
       ) : isThere && (isLoading || !data) ? (

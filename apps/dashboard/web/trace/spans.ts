@@ -1,4 +1,4 @@
-import type { OutlinePage } from "@waymark/traces";
+import type { ContentName, OutlinePage } from "@waymark/traces";
 import { type Kind, kindOf } from "./kinds.js";
 
 /** A span of the outline. Times are milliseconds since the trace's start. */
@@ -14,20 +14,20 @@ export interface Span {
   /** Whether it was sent with an end before its start; it then has no length. */
   isReversed: boolean;
   isFailed: boolean;
-  readonly has: { input: boolean; output: boolean; error: boolean; attributes: boolean };
+  readonly has: Readonly<Record<ContentName, boolean>>;
   /** The head of its error text. */
   error: string | undefined;
 }
 
-const flag = { failed: 1, input: 2, output: 4, error: 8, attributes: 16 } as const;
+const isFailed = 1;
+/** The bit of each content. */
+const flags = { input: 2, output: 4, error: 8, attributes: 16 } as const satisfies Record<ContentName, number>;
+export const contentNames = Object.keys(flags) as ContentName[];
 
 /** By flags: spans share them. */
-const contents = Array.from({ length: 32 }, (_, flags) => ({
-  input: (flags & flag.input) !== 0,
-  output: (flags & flag.output) !== 0,
-  error: (flags & flag.error) !== 0,
-  attributes: (flags & flag.attributes) !== 0,
-}));
+const contents = Array.from({ length: 2 << contentNames.length }, (_, all) => {
+  return Object.fromEntries(contentNames.map((name) => [name, (all & flags[name]) !== 0])) as Span["has"];
+});
 const nothing = contents[0] as Span["has"];
 
 /** Adds a page's spans by id, in order of receipt; one that is there already changes in place. False where nothing changed. */
@@ -48,7 +48,7 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
     row++;
     const start = (page.start[row] ?? 0) / 1_000;
     const duration = page.duration[row] ?? undefined;
-    const flags = page.flags[row] ?? 0;
+    const all = page.flags[row] ?? 0;
     const span: Span = {
       id,
       parentId: page.parent[row]?.toLowerCase(),
@@ -57,8 +57,8 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
       start,
       end: duration === undefined ? undefined : start + Math.max(0, duration / 1_000),
       isReversed: duration !== undefined && duration < 0,
-      isFailed: (flags & flag.failed) !== 0,
-      has: contents[flags] ?? nothing,
+      isFailed: (all & isFailed) !== 0,
+      has: contents[all] ?? nothing,
       error: page.errors[row],
     };
     const known = spans.get(id);

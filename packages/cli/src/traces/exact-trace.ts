@@ -1,9 +1,10 @@
 import type { Span, Trace } from "@waymark/client";
 import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fields";
+import { opaqueNames } from "@waymark/traces";
 
 /** The opaque JSON of a trace, and of its spans. */
 const ofTrace = ["metadata"] as const;
-const ofSpan = ["input", "output", "attributes", "otel"] as const;
+const ofSpan = [...opaqueNames, "otel"] as const;
 
 /** A `fetch` that keeps the text of its last answer: parsing it drops digits and doubled keys. */
 export function keepAnswer(): { fetch: typeof fetch; text(): string } {
