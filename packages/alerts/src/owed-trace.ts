@@ -44,8 +44,11 @@ export function splitOwed<Rest>(row: Rest & OwedTraceRow): {
   const { traceId, traceAgentId, traceName, startedMs, endedMs, spanName, spanError, ...owed } = row;
   if (traceId === null) return { trace: null, owed };
   const trace = {
-    ...{ id: traceId, agentId: traceAgentId, name: traceName },
-    ...{ startedAt: toDate(startedMs), endedAt: toDate(endedMs) },
+    id: traceId,
+    agentId: traceAgentId,
+    name: traceName,
+    startedAt: toDate(startedMs),
+    endedAt: toDate(endedMs),
     durationMs: endedMs === null ? null : endedMs - startedMs,
     failedSpan: spanName === null ? null : { name: spanName, error: spanError },
   };

@@ -79,7 +79,10 @@ describe("the package outside of this workspace", () => {
     const service = await startApp("trace-api", database.url);
     const api = createApiClient({ key, url: service.url });
     const { trace_id } = await api.createTrace({
-      ...{ agent_id: "billing-agent", name: "Refund", status: "running", started_at: new Date().toISOString() },
+      agent_id: "billing-agent",
+      name: "Refund",
+      status: "running",
+      started_at: new Date().toISOString(),
     });
     const { stdout, stderr } = await waymark(["trace", "list", "--key", key, "--url", service.url]);
     expect(stderr).toBe("");
@@ -93,7 +96,8 @@ describe("the package outside of this workspace", () => {
     await writeFile(join(project, "visits.ndjson"), "");
     const failed = waymark(["import", "--site", "example.com", "--file", "visits.ndjson"], env);
     await expect(failed).rejects.toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining("Set COUNTRY_DATABASE to an .mmdb file.") },
+      code: 1,
+      stderr: expect.stringContaining("Set COUNTRY_DATABASE to an .mmdb file."),
     });
   });
 });

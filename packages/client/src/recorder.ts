@@ -136,8 +136,13 @@ function sendInBackground(
 
   const losses = createLosses(options.onError, schedule);
   const deps: TraceQueueDeps = {
-    ...{ transport, limit: createLimiter(options.maxConcurrentRequests), capacity, losses, sent },
-    ...{ maxBatchSpans: Math.min(1_000, options.maxBatchSpans), maxBatchBytes: options.maxBatchBytes },
+    transport,
+    limit: createLimiter(options.maxConcurrentRequests),
+    capacity,
+    losses,
+    sent,
+    maxBatchSpans: Math.min(1_000, options.maxBatchSpans),
+    maxBatchBytes: options.maxBatchBytes,
     onWork(queue) {
       queues.add(queue);
       schedule();

@@ -63,19 +63,22 @@ export function createTracing(deps: TracingDeps): SpanParent {
       onSettled = resolve;
     });
     const record: SpanRecord = {
-      ...{ name: toName(name), startedAt: clock(), parent, input, attributes },
-      ...{ end: undefined, id: undefined, onSettled, state: "waiting", bytes: 0 },
+      name: toName(name),
+      startedAt: clock(),
+      parent,
+      input,
+      attributes,
+      end: undefined,
+      id: undefined,
+      onSettled,
+      state: "waiting",
+      bytes: 0,
     };
     own.add(record);
     record.bytes = openedBytes(record.name, input, attributes);
     if (queue && recorder.admit({ spans: 1 })) queue.add(record);
     else lose(record);
     return [record, { ...below(() => record), id, end: (end = {}) => endSpan(record, end) }];
-  }
-
-  function lose(record: SpanRecord): void {
-    record.state = "lost";
-    record.onSettled(undefined);
   }
 
   function endSpan(record: SpanRecord, { output, error, status, attributes }: EndOptions): void {
@@ -113,6 +116,11 @@ export function createTracing(deps: TracingDeps): SpanParent {
     const current = context.current();
     return current && own.has(current) ? current : undefined;
   });
+}
+
+function lose(record: SpanRecord): void {
+  record.state = "lost";
+  record.onSettled(undefined);
 }
 
 /** The result of the user's own function, or its exception as text. */

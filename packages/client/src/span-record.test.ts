@@ -10,7 +10,10 @@ const record = (changes: Partial<SpanRecord>): SpanRecord => ({
     attributes: undefined,
     end: undefined,
   },
-  ...{ state: "sending", id: undefined, bytes: 0, onSettled: () => undefined },
+  state: "sending",
+  id: undefined,
+  bytes: 0,
+  onSettled: () => undefined,
   ...changes,
 });
 
@@ -35,8 +38,14 @@ it("a batch names parents in it by reference, earlier ones by id, and skips lost
     spans: [
       { name: "step", status: "ok", started_at: root.startedAt, input: { a: 1 }, ref: "0" },
       {
-        ...{ name: "step", status: "error", started_at: root.startedAt, ended_at: end.endedAt },
-        ...{ error: 'it "broke"', output: null, attributes: { a: 1, b: 2 }, parent_ref: "0" },
+        name: "step",
+        status: "error",
+        started_at: root.startedAt,
+        ended_at: end.endedAt,
+        error: 'it "broke"',
+        output: null,
+        attributes: { a: 1, b: 2 },
+        parent_ref: "0",
       },
       { name: "step", status: "ok", started_at: root.startedAt, parent_span_id: "id-1" },
       { name: "step", status: "ok", started_at: root.startedAt, parent_span_id: "id-1" },

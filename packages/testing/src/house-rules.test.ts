@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { findDeadPaths, findLongFiles, findSecondErrorShapes, readRepository } from "./house-rules.js";
+import {
+  findDeadPaths,
+  findLongFiles,
+  findPackedLiterals,
+  findSecondErrorShapes,
+  readRepository,
+} from "./house-rules.js";
 import { findImportCircles } from "./import-circles.js";
 import { findStyleClashes } from "./style-clashes.js";
 
@@ -16,6 +22,13 @@ describe("the rules of the house", () => {
     expect(findLongFiles(files)).toEqual([]);
     expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(400)))).toEqual([]);
     expect(findLongFiles(fixture("apps/a/src/a.ts", "x\n".repeat(401)))).toEqual(["apps/a/src/a.ts"]);
+  });
+
+  it("allow no literal that is spread only to pack lines", () => {
+    expect(findPackedLiterals(files)).toEqual([]);
+    expect(
+      findPackedLiterals(fixture("apps/a/src/a.ts", `x = {\n  ..${"."}{ a, b },\n  ...(c && { c }),\n};`)),
+    ).toHaveLength(1);
   });
 
   it("allow no circle of imports, also of types", () => {

@@ -31,6 +31,13 @@ export function findLongFiles(files: readonly SourceFile[]): string[] {
     .map(({ path }) => path);
 }
 
+/** Literals spread into another, which only pack several members on a line, as `file: literal`. */
+export function findPackedLiterals(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => /\.(tsx?|mjs)$/.test(path))
+    .flatMap(({ path, text }) => [...text.matchAll(/\.\.\.\{ [^\n]*/g)].map(([literal]) => `${path}: ${literal}`));
+}
+
 /** Files with an error answer of their own: `packages/errors` writes the one shape. Baselines of benchmarks may. */
 export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
   return files

@@ -40,15 +40,23 @@ export function getFunnelRoute(deps: GoalDeps) {
         description: "The funnel's steps with their figures in the range",
         schema: funnelSchema,
         example: {
-          ...{ range: "7d", id: "01981f3a-90aa-7f0c-8a42-6d1f5b7c3e10", name: "Checkout" },
+          range: "7d",
+          id: "01981f3a-90aa-7f0c-8a42-6d1f5b7c3e10",
+          name: "Checkout",
           steps: [
             {
-              ...{ goalId: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77", name: "/pricing" },
-              ...{ visitors: 120, dropOff: 0, conversionRate: 1 },
+              goalId: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77",
+              name: "/pricing",
+              visitors: 120,
+              dropOff: 0,
+              conversionRate: 1,
             },
             {
-              ...{ goalId: "01981f3a-83b1-7a60-b1f4-2e9d8c5a7f02", name: "signup" },
-              ...{ visitors: 30, dropOff: 0.75, conversionRate: 0.25 },
+              goalId: "01981f3a-83b1-7a60-b1f4-2e9d8c5a7f02",
+              name: "signup",
+              visitors: 30,
+              dropOff: 0.75,
+              conversionRate: 0.25,
             },
           ],
         },

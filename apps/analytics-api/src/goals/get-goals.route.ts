@@ -68,8 +68,12 @@ export function getGoalsRoute(deps: GoalDeps) {
           range: "7d",
           goals: [
             {
-              ...{ id: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77", name: "Purchase", visitors: 26, count: 31 },
-              ...{ conversionRate: 0.0351, revenue: [{ currency: "EUR", amount: "1240.5" }] },
+              id: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77",
+              name: "Purchase",
+              visitors: 26,
+              count: 31,
+              conversionRate: 0.0351,
+              revenue: [{ currency: "EUR", amount: "1240.5" }],
             },
           ],
         },

@@ -31,10 +31,18 @@ async function open(lines: readonly Line[] = []) {
 }
 
 const view = (time: string, path: string, visitor?: string, more: object = {}): Line => ({
-  ...{ ts: `2026-03-${time}Z`, path, visitor, ...more },
+  ts: `2026-03-${time}Z`,
+  path,
+  visitor,
+  ...more,
 });
 const event = (time: string, name: string, visitor?: string, more: object = {}): Line => ({
-  ...{ ts: `2026-03-${time}Z`, type: "event", name, path: "/", visitor, ...more },
+  ts: `2026-03-${time}Z`,
+  type: "event",
+  name,
+  path: "/",
+  visitor,
+  ...more,
 });
 const eur = (amount: string) => ({ revenue: { currency: "EUR", amount } });
 const usd = (amount: string) => ({ revenue: { currency: "USD", amount } });
@@ -66,7 +74,11 @@ describe("GET /api/v1/sites/:id/goals", () => {
       goals: [
         { id: buy, name: "Bought", visitors: 2, count: 4, conversionRate: 2 / 3, revenue },
         {
-          ...{ id: pro, name: "buy: plan=pro", visitors: 1, count: 1, conversionRate: 1 / 3 },
+          id: pro,
+          name: "buy: plan=pro",
+          visitors: 1,
+          count: 1,
+          conversionRate: 1 / 3,
           revenue: [{ currency: "EUR", amount: "0.2" }],
         },
         { id: pricing, name: "/pricing*", visitors: 2, count: 3, conversionRate: 2 / 3 },

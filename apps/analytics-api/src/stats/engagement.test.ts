@@ -8,7 +8,10 @@ describe("the metrics of engagement", () => {
 
   const view = (ts: string, path: string, visitor: string) => ({ ts: `2026-03-${ts}Z`, path, visitor });
   const report = (ts: string, path: string, visitor: string, engaged_ms?: number, scroll_depth?: number) => ({
-    ...{ ...view(ts, path, visitor), type: "engagement", engaged_ms, scroll_depth },
+    ...view(ts, path, visitor),
+    type: "engagement",
+    engaged_ms,
+    scroll_depth,
   });
   const lines = [
     view("15T08:00:00", "/", "v"),
@@ -55,7 +58,8 @@ describe("the metrics of engagement", () => {
       previous: { ...plain.previous, timeOnPage: 8, scrollDepth: 50 },
     });
     expect(await ask("range=7d&metrics=visits,scrollDepth&limit=1")).toMatchObject({
-      ...{ visits: 4, scrollDepth: 62.5 },
+      visits: 4,
+      scrollDepth: 62.5,
       topPages: [{ path: "/", visits: 2, scrollDepth: 50 }],
     });
   });

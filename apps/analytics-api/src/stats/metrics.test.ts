@@ -31,7 +31,11 @@ describe("the metrics of visits", () => {
   ];
 
   const of = (visits: number, bounceRate: number, visitDuration: number, viewsPerVisit: number, events: number) => ({
-    ...{ visits, bounceRate, visitDuration, viewsPerVisit, events },
+    visits,
+    bounceRate,
+    visitDuration,
+    viewsPerVisit,
+    events,
   });
 
   it("come in the totals, the series, the days before and every list, in one order", async () => {

@@ -55,7 +55,8 @@ export function createEventLimits(options: EventLimitsOptions): EventLimits {
   const shares = createShares(
     {
       name: "body_bytes",
-      ...{ total: bodyBytes.total, perAccount: bodyBytes.perAddress },
+      total: bodyBytes.total,
+      perAccount: bodyBytes.perAddress,
       reason: (most) => `Bodies of at most ${most / mebibyte} MiB may be in hand`,
     },
     refusals,

@@ -70,7 +70,12 @@ describeWithChromium("plan and usage with Stripe", (executablePath) => {
     stripe.subscriptions.set("sub_2", { status: "active", customer });
     stripe.invoices.set(customer, [
       {
-        ...{ id: "in_1", number: "W-0001", created: 1_780_000_000, total: 2_900, currency: "usd", status: "paid" },
+        id: "in_1",
+        number: "W-0001",
+        created: 1_780_000_000,
+        total: 2_900,
+        currency: "usd",
+        status: "paid",
         hosted_invoice_url: "https://invoice.stripe.com/i/1",
       },
     ]);

@@ -19,7 +19,9 @@ describe("channels", () => {
     const { accountId, owner, list, add } = await open();
     expect(await list()).toMatchObject({
       channels: [{ id: accountId, kind: "mail", state: "active" }],
-      ...{ mode: "each", windowSeconds: 600, hasAlerts: true },
+      mode: "each",
+      windowSeconds: 600,
+      hasAlerts: true,
     });
     const hook = await add({ kind: "webhook", to: "https://example.com/hook", agents: ["a"], statuses: ["timeout"] });
     expect(hook).toMatchObject({ kind: "webhook", secret: expect.stringMatching(/^whsec_/) });

@@ -18,7 +18,11 @@ describe("GET /costs", () => {
     const member = await signIn(accountId, "member");
     const { body }: { body: Costs } = await member.get("/costs").expect(200);
     const sums = (calls: number, input_tokens: number, output_tokens: number, cost_usd: string | null) => ({
-      ...{ calls, input_tokens, output_tokens, cached_input_tokens: 0, cost_usd },
+      calls,
+      input_tokens,
+      output_tokens,
+      cached_input_tokens: 0,
+      cost_usd,
     });
     expect(body).toEqual({
       from: dayAgo(30),

@@ -40,12 +40,24 @@ describe("goals of a site", () => {
       range: "today",
       goals: [
         {
-          ...{ ...made[0], event: "signup", property: "plan", value: "pro", page: null },
-          ...{ visitors: 1, count: 1, conversionRate: 0.5 },
+          ...made[0],
+          event: "signup",
+          property: "plan",
+          value: "pro",
+          page: null,
+          visitors: 1,
+          count: 1,
+          conversionRate: 0.5,
         },
         {
-          ...{ ...made[1], event: null, property: null, value: null, page: "/" },
-          ...{ visitors: 2, count: 2, conversionRate: 1 },
+          ...made[1],
+          event: null,
+          property: null,
+          value: null,
+          page: "/",
+          visitors: 2,
+          count: 2,
+          conversionRate: 1,
         },
       ],
     });

@@ -12,7 +12,11 @@ export function listKeysRoute({ pool }: { pool: pg.Pool }) {
       const keys = await readLiveKeys(pool, viewerOf(response).accountId);
       const body: KeyList = {
         keys: keys.map(({ id, service, name, hint, createdBy, createdAt, lastUsedAt, share }) => ({
-          ...{ id, service, name, hint, createdBy },
+          id,
+          service,
+          name,
+          hint,
+          createdBy,
           createdAt: createdAt.toISOString(),
           lastUsedAt: lastUsedAt?.toISOString() ?? null,
           ...(share && { share: { ...share, expiresAt: share.expiresAt?.toISOString() ?? null } }),

@@ -7,7 +7,8 @@ import { useDashboard } from "../dashboard.fixture.js";
 /** A server of a dashboard that is made later, since each dashboard names the other's address. */
 async function listen() {
   const cell: { dashboard?: ReturnType<typeof useDashboard>; requests: number; isAway: boolean } = {
-    ...{ requests: 0, isAway: false },
+    requests: 0,
+    isAway: false,
   };
   const server = createServer((request, response) => {
     cell.requests++;

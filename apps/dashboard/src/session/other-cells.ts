@@ -38,7 +38,9 @@ export function createOtherCells({ urls, addressOf }: OtherCellsOptions): OtherC
     async ask({ request, method, path, body }) {
       if (urls.length === 0 || request.get(passedOn) !== undefined) return undefined;
       const headers: Record<string, string> = {
-        ...{ [passedOn]: "1", "Sec-Fetch-Site": "same-origin", "X-Forwarded-For": addressOf(request) },
+        [passedOn]: "1",
+        "Sec-Fetch-Site": "same-origin",
+        "X-Forwarded-For": addressOf(request),
         ...(body && { "Content-Type": "application/json" }),
       };
       for (const name of ["cookie", "user-agent"]) headers[name] = request.get(name) ?? "";

@@ -109,8 +109,13 @@ function toFigures({ visitors, pageviews, events, visits, bounces, visitSeconds,
   const mean = (sum: number) => (visits === 0 ? 0 : sum / visits);
   const seconds = visitSeconds + visitUs / 1_000_000;
   return {
-    ...{ visitors, pageviews, events, visits },
-    ...{ bounceRate: mean(bounces), visitDuration: mean(seconds), viewsPerVisit: mean(visitViews) },
+    visitors,
+    pageviews,
+    events,
+    visits,
+    bounceRate: mean(bounces),
+    visitDuration: mean(seconds),
+    viewsPerVisit: mean(visitViews),
   };
 }
 

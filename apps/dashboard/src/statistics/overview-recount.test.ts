@@ -162,7 +162,11 @@ async function openSite() {
         const { dropped } = await recorder.record({
           name: type === "passive" ? "event" : type,
           url: new URL(`https://${domain}/`),
-          ...{ isHashPath: false, domains: [domain], referrer: null, props: null, country: null },
+          isHashPath: false,
+          domains: [domain],
+          referrer: null,
+          props: null,
+          country: null,
           isInteractive: type !== "passive",
           ip: `192.0.2.${visitor}`,
           userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",

@@ -58,22 +58,39 @@ describe("GET /traces/:id/outline", () => {
     const outer = await addSpan(accountId, traceId, { name: "outer", status: "error" });
     const attributes = '{"attributes":{"gen_ai.operation.name":"chat"}}';
     const inner = await addSpan(accountId, traceId, {
-      ...{ name: "inner", status: "error", parent: outer.toUpperCase(), input: "1.10", error: "x".repeat(300) },
+      name: "inner",
+      status: "error",
+      parent: outer.toUpperCase(),
+      input: "1.10",
+      error: "x".repeat(300),
       attributes,
     });
     const orphan = await addSpan(accountId, traceId, { name: "inner", parent: 'else"\\where', endSeconds: null });
     const { body } = await viewer.get(`/traces/${traceId}/outline`).expect(200);
     expect(body).toEqual({
       trace: {
-        ...{ id: traceId, agent_id: "agent", name: "a trace", status: "error" },
-        ...{ started_at: "2026-06-01T12:00:00.000Z", ended_at: "2026-06-01T12:00:10.500Z" },
-        ...{ spans: 3, errors: 2, first_failed: inner },
+        id: traceId,
+        agent_id: "agent",
+        name: "a trace",
+        status: "error",
+        started_at: "2026-06-01T12:00:00.000Z",
+        ended_at: "2026-06-01T12:00:10.500Z",
+        spans: 3,
+        errors: 2,
+        first_failed: inner,
       },
       at: expect.any(String),
-      ...{ id: [outer, inner, orphan], parent: [null, outer.toUpperCase(), 'else"\\where'] },
-      ...{ names: ["outer", "inner"], name: [0, 1, 1], hints: ["", "chat|||"], hint: [0, 1, 0] },
-      ...{ start: [1_000_250, 1_000_250, 1_000_250], duration: [999_750, 999_750, null], flags: [1, 27, 0] },
-      ...{ errors: { 1: "x".repeat(200) }, next: null },
+      id: [outer, inner, orphan],
+      parent: [null, outer.toUpperCase(), 'else"\\where'],
+      names: ["outer", "inner"],
+      name: [0, 1, 1],
+      hints: ["", "chat|||"],
+      hint: [0, 1, 0],
+      start: [1_000_250, 1_000_250, 1_000_250],
+      duration: [999_750, 999_750, null],
+      flags: [1, 27, 0],
+      errors: { 1: "x".repeat(200) },
+      next: null,
     });
   });
 

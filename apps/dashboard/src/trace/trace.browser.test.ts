@@ -240,7 +240,10 @@ describeWithChromium("the trace in a browser", (executablePath) => {
       readFileSync(new URL("../../../trace-api/fixtures/naughty-strings.json", import.meta.url), "utf8"),
     );
     const spans = naughty.slice(0, 120).map((text, n) => ({
-      ...{ name: text.replaceAll("\u0000", "") || "empty", from: n, to: n + 1, error: text.replaceAll("\u0000", "") },
+      name: text.replaceAll("\u0000", "") || "empty",
+      from: n,
+      to: n + 1,
+      error: text.replaceAll("\u0000", ""),
       ...{
         status: "error" as const,
         input: JSON.stringify([

@@ -74,7 +74,7 @@ function ChannelForm({ kinds, onCreated, onClose }: ChannelFormProps) {
         onValue={setTo}
         required
         autocomplete="off"
-        placeholder={kinds.find((choice) => choice.kind === kind)?.placeholder}
+        placeholder={kinds.find((choice) => choice.kind === kind)?.placeholder ?? ""}
         error={fields["to"] ?? refusal}
       />
       <TextField

@@ -112,7 +112,8 @@ export function useAction<Output, Input = void>(
   const [state, setState] = useState<{ isBusy: boolean; error?: ApiError }>({ isBusy: false });
   const isBusy = useRef(false);
   return {
-    ...{ isBusy: state.isBusy, error: state.error },
+    isBusy: state.isBusy,
+    error: state.error,
     clear: () => setState({ isBusy: false }),
     async run(input) {
       if (isBusy.current) return undefined;

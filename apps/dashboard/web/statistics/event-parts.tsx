@@ -43,7 +43,9 @@ export function EventParts({ events, limit, ...page }: EventPartsProps) {
         {properties.map(([property, counts]) => (
           <PropertyTable
             key={`${selected.name} ${property}`}
-            {...{ property, counts, limit }}
+            property={property}
+            counts={counts}
+            limit={limit}
             event={selected}
             {...page}
           />

@@ -62,7 +62,16 @@ function CardContent({ list, stats, address, onFilters }: ContentProps & { list:
           CSV
         </a>
       </footer>
-      {isOpen && <AllDialog {...{ list, plural, stats, address, onFilters }} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <AllDialog
+          list={list}
+          plural={plural}
+          stats={stats}
+          address={address}
+          onFilters={onFilters}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </div>
   );
 }

@@ -111,10 +111,10 @@ function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }
       </section>
       <div class="stat-cards">
         {cards.map((card) => (
-          <ListCard key={card.name} {...{ card, stats, address, onFilters }} />
+          <ListCard key={card.name} card={card} stats={stats} address={address} onFilters={onFilters} />
         ))}
       </div>
-      <EventsCard siteId={stats.site.id} {...{ address, filters, onFilters }} />
+      <EventsCard siteId={stats.site.id} address={address} filters={filters} onFilters={onFilters} />
     </>
   );
 }

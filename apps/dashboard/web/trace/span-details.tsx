@@ -115,7 +115,10 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
   const view = (name: ContentName, title: boolean) => (
     <ContentPart
       key={`${span.id} ${name}`}
-      {...{ name, title, data, path }}
+      name={name}
+      title={title}
+      data={data}
+      path={path}
       isThere={span.has[name]}
       isLoading={isLoading}
     />

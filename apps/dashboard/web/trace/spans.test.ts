@@ -14,7 +14,10 @@ const page = (more: Partial<OutlinePage> = {}): OutlinePage => ({
     hints: [""],
     hint: [0, 0],
   },
-  ...{ start: [0, 1_500], duration: [null, -20], flags: [0, 9], errors: { 1: "broke" } },
+  start: [0, 1_500],
+  duration: [null, -20],
+  flags: [0, 9],
+  errors: { 1: "broke" },
   ...more,
 });
 

@@ -62,7 +62,10 @@ export function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTr
           />
           {(view.hasSheet || !isNarrow) && (
             <SpanDetails
-              {...{ traceId: trace.id, node: selected, extent, section: details }}
+              traceId={trace.id}
+              node={selected}
+              extent={extent}
+              section={details}
               isRunning={trace.status === "running"}
               onClose={isNarrow ? hideDetails : undefined}
             />

@@ -46,7 +46,7 @@ export function useOutline(id: string): Outline {
     if (!data) return;
     const { signal, abort } = abortable();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let loaded = latest.current ?? { ...{ id, trace: data.trace, at: data.at }, ...nothing };
+    let loaded = latest.current ?? { id, trace: data.trace, at: data.at, ...nothing };
     const add = async (pages: readonly OutlinePage[]) => {
       // Tasks of their own, so that a key waits for one of them only.
       await nextTask();

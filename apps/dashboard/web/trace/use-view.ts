@@ -51,22 +51,11 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number): View 
   const [hasSheet, setSheet] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
 
-  const extent = useMemo(() => {
-    const end = trace?.ended_at ?? (trace?.status === "running" ? at : undefined);
-    return extentOf(tree.nodes, end && trace ? Date.parse(end) - Date.parse(trace.started_at) : undefined);
-  }, [tree, trace?.ended_at, trace?.status === "running" && at]);
-  const idle = useMemo(() => idleStretches(tree, extent), [tree, extent]);
-  const fold = skipsIdle ? idle : none;
-  const whole = useMemo(() => createScale(extent, fold), [extent, fold]);
   const rows = useMemo(() => openRows(tree, closed), [tree, closed]);
   const failed = useMemo(() => tree.nodes.filter(({ span }) => span.isFailed), [tree]);
   const found = useMemo(() => findNodes(tree, find), [tree, find]);
   const selected = tree.byId.get(selectedId ?? "") ?? tree.byId.get(trace?.first_failed ?? "") ?? tree.nodes[0];
-  const isLarge = tree.nodes.length >= minSpansToZoom;
-  const narrow =
-    zoom === "all" ? undefined : (zoom ?? (isLarge ? stretchAround(selected, whole, lanePixels) : undefined));
-  const [from, to] = [narrow?.from ?? extent.from, narrow?.to ?? extent.to];
-  const lanes = useMemo(() => createScale({ from, to }, fold), [from, to, fold]);
+  const scales = useScales({ trace, tree, at }, { selected, zoom, skipsIdle, lanePixels });
 
   useEffect(() => {
     const address = { span: selectedId, find, zoom: zoom === "all" ? undefined : zoom };
@@ -92,9 +81,21 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number): View 
     if (!isOpen && isBelow(latest.current, node)) setSelectedId(node.span.id);
   }, []);
   return {
-    ...{ tree, rows, closed, selected, failed, found, find, extent, whole, lanes },
-    ...{ isZoomed: narrow !== undefined, hasIdle: idle.length > 0, skipsIdle, setSkipsIdle },
-    ...{ hasSheet, setSheet, select, setFind, setZoom },
+    tree,
+    rows,
+    closed,
+    selected,
+    failed,
+    found,
+    find,
+    ...scales,
+    skipsIdle,
+    setSkipsIdle,
+    hasSheet,
+    setSheet,
+    select,
+    setFind,
+    setZoom,
     setOpen,
     setAllOpen: (isOpen) => {
       setClosed(
@@ -105,6 +106,33 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number): View 
     nextError: () => select(nextOf(failed, selected, 1)),
     nextFound: (step) => select(nextOf(found, selected, step)),
   };
+}
+
+interface Looked {
+  selected: Node | undefined;
+  zoom: Stretch | "all" | undefined;
+  skipsIdle: boolean;
+  lanePixels: number;
+}
+
+/** The time of the whole trace and of what the lanes show. */
+function useScales(
+  { trace, tree, at }: Pick<Outline, "trace" | "tree" | "at">,
+  { selected, zoom, skipsIdle, lanePixels }: Looked,
+) {
+  const extent = useMemo(() => {
+    const end = trace?.ended_at ?? (trace?.status === "running" ? at : undefined);
+    return extentOf(tree.nodes, end && trace ? Date.parse(end) - Date.parse(trace.started_at) : undefined);
+  }, [tree, trace?.ended_at, trace?.status === "running" && at]);
+  const idle = useMemo(() => idleStretches(tree, extent), [tree, extent]);
+  const fold = skipsIdle ? idle : none;
+  const whole = useMemo(() => createScale(extent, fold), [extent, fold]);
+  const isLarge = tree.nodes.length >= minSpansToZoom;
+  const narrow =
+    zoom === "all" ? undefined : (zoom ?? (isLarge ? stretchAround(selected, whole, lanePixels) : undefined));
+  const [from, to] = [narrow?.from ?? extent.from, narrow?.to ?? extent.to];
+  const lanes = useMemo(() => createScale({ from, to }, fold), [from, to, fold]);
+  return { extent, whole, lanes, isZoomed: narrow !== undefined, hasIdle: idle.length > 0 };
 }
 
 const none: readonly Stretch[] = [];

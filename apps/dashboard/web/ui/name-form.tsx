@@ -26,7 +26,10 @@ export function NameForm({ label = "Name", path, name, invalidates, autocomplete
   return (
     <Form class="narrow-form" verb="Save" isBusy={save.isBusy} onSubmit={() => void submit()}>
       <TextField
-        {...{ label, autocomplete, value, ...field }}
+        label={label}
+        autocomplete={autocomplete}
+        value={value}
+        {...field}
         required
         onValue={setValue}
         error={save.error?.fields["name"] ?? save.error?.refusal}

@@ -115,8 +115,11 @@ describe("calls", () => {
     const { api } = connect().waymark;
     const broken = { agent_id: "a", name: "n", status: "running", started_at: "yesterday" } as const;
     await expect(api.createTrace(broken)).rejects.toMatchObject({
-      ...{ status: 400, error: "Validation failed", fields: { started_at: expect.any(String) } },
-      ...{ requestId: expect.stringMatching(/.{8}/), attempts: 1 },
+      status: 400,
+      error: "Validation failed",
+      fields: { started_at: expect.any(String) },
+      requestId: expect.stringMatching(/.{8}/),
+      attempts: 1,
     });
     const stranger = createApiClient({ key: "wmk_trace_x", url });
     await expect(stranger.usage()).rejects.toMatchObject({ status: 401, error: "Invalid API key" });

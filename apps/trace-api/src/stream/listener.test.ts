@@ -10,9 +10,14 @@ import { covers, isVisible, parseSnapshot } from "./snapshot.js";
 
 const kibibyte = 1_024;
 const row = (txid: number) => ({
-  ...{ txid: String(txid), id: `00000000-0000-7000-8000-${String(txid).padStart(12, "0")}`, agent_id: "a" },
-  ...{ name: `trace ${txid}`, status: "running" as const, started_at: "2026-06-01T12:00:00.000Z" },
-  ...{ ended_at: null, duration_ms: null },
+  txid: String(txid),
+  id: `00000000-0000-7000-8000-${String(txid).padStart(12, "0")}`,
+  agent_id: "a",
+  name: `trace ${txid}`,
+  status: "running" as const,
+  started_at: "2026-06-01T12:00:00.000Z",
+  ended_at: null,
+  duration_ms: null,
 });
 function framesOf(base: string, top: string, txids: readonly number[]) {
   const page: StreamPage = { rows: txids.map(row), top, next: { base: top }, isLast: true };
@@ -33,7 +38,9 @@ function setUp({ total = 100, perAccount = 50 } = {}) {
   const backlog = new Backlog(shares, new Registry());
   const cuts: string[] = [];
   return {
-    ...{ backlog, shares, cuts },
+    backlog,
+    shares,
+    cuts,
     listen(name: string, accountId = "a") {
       const listener = new Listener({ accountId, isAllowed: () => true, cut: () => void cuts.push(name) }, backlog);
       backlog.streams.add(listener);

@@ -121,7 +121,9 @@ describe("a webhook", () => {
     await start();
     await until(() => received.length > 0);
     expect(JSON.parse(received[0]?.body ?? "").data).toMatchObject({
-      ...{ failed_span: "call the model", error: "connection refused", started_at: "2026-01-02T03:04:05.000Z" },
+      failed_span: "call the model",
+      error: "connection refused",
+      started_at: "2026-01-02T03:04:05.000Z",
       ended_at: "2026-01-02T03:05:28.000Z",
     });
   });

@@ -23,9 +23,13 @@ it("10,000 failures make one mail per agent and window at most, and the mails re
   closers.push(() => stub.close());
   const config = loadConfig({
     ...databaseVariables("worker", url),
-    ...{ WORKER_METRICS_PORT: "0", SWEEP_INTERVAL_SECONDS: "1" },
-    ...{ RESEND_API_KEY: "re_test", RESEND_BASE_URL: stub.baseUrl, ALERT_FROM: "alerts@example.com" },
-    ...{ DASHBOARD_URL: "https://waymark.example", ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "100" },
+    WORKER_METRICS_PORT: "0",
+    SWEEP_INTERVAL_SECONDS: "1",
+    RESEND_API_KEY: "re_test",
+    RESEND_BASE_URL: stub.baseUrl,
+    ALERT_FROM: "alerts@example.com",
+    DASHBOARD_URL: "https://waymark.example",
+    ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "100",
   });
   const worker = await startWorker(config, createTestLog().log);
   closers.push(() => worker.stop());

@@ -51,7 +51,8 @@ export function createDeliverer({ pool, log, send, digestsPerHour, isStopping }:
         after: last,
         busyAccounts: overBound("accountId", inHand.size < bounds.busy ? bounds.account : 1),
         busyChannels: overBound("channelId", bounds.channel),
-        ...{ leaseMs, digestsPerHour },
+        leaseMs,
+        digestsPerHour,
       });
       if (!key) return;
       last = key.accountId;

@@ -3,7 +3,10 @@ import { judgePost } from "./judge-answer.js";
 
 const first = { attempts: 0, ageMs: 0 };
 const answered = (status: number, retryAfter?: string, text = "", isInside = false) => ({
-  ...{ status, retryAfter, text, isInside },
+  status,
+  retryAfter,
+  text,
+  isInside,
 });
 const hourMs = 3_600_000;
 
@@ -14,7 +17,9 @@ describe("judgePost", () => {
 
   it.each([400, 401, 404, 413, 422])("gives up after %i, and keeps the channel", (status) => {
     expect(judgePost(answered(status, undefined, "no"), first)).toMatchObject({
-      ...{ state: "failed", isGone: false, reason: `Answered ${status}: no` },
+      state: "failed",
+      isGone: false,
+      reason: `Answered ${status}: no`,
     });
   });
 

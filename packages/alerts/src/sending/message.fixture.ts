@@ -6,11 +6,22 @@ import { composeMessage, type Message } from "./compose-message.js";
 export const url = "https://waymark.example";
 
 export const delivery: OwedDelivery = {
-  ...{ type: "trace.failed", createdAt: new Date(0), ageMs: 0, attempts: 0, channel: null, agentId: "", failures: 1 },
-  ...{ status: "error", content: null },
+  type: "trace.failed",
+  createdAt: new Date(0),
+  ageMs: 0,
+  attempts: 0,
+  channel: null,
+  agentId: "",
+  failures: 1,
+  status: "error",
+  content: null,
   trace: {
-    ...{ id: "0190", agentId: "support_bot", name: "answer <!channel> `@everyone`", durationMs: 1_250 },
-    ...{ startedAt: new Date(0), endedAt: new Date(1_250) },
+    id: "0190",
+    agentId: "support_bot",
+    name: "answer <!channel> `@everyone`",
+    durationMs: 1_250,
+    startedAt: new Date(0),
+    endedAt: new Date(1_250),
     failedSpan: { name: "call", error: `<b>&\n\`\`\`x ${"e".repeat(5_000)}` },
   },
 };
@@ -27,7 +38,10 @@ const group = (agentId: string, count: number, spanName: string | null = "call")
 
 export const digest = (changes: Partial<OwedDelivery> = {}) =>
   compose({
-    ...{ type: "digest", trace: null, agentId: "support_bot", failures: 12 },
+    type: "digest",
+    trace: null,
+    agentId: "support_bot",
+    failures: 12,
     content: JSON.stringify({
       groups: [group("support_bot", 4, "first"), group("support_bot", 7, "second")],
       others: 1,

@@ -32,7 +32,9 @@ describe("an account's address", () => {
     expect(await json("account", "plan", email, "--plan", "pro")).toEqual({ id, email, plan: "pro" });
     const newEmail = `${randomUUID()}@example.com`;
     expect(await json("account", "email", "--account", email, "--email", newEmail)).toEqual({
-      ...{ id, email: newEmail, plan: "pro" },
+      id,
+      email: newEmail,
+      plan: "pro",
     });
     expect(await json("account", "delete", "--account", newEmail, "--yes")).toMatchObject({ id, complete: true });
   });

@@ -39,7 +39,9 @@ describe("channel", () => {
     const { email } = await newAccount();
     const webhook = await create(email, "webhook", "https://example.com/hook", "--recovered");
     expect(webhook).toEqual({
-      ...{ id: expect.any(String), kind: "webhook", to: "https://example.com/hook" },
+      id: expect.any(String),
+      kind: "webhook",
+      to: "https://example.com/hook",
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     });
     const limits = ["--agent", "a", "--agent", "b", "--status", "timeout"];

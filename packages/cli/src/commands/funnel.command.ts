@@ -49,7 +49,8 @@ export function addFunnelCommands(program: Command, act: Act): void {
           listFunnels(pool, (await resolveSite(pool, site)).id),
         );
         const value = funnels.map(({ id, name, steps }) => ({
-          ...{ id, name },
+          id,
+          name,
           steps: steps.map((goal) => ({ goal_id: goal.id, name: goal.name })),
         }));
         const rows = value.map((row) => ({ ...row, steps: row.steps.map((step) => step.name).join(" > ") }));

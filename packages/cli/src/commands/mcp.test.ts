@@ -25,8 +25,10 @@ beforeAll(async () => {
     await startApp("analytics-api", database.url),
   ];
   env = {
-    ...{ WAYMARK_TRACE_URL: traces.url, WAYMARK_TRACE_KEY: await newKey("trace") },
-    ...{ WAYMARK_STATS_URL: statistics.url, WAYMARK_STATS_KEY: await newKey("analytics") },
+    WAYMARK_TRACE_URL: traces.url,
+    WAYMARK_TRACE_KEY: await newKey("trace"),
+    WAYMARK_STATS_URL: statistics.url,
+    WAYMARK_STATS_KEY: await newKey("analytics"),
   };
 });
 

@@ -28,7 +28,10 @@ beforeAll(async () => {
 
 /** A trace that began at so many seconds past noon. */
 const newTrace = (name: string, second: number, changes: Partial<NewTrace> = {}): NewTrace => ({
-  ...{ agent_id: "billing-agent", name, status: "running", started_at: at(second) },
+  agent_id: "billing-agent",
+  name,
+  status: "running",
+  started_at: at(second),
   ...changes,
 });
 const at = (second: number) => new Date(Date.parse("2026-06-01T12:00:00Z") + second * 1_000).toISOString();

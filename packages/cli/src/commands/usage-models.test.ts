@@ -13,8 +13,10 @@ let cheap = "";
 let dear = "";
 
 const call = (model: string, input: number) => ({
-  ...{ "gen_ai.provider.name": "openai", "gen_ai.request.model": model },
-  ...{ "gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": input / 10 },
+  "gen_ai.provider.name": "openai",
+  "gen_ai.request.model": model,
+  "gen_ai.usage.input_tokens": input,
+  "gen_ai.usage.output_tokens": input / 10,
 });
 
 beforeAll(async () => {
@@ -36,7 +38,11 @@ beforeAll(async () => {
 });
 
 const sums = (calls: number, input_tokens: number, cost_usd: string | null) => ({
-  ...{ calls, input_tokens, output_tokens: input_tokens / 10, cached_input_tokens: 0, cost_usd },
+  calls,
+  input_tokens,
+  output_tokens: input_tokens / 10,
+  cached_input_tokens: 0,
+  cost_usd,
 });
 
 describe("usage models", () => {
@@ -44,7 +50,9 @@ describe("usage models", () => {
 
   it("sums by model, by agent and over time", async () => {
     expect(await accounts.json(...usage())).toEqual({
-      ...{ from: "2026-05-04", to: "2026-06-04", interval: "day" },
+      from: "2026-05-04",
+      to: "2026-06-04",
+      interval: "day",
       total: sums(3, 101_050, "0.3535"),
       models: [
         { provider: "openai", model: "gpt-4o", ...sums(2, 101_000, "0.3535") },
@@ -108,7 +116,8 @@ describe("trace", () => {
     expect(await found("0.0035")).toEqual([dear, cheap]);
     expect(await found("0.004")).toEqual([dear]);
     expect(await cli.run(["trace", "list", "--min-cost", "1,5"])).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining("It must be a decimal number of dollars") },
+      code: 2,
+      stderr: expect.stringContaining("It must be a decimal number of dollars"),
     });
   });
 });

@@ -84,7 +84,8 @@ async function send(service: ToolService, method: string, params: object, signal
   const answer = await fetch(`${url.replace(/\/+$/, "")}/mcp`, {
     method: "POST",
     headers: {
-      ...{ Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),

@@ -54,7 +54,12 @@ async function refusalOf(answer: Response): Promise<WaymarkApiError> {
   const requestId = answer.headers.get("X-Request-Id");
   return new WaymarkApiError({
     status: answer.status,
-    ...{ error, fields, requestId, retryAfterMs: null, attempts: 1, body: body ?? text },
+    error,
+    fields,
+    requestId,
+    retryAfterMs: null,
+    attempts: 1,
+    body: body ?? text,
   });
 }
 

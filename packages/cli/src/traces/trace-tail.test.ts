@@ -5,8 +5,13 @@ import { tailTraces } from "./trace-tail.js";
 
 const id = (n: number) => `019c13f2-6c00-7cc3-98c4-${String(n).padStart(12, "0")}`;
 const trace = (n: number, status: ListedTrace["status"] = "running"): ListedTrace => ({
-  ...{ id: id(n), agent_id: "a", name: `trace ${n}`, status, started_at: "2026-06-01T12:00:00.000Z" },
-  ...{ ended_at: null, duration_ms: null },
+  id: id(n),
+  agent_id: "a",
+  name: `trace ${n}`,
+  status,
+  started_at: "2026-06-01T12:00:00.000Z",
+  ended_at: null,
+  duration_ms: null,
 });
 const told = (n: number, status?: ListedTrace["status"]): StreamPart => {
   return { id: `after ${n} ${status ?? "running"}`, event: "trace", trace: trace(n, status) };
@@ -26,7 +31,9 @@ async function follow(connections: (readonly StreamPart[] | Error)[], stored: Li
         yield* next ?? [];
       })();
     },
-    ...{ query: {}, lines, signal: stop.signal },
+    query: {},
+    lines,
+    signal: stop.signal,
     onEvent: ({ event, trace: { name, status } }) => void log.push(`${event} ${name} ${status}`),
     onTrouble: () => void log.push("trouble"),
     onRecovery: () => void log.push("recovery"),

@@ -9,14 +9,27 @@ import { drawSpan, drawTrace } from "./trace-view.js";
 
 const start = "2026-06-01T12:00:00.000Z";
 const span = (id: string, parent: string | null, changes: Partial<Span> = {}): Span => ({
-  ...{ id, name: id, status: "ok", started_at: start, ended_at: start, input: null, output: null, error: null },
+  id,
+  name: id,
+  status: "ok",
+  started_at: start,
+  ended_at: start,
+  input: null,
+  output: null,
+  error: null,
   parent_span_id: parent,
   ...changes,
 });
 const rowsOf = (spans: readonly Span[]) => [...toTreeRows(spans)].map(({ span, branch }) => branch + span.id);
 const terminal = (columns: number, env = {}) => styleOf({ isTTY: true, columns }, env);
 const trace = (spans: Span[], name = "A run"): Trace => ({
-  ...{ id: "t", agent_id: "a", name, status: "running", started_at: start, ended_at: null, metadata: null },
+  id: "t",
+  agent_id: "a",
+  name,
+  status: "running",
+  started_at: start,
+  ended_at: null,
+  metadata: null,
   spans,
 });
 
@@ -70,8 +83,12 @@ describe("a drawing", () => {
 
 describe("what spans took and gave", () => {
   const content = span("pay", null, {
-    ...{ id: "span-1", name: "pay", status: "error", error: `refused\n${"e".repeat(200)}` },
-    ...{ input: { order: 1042, note: "n".repeat(200) }, output: "two\nlines" },
+    id: "span-1",
+    name: "pay",
+    status: "error",
+    error: `refused\n${"e".repeat(200)}`,
+    input: { order: 1042, note: "n".repeat(200) },
+    output: "two\nlines",
   });
 
   it("is a line each, cut to the width", () => {
@@ -105,7 +122,13 @@ describe("what spans took and gave", () => {
 describe("a list", () => {
   const id = "019c13f2-6c00-7cc3-98c4-dc0c0c07398f";
   const listed = (status: "success" | "timeout", agent_id: string, name: string) => ({
-    ...{ id, agent_id, name, status, started_at: start, ended_at: start, duration_ms: 1_500 },
+    id,
+    agent_id,
+    name,
+    status,
+    started_at: start,
+    ended_at: start,
+    duration_ms: 1_500,
   });
   const traces = [
     listed("success", "billing-agent", "Refund order 1042"),
@@ -144,8 +167,11 @@ describe("a list", () => {
 
 describe("a span alone", () => {
   const failed = span("span-1", "root", {
-    ...{ name: "pay\u001b[2J", status: "error", error: `refused\n${"e".repeat(300)}` },
-    ...{ input: { order: 1042 }, output: "two\nlines" },
+    name: "pay\u001b[2J",
+    status: "error",
+    error: `refused\n${"e".repeat(300)}`,
+    input: { order: 1042 },
+    output: "two\nlines",
   });
 
   it("has its error, input and output in full", () => {

@@ -2,8 +2,18 @@ import { describe, expect, it } from "@jest/globals";
 import { formatReport, problemsOf, type Row } from "./report.js";
 
 const row: Row = {
-  ...{ fault: "none", requests: 10, acknowledged: 9, refused: 1, broken: 0, hung: 0, wrong: {}, lost: [], doubled: [] },
-  ...{ recoveryMs: 1_234, quietP99Ms: 7, memoryMb: 100 },
+  fault: "none",
+  requests: 10,
+  acknowledged: 9,
+  refused: 1,
+  broken: 0,
+  hung: 0,
+  wrong: {},
+  lost: [],
+  doubled: [],
+  recoveryMs: 1_234,
+  quietP99Ms: 7,
+  memoryMb: 100,
 };
 
 describe("a row", () => {

@@ -71,6 +71,9 @@ export async function tryFault(fault: Fault, scene: Scene, urls: Addresses, numb
     wrong: Object.fromEntries(tallies.flatMap(({ wrong }) => [...wrong])),
     lost: found.flatMap(({ lost }) => lost),
     doubled: found.flatMap(({ doubled }) => doubled),
-    ...{ recoveryMs, quietP99Ms, memoryMb, tenants },
+    recoveryMs,
+    quietP99Ms,
+    memoryMb,
+    tenants,
   };
 }

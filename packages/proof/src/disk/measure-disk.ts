@@ -114,7 +114,9 @@ async function storeRuns(pool: pg.Pool, target: Target, count: number): Promise<
   const end = await wal.since(runs.length);
   const tables = await measureTables(pool, ["trace", "span"]);
   return {
-    ...{ name: "runs of agents", tables, wal: { "a trace": traces, "a span": spans, "an end": end } },
+    name: "runs of agents",
+    tables,
+    wal: { "a trace": traces, "a span": spans, "an end": end },
     disk: { "a span with its part of the trace": bytesEach(tables, rowsOf(tables, "span")) },
   };
 }
@@ -127,7 +129,9 @@ async function storeOtlp(pool: pg.Pool, target: Target, count: number): Promise<
   const tables = await measureTables(pool, ["trace", "span", "trace_context", "model_call"]);
   const spans = rowsOf(tables, "span");
   return {
-    ...{ name: "OpenTelemetry", tables, wal: { "a span with its part of the rest": Math.round(allWal / spans) } },
+    name: "OpenTelemetry",
+    tables,
+    wal: { "a span with its part of the rest": Math.round(allWal / spans) },
     disk: { "a span with its part of the rest": bytesEach(tables, spans) },
   };
 }
@@ -139,7 +143,9 @@ async function storeEvents(pool: pg.Pool, url: string, count: number): Promise<P
   const tables = await measureTables(pool, ["event", "visit", "daily_visitor", "daily_stat"]);
   const lasting = (await hasVisitorDays(pool)) ? tables.filter(({ table }) => table !== "daily_visitor") : tables;
   return {
-    ...{ name: "page views", tables, wal: { "an event with its visit and figures": each } },
+    name: "page views",
+    tables,
+    wal: { "an event with its visit and figures": each },
     disk: {
       "an event with its part of the rest": bytesEach(tables, count),
       "the same after four days": bytesEach(lasting, count),

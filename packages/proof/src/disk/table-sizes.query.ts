@@ -73,7 +73,10 @@ export async function measureTables(pool: pg.Pool, tables: readonly string[]): P
     const sum = (list: Iterable<number>) => [...list].reduce((a, b) => a + b, 0);
     const [heap, toast] = [sum(full.map((part) => part.heap)), sum(full.map((part) => part.toast))];
     sizes.push({
-      ...{ table, rows, heap: each(heap), toast: each(toast) },
+      table,
+      rows,
+      heap: each(heap),
+      toast: each(toast),
       indexes: Object.fromEntries([...indexes].map(([name, bytes]) => [name, each(bytes)])),
       total: each(heap + toast + sum(indexes.values())),
       wal: each(await measureCopy(pool, names)),

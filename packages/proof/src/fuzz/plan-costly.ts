@@ -67,8 +67,11 @@ function otlpOf(spans: number, resourceBytes: number): Buffer {
   const attributes = [{ key: "blob", value: { stringValue: "x".repeat(resourceBytes) } }];
   const nanos = "1795251600000000000";
   const many = Array.from({ length: spans }, (_, n) => ({
-    ...{ traceId: ((n % 2_000) + 1).toString(16).padStart(32, "0"), spanId: (n + 1).toString(16).padStart(16, "0") },
-    ...{ name: "s", startTimeUnixNano: nanos, endTimeUnixNano: nanos },
+    traceId: ((n % 2_000) + 1).toString(16).padStart(32, "0"),
+    spanId: (n + 1).toString(16).padStart(16, "0"),
+    name: "s",
+    startTimeUnixNano: nanos,
+    endTimeUnixNano: nanos,
   }));
   const body = { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans: many }] }] };
   return gzipSync(JSON.stringify(body), { level: 1 });

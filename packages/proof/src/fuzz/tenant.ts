@@ -35,9 +35,17 @@ export async function createTenant(system: Store, mark: string, plan: "free" | "
   const domain = `${mark}.example.com`;
   const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
   const tenant: Tenant = {
-    ...{ mark, accountId, siteId: site.id, domain },
-    ...{ traceKey: "", statisticsKey: "", cookie: "", memberCookie: "" },
-    ...{ email: emailOf({ role: "owner", mark }), ownerId: uuid(), memberId: uuid() },
+    mark,
+    accountId,
+    siteId: site.id,
+    domain,
+    traceKey: "",
+    statisticsKey: "",
+    cookie: "",
+    memberCookie: "",
+    email: emailOf({ role: "owner", mark }),
+    ownerId: uuid(),
+    memberId: uuid(),
     known: new Map([["site", [site.id]]]),
   };
   await renewProofs(system, tenant);

@@ -6,8 +6,11 @@ export const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /mcp": () => toolCall(["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"]),
   "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events"]),
   "collector POST /api/event": () => ({
-    ...{ name: oneOf(["pageview", "pageview", "{{mark:1}}"]), url: "https://{{domain:0}}/{{mark:0}}" },
-    ...{ domain: "{{domain:0}}", referrer: "https://{{mark:2}}.test/", props: { plan: "{{mark:0}}" } },
+    name: oneOf(["pageview", "pageview", "{{mark:1}}"]),
+    url: "https://{{domain:0}}/{{mark:0}}",
+    domain: "{{domain:0}}",
+    referrer: "https://{{mark:2}}.test/",
+    props: { plan: "{{mark:0}}" },
   }),
   "dashboard POST /dashboard/api/sites": () => ({ domain: `s${random()}.{{domain:0}}`, name: "{{mark:0}}" }),
   "dashboard PATCH /dashboard/api/sites/{id}": () => ({ name: "{{mark:1}}" }),
@@ -32,7 +35,8 @@ export const recipes: Readonly<Record<string, () => unknown>> = {
       name: "{{mark:1}}",
       status: oneOf(["running", "success", "error"]),
     },
-    ...{ started_at: new Date().toISOString(), metadata: { note: "{{mark:2}}" } },
+    started_at: new Date().toISOString(),
+    metadata: { note: "{{mark:2}}" },
   }),
   "trace-api POST /api/v1/traces/{trace_id}/spans/batch": () => ({
     spans: [
@@ -45,7 +49,8 @@ export const recipes: Readonly<Record<string, () => unknown>> = {
     ],
   }),
   "trace-api PATCH /api/v1/traces/{trace_id}": () => ({
-    ...{ status: oneOf(["success", "error", "timeout"]), ended_at: new Date().toISOString() },
+    status: oneOf(["success", "error", "timeout"]),
+    ended_at: new Date().toISOString(),
   }),
 };
 
@@ -63,8 +68,11 @@ function toolCall(names: readonly string[]) {
 function otlp() {
   const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
   const span = {
-    ...{ traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex"), name: "{{mark:1}}" },
-    ...{ startTimeUnixNano: `${Date.now()}000000`, endTimeUnixNano: `${Date.now() + 5}000000` },
+    traceId: randomBytes(16).toString("hex"),
+    spanId: randomBytes(8).toString("hex"),
+    name: "{{mark:1}}",
+    startTimeUnixNano: `${Date.now()}000000`,
+    endTimeUnixNano: `${Date.now() + 5}000000`,
     attributes: [attribute("gen_ai.agent.name", "{{mark:0}}"), attribute("input", "{{mark:2}}")],
     status: { code: oneOf([0, 2]), message: "{{mark:0}}" },
   };

@@ -84,7 +84,12 @@ async function otelTrace({ tenant, client, urls, signal }: LoadOptions): Promise
   const [traceId, rootId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
   const nowNano = `${Date.now()}000000`;
   const span = (spanId: string, spanName: string, parentSpanId?: string) => ({
-    ...{ traceId, spanId, parentSpanId, name: spanName, startTimeUnixNano: nowNano, endTimeUnixNano: nowNano },
+    traceId,
+    spanId,
+    parentSpanId,
+    name: spanName,
+    startTimeUnixNano: nowNano,
+    endTimeUnixNano: nowNano,
     status: { code: 1 },
   });
   const spans = [span(rootId, name), span(randomBytes(8).toString("hex"), "child", rootId)];

@@ -30,8 +30,11 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** Limits of a client's rate would refuse most of one machine's requests. */
 const env = {
-  ...{ TRACE_RATE_LIMIT_PER_SECOND: "0", COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0", COLLECTOR_RATE_LIMIT_PER_SITE: "0" },
-  ...{ TRUSTED_PROXIES: "loopback", DASHBOARD_URL: dashboardUrl },
+  TRACE_RATE_LIMIT_PER_SECOND: "0",
+  COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
+  COLLECTOR_RATE_LIMIT_PER_SITE: "0",
+  TRUSTED_PROXIES: "loopback",
+  DASHBOARD_URL: dashboardUrl,
 };
 
 /** Opens a Postgres with an attacker and a victim, and sends the attacker's page views through the collector. */
@@ -104,7 +107,8 @@ async function makeAccounts(
   await makeGoals(pool, attacker.siteId);
   return [
     {
-      ...{ traceKey: attacker.traceKey, cookie: attacker.cookie },
+      traceKey: attacker.traceKey,
+      cookie: attacker.cookie,
       statisticsKeys: await makeKeys(pool, attacker),
       traces: attackerTraces,
       heavyTrace: await makeSpans(pool, attacker, {
@@ -116,7 +120,10 @@ async function makeAccounts(
       unstoredSites: unstored.map(({ id }) => id),
     },
     {
-      ...{ traceKey: victim.traceKey, cookie: victim.cookie, siteId: victim.siteId, traces: victimTraces.slice(1) },
+      traceKey: victim.traceKey,
+      cookie: victim.cookie,
+      siteId: victim.siteId,
+      traces: victimTraces.slice(1),
       statisticsKeys: await makeKeys(pool, victim),
       readTrace: await makeSpans(pool, victim, { trace: victimTraces[0] ?? "", count: 50, length: 400 }),
     },

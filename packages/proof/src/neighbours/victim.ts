@@ -63,12 +63,18 @@ const pageRequest =
 export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, Make>>>> = {
   "trace-api": {
     create: traceRequest("POST", () => "", {
-      ...{ agent_id: "support-agent", name: "Answer ticket 1042", status: "running", started_at: startedAt },
+      agent_id: "support-agent",
+      name: "Answer ticket 1042",
+      status: "running",
+      started_at: startedAt,
       metadata: { model: "gpt-4o", tags: ["support", "billing"] },
     }),
     span: traceRequest("POST", (victim, n) => `${ownTrace(victim, n)}/spans`, {
-      ...{ name: "call the model", status: "ok", started_at: startedAt },
-      ...{ input: { messages: [{ role: "user", content: "Where is my refund?" }] }, output: "On Monday." },
+      name: "call the model",
+      status: "ok",
+      started_at: startedAt,
+      input: { messages: [{ role: "user", content: "Where is my refund?" }] },
+      output: "On Monday.",
     }),
     finalize: traceRequest("PATCH", ownTrace, { status: "success" }),
     read: traceRequest("GET", ({ readTrace }) => `/${readTrace}`),

@@ -136,7 +136,13 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
   await Promise.all(processNames.map((name) => waitUntilReady(started.metricsUrl(name))));
   const dataFolder = join(postgresFolder, "data");
   return {
-    ...{ folder, pool, postgres: { port, dataFolder, connectionString }, postgresWire, redis, redisWire, hasOwnDisk },
+    folder,
+    pool,
+    postgres: { port, dataFolder, connectionString },
+    postgresWire,
+    redis,
+    redisWire,
+    hasOwnDisk,
     ...started,
     leadTo: (newPort) => {
       for (const wire of [postgresWire, ownerWire]) {

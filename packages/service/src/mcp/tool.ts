@@ -52,7 +52,9 @@ export function describeTool(tool: McpTool) {
     Object.entries(texts).map(([each, text]): [string, JsonSchema] => [each, { type: "string", description: text }]);
   const { properties = {}, required = [] } = route.query ? toJsonSchema(route.query, "input", {}) : {};
   return {
-    ...{ name, description: `${description} ${warning}`, annotations: { readOnlyHint: true } },
+    name,
+    description: `${description} ${warning}`,
+    annotations: { readOnlyHint: true },
     inputSchema: {
       type: "object" as const,
       properties: {

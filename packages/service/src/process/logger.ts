@@ -43,7 +43,9 @@ const flushIntervalMs = 100;
  */
 function standardOutput(isShared: boolean): DestinationStream {
   const output = pino.destination({
-    ...{ fd: 1, sync: false, periodicFlush: flushIntervalMs },
+    fd: 1,
+    sync: false,
+    periodicFlush: flushIntervalMs,
     ...(isShared
       ? { minLength: sharedBytesPerWrite / 2, maxWrite: sharedBytesPerWrite }
       : { minLength: minBytesPerWrite }),

@@ -86,7 +86,11 @@ export async function startHttpService<Config extends HttpServiceConfig>(
     const { name } = options;
     const { host } = http;
     return openPrimary({
-      ...{ node, log, name, processes, host },
+      node,
+      log,
+      name,
+      processes,
+      host,
       metrics: { ...metrics, portVariable: names.metricsPort },
     });
   });

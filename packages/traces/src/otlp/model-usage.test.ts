@@ -12,7 +12,11 @@ const anyValue = (value: unknown): AnyValue => {
     : { value: "doubleValue", doubleValue: value };
 };
 const tokens = (input: number, output: number, cachedInput = 0, cacheWrite = 0, reasoning = 0) => ({
-  ...{ input, output, cachedInput, cacheWrite, reasoning },
+  input,
+  output,
+  cachedInput,
+  cacheWrite,
+  reasoning,
 });
 
 describe("the usage of a span", () => {

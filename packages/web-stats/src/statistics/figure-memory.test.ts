@@ -46,7 +46,10 @@ describe("the memory of figures", () => {
     return rows
       .toSorted((a, b) => (order(a) < order(b) ? -1 : Number(order(a) > order(b))))
       .map(({ dimension, value, visitors, pageviews, visits, visit_us }) => ({
-        ...{ dimension, value, visitors, pageviews },
+        dimension,
+        value,
+        visitors,
+        pageviews,
         ...(withVisits && { visits, visit_us }),
       }));
   }
@@ -91,8 +94,14 @@ describe("the memory of figures", () => {
     await add(siteId, [page]);
     const memory = createFigureMemory({ pool, maxKept: 1_000 });
     const wanted: FiguresQuery = {
-      ...{ siteId, first: "2026-03-01", last: "2026-03-05", totalsFrom: "2026-03-01", lists: asked, limit: 10 },
-      ...{ withVisits: false, withHours: false },
+      siteId,
+      first: "2026-03-01",
+      last: "2026-03-05",
+      totalsFrom: "2026-03-01",
+      lists: asked,
+      limit: 10,
+      withVisits: false,
+      withHours: false,
     };
     const pages = async () => (await memory.read(wanted)).filter(({ dimension }) => dimension === "page");
     expect(await pages()).toMatchObject([{ value: "a", visitors: 1 }]);

@@ -142,7 +142,9 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
     ...(interval && { series: toSeries(interval, days, rows, metrics) }),
     ...(previous && {
       previous: {
-        ...{ from: previous.first, to: previous.last, ...sumTotals(previous, rows, metrics) },
+        from: previous.first,
+        to: previous.last,
+        ...sumTotals(previous, rows, metrics),
         ...(await readPages(pool, query, { days: previous, rows: [] }))(null),
         ...(await readNeeded(pool, query, { days: previous, withHours: false })),
       },
@@ -186,7 +188,10 @@ function readRows(
     return memory ? memory.read(query) : readFigures(pool, query);
   }
   return readFilteredFigures(filtering.columns, {
-    ...{ siteId, limit, ...asked, filters: filtering.filters },
+    siteId,
+    limit,
+    ...asked,
+    filters: filtering.filters,
     dimensionOf: (list) => (withVisits ? visitDimensionOf(list) : list.dimension),
   });
 }

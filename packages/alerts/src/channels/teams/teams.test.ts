@@ -42,7 +42,11 @@ describe("a message in Teams", () => {
   it("leaves out groups beyond the bytes that Teams takes, and says so", async () => {
     expect((await post(longDigest())).texts).not.toContain("…");
     const groups = Array.from({ length: 20 }, (_, n) => ({
-      ...{ id: "f", agentId: "a", spanName: "call", traceId: "0191", count: n + 1 },
+      id: "f",
+      agentId: "a",
+      spanName: "call",
+      traceId: "0191",
+      count: n + 1,
       error: "\u{1f680}".repeat(200),
     }));
     const { body, texts } = await post(digest({ failures: 210, content: JSON.stringify({ groups, others: 0 }) }));

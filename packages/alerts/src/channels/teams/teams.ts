@@ -35,7 +35,9 @@ function attachment(
   };
   const content = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
-    ...{ type: "AdaptiveCard", version: "1.4", msteams: { width: "Full" } },
+    type: "AdaptiveCard",
+    version: "1.4",
+    msteams: { width: "Full" },
     body: [
       line(heading, { weight: "Bolder" }),
       ...facts.map(([label, value]) => line(`${label}: ${value}`)),

@@ -36,8 +36,15 @@ function webhookBody(delivery: OwedDelivery, dashboardUrl: string): string {
 function eventData(delivery: OwedDelivery, dashboardUrl: string): EventData {
   const { type, trace, status } = delivery;
   const nothing = {
-    ...{ trace_id: null, agent_id: null, name: null, status: null, started_at: null, ended_at: null },
-    ...{ failed_span: null, error: null, url: `${dashboardUrl}/dashboard` },
+    trace_id: null,
+    agent_id: null,
+    name: null,
+    status: null,
+    started_at: null,
+    ended_at: null,
+    failed_span: null,
+    error: null,
+    url: `${dashboardUrl}/dashboard`,
   };
   if (type === "test") return { ...nothing, name: "A test of this channel" };
   if (!trace) return { ...nothing, ...contentOf(delivery) };

@@ -27,7 +27,10 @@ it("gives a line that came before, beyond the memory, the id of its occurrence, 
   );
   const encode = async (lines: readonly ImportLine[]) => {
     const batch = new BatchEncoder({
-      ...{ siteId: "00000000-0000-4000-8000-000000000000", maxLines: 10, horizon: null, salts: new Map() },
+      siteId: "00000000-0000-4000-8000-000000000000",
+      maxLines: 10,
+      horizon: null,
+      salts: new Map(),
       occurrences,
       attribute: createAttribution({ domain: "example.com", countryOf: () => null }),
     });

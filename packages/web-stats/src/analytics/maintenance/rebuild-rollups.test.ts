@@ -199,9 +199,15 @@ describe("a rebuild", () => {
     const recorder = analytics.openRecorder(() => Date.parse(`${day}T12:00:00Z`));
     const live = Array.from({ length: 40 }, (_, n) =>
       recorder.record({
-        ...{ name: n % 4 === 0 ? "signup" : "pageview", isHashPath: false, domains: [site.domain], referrer: null },
-        ...{ url: new URL(`https://${site.domain}/${n % 5}`), props: null, country: null },
-        ...{ ip: `192.0.2.${n % 3}`, userAgent: browsers[0] ?? "" },
+        name: n % 4 === 0 ? "signup" : "pageview",
+        isHashPath: false,
+        domains: [site.domain],
+        referrer: null,
+        url: new URL(`https://${site.domain}/${n % 5}`),
+        props: null,
+        country: null,
+        ip: `192.0.2.${n % 3}`,
+        userAgent: browsers[0] ?? "",
       }),
     );
     await Promise.all([analytics.rebuild(site.id, true), ...live]);

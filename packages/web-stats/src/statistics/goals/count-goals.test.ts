@@ -8,7 +8,12 @@ import { walkFunnel } from "./walk-funnel.js";
 const rule = { event: null, property: null, value: null, page: null };
 const page = (pattern: string): Goal => ({ ...rule, id: pattern, name: pattern, page: pattern });
 const event = (name: string, property: string | null = null, value: string | null = null): Goal => ({
-  ...{ ...rule, id: name, name, event: name, property, value },
+  ...rule,
+  id: name,
+  name,
+  event: name,
+  property,
+  value,
 });
 
 /** Page views by path; custom events by name, properties and revenue. */
