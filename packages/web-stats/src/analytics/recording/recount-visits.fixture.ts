@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { visitLists } from "../../lists/lists.js";
 
 /** `day dimension value` -> visitors, page views, visits, bounces, microseconds, the visits' page views, custom events, engagement. */
 export type VisitFigures = Record<string, number[]>;
@@ -30,8 +31,6 @@ interface Row {
   host: string | null;
   [column: string]: string | number | boolean | null;
 }
-
-const origins = ["source", "channel", "country", "browser", "os", "device", "utm_source", "utm_medium", "utm_campaign"];
 
 /** The same, counted one by one over a site's events: each visit asks anew for everything. */
 export async function recountVisitFigures(pool: pg.Pool, siteId: string): Promise<VisitFigures> {
@@ -77,7 +76,7 @@ export async function recountVisitFigures(pool: pg.Pool, siteId: string): Promis
     add(first.day, "total", "", counted);
     add(first.day, "hour", new Date(first.us / 1_000).toISOString().slice(11, 13), counted);
     const origin = views[0] ?? first;
-    const values: [string, unknown][] = origins.map((column) => [column, origin[column]]);
+    const values: [string, unknown][] = visitLists.map(({ dimension, column }) => [dimension, origin[column]]);
     for (const path of new Set(views.map((view) => view.path))) values.push(["page", path]);
     for (const host of new Set(views.map((view) => view.host))) values.push(["host", host]);
     for (const [dimension, view] of [
