@@ -20,7 +20,8 @@ describe("functions", () => {
   it("have 70 lines at most, those of tests and fixtures too", () => {
     const git = ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts"];
     const files = execFileSync("git", git, { cwd: root, encoding: "utf8" }).split("\n").filter(Boolean);
-    expect(findLongFunctions(files)).toEqual([]);
+    // The test of Biome's rules makes broken files meanwhile.
+    expect(findLongFunctions(files.filter((path) => !path.includes("/broken-")))).toEqual([]);
   });
 
   it("are measured with their first and last line, wherever they stand; suites are not", () => {
