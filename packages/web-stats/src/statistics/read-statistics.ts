@@ -20,13 +20,13 @@ import { type FigureRow, noSums, readCoverage, readFigures, type Sums, sumUp } f
 export const intervals = ["hour", "day", "week", "month"] as const;
 
 /** The length of a point of a series. Weeks begin on Monday. */
-export type Interval = (typeof intervals)[number];
+type Interval = (typeof intervals)[number];
 
 /** Hours are answered for as many days at most. */
 export const maxDaysByHour = 14;
 
 /** A point's name under its interval, and its figures. */
-export type SeriesPoint = Partial<Record<Interval, string>> & { visitors: number; pageviews: number } & Partial<
+type SeriesPoint = Partial<Record<Interval, string>> & { visitors: number; pageviews: number } & Partial<
     Record<Metric, number>
   >;
 

@@ -5,7 +5,7 @@ import { type Channel, channelOf } from "./channels.js";
 import { cutToBytes } from "./cut-to-bytes.js";
 import type { ReferrerDirectory, Source } from "./referrer-directory.js";
 
-export interface Referrer {
+interface Referrer {
   /** Lower case, without port and `www.`; an app's id, such as `com.twitter.android`. */
   readonly host: string;
   readonly path: string;
@@ -71,7 +71,7 @@ type TagName = Extract<ListColumn, `utm_${string}`>;
 const tagNames = listColumns.filter((column): column is TagName => column.startsWith("utm_"));
 
 /** Tags as stored: `utm_source` as written, others in lower case; null for none. */
-export type TagValues = Readonly<Record<TagName, string | null>>;
+type TagValues = Readonly<Record<TagName, string | null>>;
 
 /** The tags and click ids of a visited URL. */
 export interface Tags {

@@ -11,7 +11,7 @@ export const maxValuesPerDay = 10_000;
 export type CountedAs = (dimension: string, value: string) => string;
 
 /** A list that cannot take all new values of a batch. */
-export interface NearlyFullList {
+interface NearlyFullList {
   readonly dimension: string;
   /** The batch's values. */
   readonly wanted: ReadonlySet<string>;

@@ -181,7 +181,7 @@ export function hourOf(us: number): string {
 }
 
 /** A batch's changes of a visitor's rows of `visit`. */
-export interface VisitChange {
+interface VisitChange {
   readonly visitor: string;
   /** The beginnings of rows that go. */
   readonly removed: readonly number[];
