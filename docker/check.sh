@@ -298,7 +298,7 @@ chmod 755 "$work"
 check_versions
 provide_tools
 build
-(cd "$root" && TURBO_TELEMETRY_DISABLED=1 turbo run build --filter=@waymark/local --output-logs=errors-only >/dev/null)
+(cd "$root" && TURBO_TELEMETRY_DISABLED=1 turbo run build --filter=@waymark/local... --output-logs=errors-only >/dev/null)
 # shellcheck disable=SC2086 # A word each.
 [ $# -gt 0 ] || set -- $apps
 node "$root/packages/local/bin/with-test-servers.mjs" "$root/docker/check.sh" --start "$work" "$@"

@@ -19,8 +19,8 @@ prune() {
     set -- "$@" "@waymark/$app"
   done
   turbo prune "$@" --docker --out-dir "$out/all"
-  # The build also reads these two; no package contains them.
-  cp tsconfig.base.json "$out/all/full/"
+  # The build also reads these; no package contains them.
+  cp tsconfig.base.json tsconfig.build.json "$out/all/full/"
   mkdir -p "$out/all/full/prisma"
   cp -r prisma/schema.prisma prisma/migrations "$out/all/full/prisma/"
   # The steps below install the dependencies; running a script must not install them again. pnpm lets the workspace file
@@ -37,7 +37,7 @@ install() {
 build() {
   set --
   for app in $apps; do
-    set -- "$@" "--filter=@waymark/$app"
+    set -- "$@" "--filter=@waymark/$app..."
   done
   turbo run build "$@" --output-logs=errors-only
 }

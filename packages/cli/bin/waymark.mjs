@@ -85,7 +85,7 @@ function build() {
   const [command, ...args] = hasPnpm() ? [turbo] : ["npx", "--yes", readPackageManager(), "exec", "turbo"];
   const result = spawnSync(
     command,
-    [...args, "run", "build", "--filter=@waymark/cli", "--output-logs=errors-only", "--log-prefix=none"],
+    [...args, "run", "build", "--filter=@waymark/cli...", "--output-logs=errors-only", "--log-prefix=none"],
     // Standard output belongs to the command.
     {
       cwd: path(""),
