@@ -34,7 +34,7 @@ unknown path, 405 with \`Allow\`, 413 for a body over 64 KiB, 429 with \`Retry-A
 off during the commit.
 `;
 
-export function describeCollector(routes: readonly Route[]): ApiDescription {
+function describeCollector(routes: readonly Route[]): ApiDescription {
   return { title: "Waymark collector", version: "1", description, basePath: "", routes };
 }
 

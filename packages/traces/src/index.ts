@@ -84,7 +84,7 @@ export {
   storedAttributes,
 } from "./span-fields.js";
 export { setStatusChangeSql, statusTimeSql } from "./status-change.js";
-export { spanStatuses, type TraceStatus, traceStatuses } from "./statuses.js";
+export type { TraceStatus } from "./statuses.js";
 export {
   type FinalTrace,
   finalTraceSchema,

@@ -27,7 +27,7 @@ const errorField = textField().nullish().describe("The error message, for status
  * Every field of a span but its ids, in the order of answers. Insertion, change, reading, JSON and OpenAPI follow it; a new
  * field also needs its column, and its place in the types of `@waymark/client`.
  */
-export const spanFields = {
+const spanFields = {
   name: {
     type: "text",
     size: "short",

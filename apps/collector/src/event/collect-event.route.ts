@@ -18,7 +18,7 @@ import type { ClientReader } from "./read-client.js";
 import type { SpamCheck } from "./spam-referrers.js";
 
 /** The answers to an event, for the API's description. */
-export const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
+const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
   202: {
     description: "The event is committed, or dropped for the reason in the header",
     schema: z.literal("ok"),

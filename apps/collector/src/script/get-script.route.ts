@@ -20,7 +20,7 @@ export function composeTracker({ script, extensions }: TrackerSource, names: rea
 }
 
 /** @returns the extensions of `outbound-links.file-downloads`, in one order; undefined for anything else */
-export function readExtensions(text: string): readonly string[] | undefined {
+function readExtensions(text: string): readonly string[] | undefined {
   const names = text.split(".");
   const known = extensionNames.filter((name) => names.includes(name));
   return known.length === names.length ? known : undefined;

@@ -12,7 +12,7 @@ export type ListRow = Record<string, string | number | null>;
 export type ListAnswer = ListRow[] | Record<string, ListRow>;
 
 /** The members of a list's rows in order; a CSV has them as columns. */
-export function columnsOf(list: StatisticsList, asked: readonly AskedMetric[]): string[] {
+function columnsOf(list: StatisticsList, asked: readonly AskedMetric[]): string[] {
   const metrics = list === lists.topPages ? asked : asked.filter(isOfVisits);
   return [list.key, "visitors", ...(list.showsPageviews ? ["pageviews"] : []), ...metrics];
 }

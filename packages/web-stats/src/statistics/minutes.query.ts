@@ -31,7 +31,7 @@ const readMinutesSql = `
   SELECT * FROM of_events FULL JOIN of_visits USING (minute) ORDER BY minute`;
 
 /** Reads a UTC day's figures before each of its minutes, with the visits that began before it. */
-export async function readMinutes(
+async function readMinutes(
   pool: pg.Pool,
   { siteId, day }: { siteId: string; day: string },
 ): Promise<(minute: number) => Sums> {

@@ -47,7 +47,7 @@ function mondayOf(day: string): string {
 }
 
 /** Every point of the days in order, zeros included. */
-export function toSeries(
+function toSeries(
   interval: Interval,
   days: Days,
   rows: readonly FigureRow[],

@@ -1,7 +1,7 @@
 import { commonPasswords } from "./common-passwords.js";
 
-export const minPasswordLength = 10;
-export const maxPasswordLength = 200;
+const minPasswordLength = 10;
+const maxPasswordLength = 200;
 
 /** The reason why a new password is refused, as a sentence for its field; undefined if it is good. */
 export function passwordProblem(password: string): string | undefined {

@@ -22,7 +22,7 @@ interface OwnSource {
  * Missing from the public lists, or elsewhere in GA4's categories: video sites apart from social ones, and shopping sites.
  * Webmail is our addition: its readers followed a link in a mail.
  */
-export const ownSources: readonly OwnSource[] = [
+const ownSources: readonly OwnSource[] = [
   { name: "YouTube", kind: "video", hosts: ["youtube.com", "youtu.be", "com.google.android.youtube"] },
   { name: "Vimeo", kind: "video", hosts: ["vimeo.com"] },
   { name: "Twitch", kind: "video", hosts: ["twitch.tv"] },
@@ -81,7 +81,7 @@ export const ownSources: readonly OwnSource[] = [
 ];
 
 /** Portals of search engines; the public lists have only their search pages. */
-export const ownSearchHosts: Readonly<Record<string, string>> = {
+const ownSearchHosts: Readonly<Record<string, string>> = {
   "yahoo.com": "Yahoo!",
   "yahoo.co.jp": "Yahoo! Japan",
   "baidu.com": "Baidu",
@@ -93,16 +93,16 @@ export const ownSearchHosts: Readonly<Record<string, string>> = {
 };
 
 /** The public list has these hosts for one search page, but browsers send only the host, so any page would be a search. */
-export const notSearchHosts: ReadonlySet<string> = new Set(["cnn.com"]);
+const notSearchHosts: ReadonlySet<string> = new Set(["cnn.com"]);
 
 /** Search engines in a `utm_source`. Many of the list's hundreds are everyday words: `Free`, `Orange`, `You`. */
-export const searchNames: readonly string[] = [
+const searchNames: readonly string[] = [
   ...["Google", "Bing", "Yahoo!", "DuckDuckGo", "Baidu", "Yandex", "Ecosia", "Qwant", "Brave", "StartPage", "Kagi"],
   ...["Naver", "Daum", "Seznam", "Sogou", "Rambler", "AOL", "Ask", "Lycos", "Mojeek", "Swisscows", "Cốc Cốc"],
 ];
 
 /** Short names in `utm_source`, without blanks and signs. */
-export const aliases: Readonly<Record<string, string>> = {
+const aliases: Readonly<Record<string, string>> = {
   fb: "Facebook",
   facebookads: "Facebook",
   meta: "Facebook",

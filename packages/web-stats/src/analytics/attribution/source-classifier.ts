@@ -27,7 +27,7 @@ const bareAddress = /^(?:\/\/)?([a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]|$)/i;
  * app's address with a web page like that page.
  * @returns undefined for an empty text, `-`, `about:blank`, files and unreadable text
  */
-export function readReferrer(text: string): Referrer | undefined {
+function readReferrer(text: string): Referrer | undefined {
   const trimmed = text.trim();
   const app = appAddress.exec(trimmed);
   if (app) {
@@ -51,13 +51,13 @@ function readWebAddress(text: string): Referrer | undefined {
 }
 
 /** In lower case, without a final dot and `www.`. */
-export function bareHost(host: string): string {
+function bareHost(host: string): string {
   const lower = host.toLowerCase().replace(/\.+$/, "");
   return /^www\..*\./.test(lower) ? lower.slice(4) : lower;
 }
 
 /** The host of a site's domain as people write it: `www.Example.com`, `https://example.com/`, `localhost:3000`. */
-export function siteHost(domain: string): string {
+function siteHost(domain: string): string {
   const withoutScheme = domain.trim().replace(/^[a-z]+:\/\//i, "");
   const address = `http://${withoutScheme}`;
   return bareHost(URL.canParse(address) ? new URL(address).hostname : withoutScheme);
@@ -102,9 +102,9 @@ const anyTag = /utm_|cl(?:k)?id=|braid=/;
 const directSources = new Set(["(direct)", "direct"]);
 const emptyValues = new Set(["(not set)", "(none)"]);
 
-export const noTags = readParameters(new URLSearchParams());
+const noTags = readParameters(new URLSearchParams());
 
-export function readTags(query: string | null): Tags {
+function readTags(query: string | null): Tags {
   return query !== null && anyTag.test(query) ? readParameters(new URLSearchParams(query)) : noTags;
 }
 

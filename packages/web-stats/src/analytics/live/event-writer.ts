@@ -44,7 +44,7 @@ interface EventCapacity {
 }
 
 /** Makes the capacity for `max` events, with memory for the sites that have events waiting. */
-export function createEventCapacity(max: number): EventCapacity {
+function createEventCapacity(max: number): EventCapacity {
   const held = new Map<string, number>();
   const maxPerSite = Math.max(1, Math.floor(max * siteShare));
   let total = 0;

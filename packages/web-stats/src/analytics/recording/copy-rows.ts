@@ -4,7 +4,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import { microsOf } from "./visit.js";
 
 /** What COPY reads before the rows of its binary form (Postgres documentation, COPY). */
-export const copySignature = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
+const copySignature = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
 const nullLength = -1;
 const bigintOid = 20;
 const arrayHeaderBytes = 20;

@@ -56,7 +56,7 @@ async function readListed(
  * @param visits what the events make of visits: their figures move between values, also those of earlier batches
  * @param sizes the day's number of values per dimension
  */
-export function findNearlyFullLists(
+function findNearlyFullLists(
   events: readonly SiteEvent[],
   visits: readonly VisitorVisits[],
   sizes: ReadonlyMap<string, number>,
@@ -105,7 +105,7 @@ function readersOfVisits(list: StatisticsList): ValueReader[] {
  * Keeps a day's known values and as many new ones as fit; every further value counts as `(other)`.
  * @param listed the values that the day already has in these lists, by dimension
  */
-export function createListOverflow(
+function createListOverflow(
   nearlyFull: readonly NearlyFullList[],
   listed: ReadonlyMap<string, ReadonlySet<string>>,
 ): CountedAs {

@@ -176,7 +176,7 @@ const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), vis
 const hourUs = 3_600_000_000;
 
 /** The hour of the day as a value of the dimension `hour`. */
-export function hourOf(us: number): string {
+function hourOf(us: number): string {
   return String(Math.floor(us / hourUs)).padStart(2, "0");
 }
 
@@ -196,7 +196,7 @@ const none: readonly number[] = [];
  * Moves the figures of visits from what they were to what they are. The table has the rows of the batch's page views.
  * @returns the changes of rows
  */
-export function countVisits(stats: StatTable, visitors: readonly VisitorVisits[]): VisitChange[] {
+function countVisits(stats: StatTable, visitors: readonly VisitorVisits[]): VisitChange[] {
   return visitors.map(({ visitor, known, before, after }) => {
     for (const visit of after) addViewed(stats, visit);
     for (const visit of before) addFigures(stats, visit, -1);
