@@ -4,6 +4,7 @@ import { type AddSpansResult, hasAttributes, type SpansToAdd } from "./span-row.
 
 const columns = spanColumns<NewSpan>(false, columnOfBody);
 const names = Object.keys(columns);
+const readers = Object.values(columns).map(({ of }) => of);
 const insertSql = `
       INSERT INTO span (account_id, trace_id, id, ${names.join(", ")})
       SELECT $1, $2, $3::uuid, ${rowSql(4, columns)}`;
@@ -44,7 +45,7 @@ export async function tryInsertSpan(
   pool: pg.Pool,
   { accountId, traceId, spans: [{ id, span }], month: firstDay, plan, bytes }: OneSpan,
 ): Promise<AddSpansResult | undefined> {
-  const fields = Object.values(columns).map(({ of }) => of(span));
+  const fields = readers.map((read) => read(span));
   if (bytes === 0) {
     const { rowCount } = await pool.query({ ...insertPaidSpanStatement, values: [accountId, traceId, id, ...fields] });
     return rowCount ? { outcome: "stored", ids: [id], usedBytes: 0 } : { outcome: "trace_not_found" };

@@ -41,8 +41,8 @@ const insertPaidSpansSql = (onLock: OnLock, withAttributes: boolean) => `
   ), stored AS (${insertGrantedSpansSql(3, withAttributes)}
   )
   SELECT CASE WHEN granted.position IS NOT NULL THEN 'stored'
-    WHEN ${withAttributes ? "EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id)" : "false"}
-    THEN 'locked' ELSE 'trace_not_found' END, NULL
+    WHEN EXISTS (SELECT FROM trace t WHERE t.account_id = r.account_id AND t.id = r.trace_id) THEN 'locked'
+    ELSE 'trace_not_found' END, NULL
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r (account_id, trace_id, position)
   LEFT JOIN granted USING (position) ORDER BY position`;
 
