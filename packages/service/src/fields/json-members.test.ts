@@ -130,12 +130,15 @@ describe("findRepeatedMember", () => {
     ['{"a":1,"b":2,"a" :3}', "a"],
     ['[{"b":{"\\u0061":1,"a":2}}]', "a"],
     ['{"":1,"":2}', ""],
+    ['{"\\"":1,"\\\\":2}', undefined],
+    ['{"\\"":1,"\\"":2}', '"'],
   ])("of %s is %s", (text, key) => {
     expect(find(text)).toBe(key);
   });
 
   it("finds one exactly where parsing loses a member, and counts all", () => {
-    const key = fc.constantFrom("a", "b", "c", "d:", '"');
+    // No key with an escape: after objects of one shape, JSON.parse of Node 24.21 can read the key "\"" as "\\".
+    const key = fc.constantFrom("a", "b", "c", "d:", "{");
     const { value } = fc.letrec<{ value: string }>((tie) => ({
       value: fc.oneof(
         fc.constantFrom("1", '"a:{"', "null"),
