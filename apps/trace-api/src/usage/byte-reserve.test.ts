@@ -9,7 +9,7 @@ import { createByteReserve } from "./byte-reserve.js";
 const test = useApp();
 const month = utcMonth(new Date()).firstDay;
 const plan = planOf("pro");
-const chunk = 131_072;
+const chunk = 524_288;
 
 async function bytesOf(accountId: string): Promise<number> {
   const { rows } = await test.pool.query("SELECT bytes FROM trace_usage WHERE account_id = $1", [accountId]);
@@ -45,7 +45,7 @@ async function open() {
 }
 
 describe("a reserve of bytes", () => {
-  it("pays the requests of a busy account, counts at most 128 KiB ahead, and is given back", async () => {
+  it("pays the requests of a busy account, counts at most 512 KiB ahead, and is given back", async () => {
     const { accountId, start, reserve, seen, send } = await open();
     for (let n = 1; n <= 200; n++) {
       await send();
@@ -80,7 +80,7 @@ describe("a reserve of bytes", () => {
     await setBytes(accountId, plan.bytesPerMonth - 16 * chunk + 1);
     for (let n = 0; n < 30; n++) await send();
     await setBytes(accountId, 0);
-    for (let n = 0; n < 30; n++) await send(undefined, chunk / 8 + 1);
+    for (let n = 0; n < 30; n++) await send(undefined, 16_385);
     expect(seen.paid).toBe(0);
     await reserve.stop();
   });

@@ -2,10 +2,10 @@ import type { Plan } from "@waymark/plan";
 import type pg from "pg";
 import type { Logger } from "pino";
 
-/** Pays for some hundred small requests, and is the most that an account's month counts ahead on this instance. */
-const chunkBytes = 131_072;
+/** Pays for some thousand small requests, and is the most that an account's month counts ahead on this instance. */
+const chunkBytes = 524_288;
 /** Larger requests are counted by themselves: beside their storing the count costs little. */
-const largestPaid = chunkBytes / 8;
+const largestPaid = 16_384;
 /** Closer to the month's limit each request is counted by itself, so that no instance keeps what another could store. */
 const leastRemaining = 16 * chunkBytes;
 /** Requests of a turn. Quieter accounts have no reserve: their months show each request at once. */
@@ -67,7 +67,7 @@ export interface ByteReserve {
 
 /**
  * Keeps reserves of busy accounts' months, so that their small requests need not lock and count a row each. Postgres counts a
- * reserve before anything is stored by it, so the limit stays exact, and a month shows at most 128 KiB too much per instance.
+ * reserve before anything is stored by it, so the limit stays exact, and a month shows at most 512 KiB too much per instance.
  * Half a second after the last request the rest is given back; a killed instance leaves it counted. Memory grows with the
  * accounts of half a second.
  */
@@ -169,19 +169,23 @@ class AccountReserves implements ByteReserve {
 }
 
 /** Stores a request by the reserve. An error does not say whether it was stored, so it stays paid. */
-async function pay<Result extends Stored>(
+function pay<Result extends Stored>(
   reserve: Reserve,
   bytes: number,
   store: (countedBytes: number) => Promise<Result>,
 ): Promise<Result> {
   reserve.left -= bytes;
   reserve.inFlight++;
-  try {
-    const result = await store(0);
-    if (result.outcome === "stored") result.usedBytes = reserve.used;
-    else reserve.left += bytes;
-    return result;
-  } finally {
-    reserve.inFlight--;
-  }
+  return store(0).then(
+    (result) => {
+      reserve.inFlight--;
+      if (result.outcome === "stored") result.usedBytes = reserve.used;
+      else reserve.left += bytes;
+      return result;
+    },
+    (error) => {
+      reserve.inFlight--;
+      throw error;
+    },
+  );
 }
