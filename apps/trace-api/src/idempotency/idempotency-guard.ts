@@ -18,9 +18,10 @@ export type IdempotencyGuard = <Result extends { outcome: string }>(
  */
 export function createIdempotencyGuard(): IdempotencyGuard {
   const inProgress = new Set<string>();
-  return async (accountId, idempotency, run) => {
-    if (!idempotency) return accept(await run());
-    const name = `${accountId} ${idempotency.key}`;
+  return (accountId, idempotency, run) =>
+    idempotency ? guard(`${accountId} ${idempotency.key}`, run) : run().then(accept);
+
+  async function guard<Result extends { outcome: string }>(name: string, run: () => Promise<Result | KeyRefusal>) {
     if (inProgress.has(name)) throw requestInProgress();
     inProgress.add(name);
     try {
@@ -30,7 +31,7 @@ export function createIdempotencyGuard(): IdempotencyGuard {
     } finally {
       inProgress.delete(name);
     }
-  };
+  }
 }
 
 function accept<Result extends { outcome: string }>(result: Result | KeyRefusal): Result {

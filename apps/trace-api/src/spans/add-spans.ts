@@ -26,6 +26,10 @@ interface AddSpansDeps {
   countAccepted(kind: "span", count: number): void;
 }
 
+/** What one statement takes, beside the month of spans that it counts. */
+const usualKinds = { plain: "", withAttributes: " attributes" } as const;
+const idempotentKinds = { plain: " idempotent", withAttributes: " idempotent attributes" } as const;
+
 /** Makes the way in for spans of the JSON routes, within the capacity of their traces. */
 export function createSpanAdder({
   pool,
@@ -45,21 +49,23 @@ export function createSpanAdder({
     maxRows: maxSpansPerStatement,
     countOf: ({ spans }) => spans.length,
     bytesOf: ({ size }) => size,
-    kindOf: (request) =>
-      request.month +
-      (request.bytes === 0 ? " paid" : "") +
-      (request.idempotency ? " idempotent" : "") +
-      (hasAttributes(request) ? " attributes" : ""),
+    kindOf: (request) => {
+      const kinds = request.idempotency ? idempotentKinds : usualKinds;
+      const kind = hasAttributes(request) ? kinds.withAttributes : kinds.plain;
+      return request.bytes === 0 ? kind : request.month + kind;
+    },
   });
   return async (asked) => {
-    const { accountId, traceId, idempotency } = asked;
+    const { accountId, traceId, idempotency, plan, month } = asked;
     const taken = capacity.take(accountId, traceId, asked.spans.length);
     if (taken === true || (await taken)) {
       const size = bytesOfSpans(asked.spans);
       const spans = asked.spans.some(({ span }) => span.attributes)
         ? await withCalls(asked.spans, priceUsage)
         : asked.spans;
-      const result = await reserve.store(asked, size, (bytes) => insertBatched({ ...asked, spans, size, bytes }));
+      const result = await reserve.store(asked, size, (bytes) =>
+        insertBatched({ accountId, traceId, spans, idempotency, plan, month, size, bytes }),
+      );
       if (result.outcome === "stored") countAccepted("span", spans.length);
       if ("ids" in result && spans.some(({ span }) => span.status === "error")) await clearFailure(asked);
       return result;

@@ -48,11 +48,10 @@ export function createBytesReader(limitBytes: number, budget?: BodyBudget): Read
     return Promise.reject(new AppError("unsupported_media_type", { details: { allowed } }));
   };
   if (!budget) return read;
-  return async (request, response) => {
-    const bytes = await read(request, response);
-    if (bytes.length >= minTurnBytes) await waitForTurn(budget, response);
-    return bytes;
-  };
+  return (request, response) =>
+    read(request, response).then((bytes) =>
+      bytes.length < minTurnBytes ? bytes : waitForTurn(budget, response).then(() => bytes),
+    );
 }
 
 /** Drops the body of a client leaving meanwhile: the budget no longer counts it, and nobody reads the answer. */
@@ -139,8 +138,8 @@ function readPlain(request: Request, limitBytes: number, held: HeldBytes | undef
       const refusal = chunks.add(chunk, chunk.length === declared);
       if (refusal) refuse(refusal);
     });
-    request.once("end", () => resolve(chunks.join()));
-    request.once("error", (error) => reject(cutOff(error)));
+    request.on("end", () => resolve(chunks.join()));
+    request.on("error", (error) => reject(cutOff(error)));
   });
 }
 
