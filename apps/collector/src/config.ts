@@ -1,4 +1,12 @@
-import { databaseConfig, httpVariables, integerVariable, portVariable, processesOf, readEnv } from "@waymark/service";
+import {
+  databaseConfig,
+  httpVariables,
+  integerVariable,
+  metricsConfig,
+  portVariable,
+  processesOf,
+  readEnv,
+} from "@waymark/service";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
@@ -7,7 +15,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
     COLLECTOR_PORT: portVariable(4300),
-    COLLECTOR_METRICS_PORT: portVariable(4301),
     TRUSTED_PROXIES: trustedProxiesVariable(),
     COUNTRY_DATABASE: z.string().optional(),
     COUNTRY_HEADER: z
@@ -16,15 +23,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       .optional(),
     REFERRER_SPAM_LIST: z.string().optional(),
     COLLECTOR_RATE_LIMIT_PER_ADDRESS: integerVariable({ min: 0, max: 1_000_000 }).default(50),
-    COLLECTOR_RATE_LIMIT_PER_SITE: integerVariable({ min: 0, max: 1_000_000 }).default(500),
   });
   return {
     http: { host: read.HOST, port: read.COLLECTOR_PORT },
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.COLLECTOR_METRICS_PORT,
-      isPortChosen: Boolean(env["COLLECTOR_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, 4301),
     database: databaseConfig(read),
     processes: processesOf(read),
     trustedProxies: read.TRUSTED_PROXIES,
@@ -33,7 +35,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     referrerSpamList: read.REFERRER_SPAM_LIST,
     eventsPerSecond: {
       perAddress: read.COLLECTOR_RATE_LIMIT_PER_ADDRESS,
-      perSite: read.COLLECTOR_RATE_LIMIT_PER_SITE,
+      // A busy site has many visitors per address.
+      perSite: 10 * read.COLLECTOR_RATE_LIMIT_PER_ADDRESS,
     },
   };
 }

@@ -37,7 +37,6 @@ await startHttpService(process, {
       log,
       registry,
       siblings,
-      bodyLimitBytes: config.http.bodyLimitBytes,
       rateLimitPerSecond: config.rateLimitPerSecond,
       uuid: createUuidV7(),
       now,

@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { findHeavyDocuments, findTalkativeWorkspaces, wordsOf } from "./budgets.js";
+import { findHeavyDocuments, findSettingsOverBudget, findTalkativeWorkspaces, wordsOf } from "./budgets.js";
 import { readRepository } from "./house-rules.js";
 
-const files = readRepository(fileURLToPath(new URL("../../../", import.meta.url)));
+const root = new URL("../../../", import.meta.url);
+const files = readRepository(fileURLToPath(root));
 const words = (count: number, more = "") => `${"word ".repeat(count)}${more}`;
 
 describe("documents", () => {
@@ -35,6 +37,21 @@ describe("documents", () => {
   it("are counted without code, tables apart", () => {
     const counted = wordsOf("One `code` two.\n```sh\nthree\n```\n| four `five` |\nSix");
     expect(counted).toEqual({ prose: ["one", "two", "six"], tables: ["four"] });
+  });
+});
+
+describe("settings", () => {
+  it("are no more than today", () => {
+    expect(findSettingsOverBudget(readFileSync(new URL("docker/.env.example", root), "utf8"))).toEqual([]);
+  });
+
+  it("over it are found once each, out of use or not", () => {
+    const names = Array.from({ length: 67 }, (_, n) => `NAME_${n}`);
+    const example = names.map((name) => `# Of ${name}.\n#${name}=1\n`).join("");
+    expect(findSettingsOverBudget(`${example}NAME_0=2`)).toEqual([]);
+    expect(findSettingsOverBudget(`${example}# AB=1 CD=`)).toEqual([
+      `69 settings, 67 wanted: ${names.join(", ")}, AB, CD`,
+    ]);
   });
 });
 

@@ -27,6 +27,9 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "prisma/README.md": 1_150,
 };
 
+/** The settings that people read about in `docker/.env.example`: another one only in place of one. */
+const mostSettings = 67;
+
 /** Comments of a workspace in percent, where one in ten is not reached yet: a number only falls. */
 const talkative: Readonly<Record<string, number>> = {
   "apps/worker": 13,
@@ -73,6 +76,12 @@ export function findHeavyDocuments(files: readonly SourceFile[]): string[] {
     });
   const isOver = sum.prose > houseWords.prose || sum.all > houseWords.all;
   return isOver ? [...heavy, `all documents: ${sum.prose} words of prose, ${sum.all} with tables`] : heavy;
+}
+
+/** The names of the settings in an example of an environment, if they are too many. */
+export function findSettingsOverBudget(example: string): string[] {
+  const names = [...new Set(example.match(/\b[A-Z][A-Z0-9_]+(?==)/g))];
+  return names.length > mostSettings ? [`${names.length} settings, ${mostSettings} wanted: ${names.join(", ")}`] : [];
 }
 
 /** The apps and packages with too many comment lines; tests, fixtures and blank lines do not count. */

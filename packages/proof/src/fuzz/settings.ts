@@ -2,6 +2,5 @@
 export const fuzzSettings = {
   TRACE_RATE_LIMIT_PER_SECOND: "0",
   COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-  COLLECTOR_RATE_LIMIT_PER_SITE: "0",
   TRUSTED_PROXIES: "loopback",
 };

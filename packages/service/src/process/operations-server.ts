@@ -9,7 +9,6 @@ export interface OperationsServerOptions {
   ready(): Promise<Readiness>;
   host: string;
   port: number;
-  portVariable: string;
   /** Whether the operator chose the port: a taken one is then an error; otherwise any free one will do. */
   isPortChosen: boolean;
 }
@@ -32,7 +31,7 @@ export function openOperationsServer(options: OperationsServerOptions): Promise<
     },
     host: options.host,
     port: options.port,
-    portVariable: options.portVariable,
+    portVariable: "METRICS_PORT",
     orAnyPort: !options.isPortChosen,
   });
 }

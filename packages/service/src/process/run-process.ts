@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import { ConfigError } from "./env.js";
+import { placeIn } from "./cluster/messages.js";
+import { ConfigError, findDeletedSettings } from "./env.js";
 import { watchEventLoop } from "./event-loop.js";
 import { ListenError } from "./listen.js";
 
@@ -22,9 +23,8 @@ export class StartFailure extends Error {
 }
 
 /** The parts of Node's `process` in use here; `main.ts` passes it. */
-export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> & { connected?: boolean } & Partial<
-    Pick<NodeJS.Process, "send">
-  >;
+export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> &
+  Partial<Pick<NodeJS.Process, "connected" | "env" | "send">>;
 
 /** After a signal, how long an orderly stop may take before the process ends anyway. */
 const stopTimeoutMs = 25_000;
@@ -68,6 +68,8 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
     log.fatal({ err: error }, "uncaught exception");
     void stop("uncaught exception", 1);
   });
+  const settings = findDeletedSettings(node.env ?? {});
+  if (settings.length > 0 && !placeIn(node.env ?? {})) log.warn({ settings }, "these settings have no effect any more");
   try {
     running = await start();
     watchEventLoop(log, (since) => running?.inHand?.(since) ?? []);
