@@ -46,7 +46,7 @@ describe("the house", () => {
       "packages/d -> packages/c climbs",
       "packages/d needs itself",
     ]);
-    const many = Array.from({ length: 21 }, (_, n) => room(`packages/p${n}`));
-    expect(findHouseFaults(many, new Map(many.map(({ path }) => [path, 1])))).toEqual(["21 rooms"]);
+    const many = Array.from({ length: 20 }, (_, n) => room(`packages/p${n}`));
+    expect(findHouseFaults(many, new Map(many.map(({ path }) => [path, 1])))).toEqual(["20 rooms"]);
   });
 });

@@ -9,7 +9,7 @@ export interface Room {
 }
 
 /** The most rooms of the house; a new one needs a reason. */
-const maxRooms = 20;
+const maxRooms = 19;
 
 /** The workspaces with the `dependencies` of their packages; tests may need more. */
 export function readRooms(root: string): Room[] {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,7 @@ interface Row {
 
 const database = useDatabase();
 const program = fileURLToPath(new URL("../../clients/record.py", import.meta.url));
-const sdk = dirname(createRequire(import.meta.url).resolve("@waymark/client-python/package.json"));
+const sdk = join(dirname(createRequire(import.meta.url).resolve("@waymark/client/package.json")), "python");
 const opened: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const close of opened.reverse()) await close();
