@@ -1,7 +1,6 @@
-import { setImmediate } from "node:timers/promises";
 import { validationError } from "@waymark/errors";
 import { findRepeatedMember } from "@waymark/service/fields";
-import { type DocumentedAnswer, type EncodedBody, parseJsonBody, route } from "@waymark/service/http";
+import { type DocumentedAnswer, type EncodedBody, inSteps, parseJsonBody, route } from "@waymark/service/http";
 import {
   loadOtlpMessages,
   MalformedRequest,
@@ -114,14 +113,6 @@ async function readJsonBody(bytes: Buffer): Promise<TraceRequest> {
     if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);
   }
   return read.isExact ? read.request : readJson(JSON.parse(quoteNumbers(text))).request;
-}
-
-/** Lets other work run between the steps of a generator. */
-async function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) return step.value;
-    await setImmediate();
-  }
 }
 
 const statusSchema = z.looseObject({ code: z.int32(), message: z.string(), error: z.string() });

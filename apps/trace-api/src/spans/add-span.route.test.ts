@@ -34,6 +34,20 @@ describe("POST /api/v1/traces/:trace_id/spans", () => {
       expect(spans).toEqual([1, 2].map(() => ({ ...spanBody(nulls), id: expect.any(String) })));
     });
 
+    it("keeps 350,000 objects exactly, and refuses them if one is wrong", async () => {
+      const account = await test.makeAccount("free");
+      const traceId = await account.makeTrace();
+      const path = `/api/v1/traces/${traceId}/spans`;
+      const objects = `[${'{"a":1.0},'.repeat(350_000)}{ }]`;
+      const body = (input: string) => `{"x":[1,2],"input":${input},${JSON.stringify(spanBody()).slice(1)}`;
+      await account.post(path, body(objects)).type("json").expect(201);
+      const wrong = body(objects.replace("{ }", "{,}"));
+      const answer = await account.post(path, wrong).type("json").expect(400);
+      expect(answer.body.fields).toEqual({ body: expect.stringMatching(/^Must be JSON: .* character 35000\d\d$/) });
+      const { text } = await account.get(`/api/v1/traces/${traceId}`).expect(200);
+      expect(text).toContain(`"input":${objects},`);
+    });
+
     it.each(["0", "-0", "false", '""', "[]", "{}", '"\\u0000"', '"\\ud800"', "1e400", "12345678901234567890.10"])(
       "keeps the input %s exactly",
       async (json) => {

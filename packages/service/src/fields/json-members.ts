@@ -8,21 +8,26 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Levels of arrays and objects in a JSON text, 0 for a bare value, and its members, doubled ones too. It accepts any text, so it
- * can run before the parser and keep deep input from it.
+ * Levels of arrays and objects in a JSON text, 0 for a bare value, its members, doubled ones too, and about its values. It
+ * accepts any text, so it can run before the parser and keep deep input from it.
  */
-export function jsonShape(text: string): { depth: number; members: number } {
+export function jsonShape(text: string): { depth: number; members: number; values: number } {
   let depth = 0;
   let deepest = 0;
   let members = 0;
+  let values = 1;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
     else if (code === colon) members++;
-    else if (code === openBrace || code === openBracket) deepest = Math.max(deepest, ++depth);
-    else if (code === closeBrace || code === closeBracket) depth--;
+    else if (code === comma) values++;
+    else if (code === openBrace || code === openBracket) {
+      values++;
+      depth++;
+      if (depth > deepest) deepest = depth;
+    } else if (code === closeBrace || code === closeBracket) depth--;
   }
-  return { depth: deepest, members };
+  return { depth: deepest, members, values };
 }
 
 /** A step of {@link findRepeatedMember} takes a few milliseconds. */

@@ -4,7 +4,7 @@ export { mediaTypeOf } from "./body/media-type.js";
 export { createRefusals, type Refusals } from "./limits/refusals.js";
 export { createShares } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
-export { createTurns } from "./limits/turns.js";
+export { createTurns, inSteps } from "./limits/turns.js";
 export { createWorkShares, type WorkShares } from "./limits/work-shares.js";
 export { type ApiDescription, describeApi, type OpenApiDocument, type OpenApiOperation } from "./openapi/openapi.js";
 export { dashboardRoutes } from "./pages/dashboard-routes.js";

@@ -1,6 +1,15 @@
 import { validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
-import { type JsonMember, JsonText, jsonElementMembers, jsonMembers, jsonShape } from "../../fields/index.js";
+import {
+  type JsonLayout,
+  type JsonMember,
+  JsonText,
+  jsonElementMembers,
+  jsonMembers,
+  jsonShape,
+  readOutline,
+} from "../../fields/index.js";
+import { inSteps } from "../limits/turns.js";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 import { unsupportedMediaType } from "./media-type.js";
 
@@ -12,12 +21,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** A parsed body with opaque members as {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
 
-/** The members of a body kept as JSON text; see {@link JsonText}. */
-export interface OpaqueMembers {
-  opaqueKeys?: readonly string[];
-  /** A list with opaque members in its elements. A longer or repeated one is refused before anything is parsed. */
-  opaqueElements?: { list: string; keys: readonly string[]; most: number };
-}
+/** `JSON.parse` takes some ten milliseconds for as many values, and a thousand spans have fewer. */
+const maxParsedValues = 20_000;
 
 export interface BodyReaderOptions {
   /** Reads any content type as JSON: browsers send `text/plain`, since it needs no preflight. */
@@ -27,14 +32,14 @@ export interface BodyReaderOptions {
 
 /**
  * Reads a JSON body.
- * @param opaque the members to keep as text
+ * @param layout what is read, and what is kept as text; {@link readOutline} reads bodies of many values by it
  * @param onBytes receives the inflated body before it is parsed
  * @throws AppError 413, 415, or 400 with `fields.body`
  */
 export type ReadJson = (
   request: Request,
   response: Response,
-  opaque: OpaqueMembers,
+  layout: JsonLayout,
   onBytes?: (bytes: Buffer) => void,
 ) => Promise<JsonBody>;
 
@@ -44,12 +49,13 @@ export function createBodyReader(
   { isAnyTypeJson = false, budget }: BodyReaderOptions = {},
 ): ReadJson {
   const readBytes = createBytesReader(limitBytes, budget);
-  return async (request, response, opaque, onBytes) => {
+  return async (request, response, layout, onBytes) => {
     if (!isAnyTypeJson) checkContentType(request);
     const bytes = await readBytes(request, response);
     const text = readText(bytes);
     onBytes?.(bytes);
-    return parseJsonObject(text, opaque);
+    const { values } = checkDepth(text, maxJsonDepth);
+    return values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
 
@@ -61,7 +67,7 @@ export function createBodyReader(
  */
 export function parseJsonBody(bytes: Buffer, maxDepth: number): { value: unknown; text: string; members: number } {
   const text = readText(bytes);
-  const members = checkDepth(text, maxDepth);
+  const { members } = checkDepth(text, maxDepth);
   return { value: parse(text), text, members };
 }
 
@@ -84,14 +90,11 @@ function readText(bytes: Buffer): string {
   }
 }
 
-function parseJsonObject(text: string, { opaqueKeys, opaqueElements }: OpaqueMembers): JsonBody {
-  // First, since it stops at the first element too many.
-  const membersOfElements = opaqueElements && readElements(text, opaqueElements);
-  checkDepth(text, maxJsonDepth);
-  const body = parse(text);
-  if (!isObject(body)) throw validationError({ body: "Must be a JSON object" });
+function parseJsonObject(text: string, { opaqueKeys, list }: JsonLayout): JsonBody {
+  const membersOfElements = list && readElements(text, list);
+  const body = checkObject(parse(text));
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
-  const elements = opaqueElements && body[opaqueElements.list];
+  const elements = list && body[list.name];
   if (Array.isArray(elements)) {
     membersOfElements?.forEach((members, index) => {
       if (members) keepTexts(elements[index], members);
@@ -100,11 +103,29 @@ function parseJsonObject(text: string, { opaqueKeys, opaqueElements }: OpaqueMem
   return body;
 }
 
-function readElements(text: string, { list, keys, most }: NonNullable<OpaqueMembers["opaqueElements"]>) {
-  const found = jsonElementMembers(text, list, keys, most);
-  if (found === "repeated") throw validationError({ [list]: "Must be given once" });
-  if (found === "too_long") throw validationError({ [list]: `Must be at most ${most} elements` });
+function readElements(text: string, { name, opaqueKeys = [], most }: NonNullable<JsonLayout["list"]>) {
+  const found = jsonElementMembers(text, name, opaqueKeys, most);
+  if (found === "repeated") throw validationError({ [name]: "Must be given once" });
+  if (found === "too_long") throw validationError({ [name]: `Must be at most ${most} elements` });
   return found;
+}
+
+async function outlineJsonObject(text: string, layout: JsonLayout): Promise<JsonBody> {
+  const found = await inSteps(readOutline(text, layout, maxJsonDepth));
+  if ("value" in found) return checkObject(found.value);
+  const { name = "", most = 0 } = layout.list ?? {};
+  switch (found.problem) {
+    case "repeated_list":
+      throw validationError({ [name]: "Must be given once" });
+    case "long_list":
+      throw validationError({ [name]: `Must be at most ${most} elements` });
+    case "too_deep":
+      throw tooDeep(maxJsonDepth);
+    case "malformed":
+      throw validationError({
+        body: `Must be JSON: ${found.at < text.length ? wrongAt(found.at) : "it ends too early"}`,
+      });
+  }
 }
 
 /** Replaces the values of members by their texts, except null. The last of doubled members counts. */
@@ -116,15 +137,23 @@ function isPresent(object: JsonBody, key: string): boolean {
   return Object.hasOwn(object, key) && object[key] !== null;
 }
 
+function checkObject(value: unknown): JsonBody {
+  if (!isObject(value)) throw validationError({ body: "Must be a JSON object" });
+  return value;
+}
+
 function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @returns the members of the text */
-function checkDepth(text: string, most: number): number {
-  const { depth, members } = jsonShape(text);
-  if (depth > most) throw validationError({ body: `Must not nest deeper than ${most} levels` });
-  return members;
+function checkDepth(text: string, most: number) {
+  const shape = jsonShape(text);
+  if (shape.depth > most) throw tooDeep(most);
+  return shape;
+}
+
+function tooDeep(most: number) {
+  return validationError({ body: `Must not nest deeper than ${most} levels` });
 }
 
 function parse(text: string): unknown {
@@ -139,6 +168,10 @@ function parse(text: string): unknown {
 /** V8's message without its excerpt of the body, since that may be long. */
 function describeJsonError(message: string): string {
   const position = /position (\d+)/.exec(message)?.[1];
-  if (position !== undefined) return `it breaks off or goes wrong at character ${position}`;
+  if (position !== undefined) return wrongAt(position);
   return message.includes("end of JSON") ? "it ends too early" : "it is malformed";
+}
+
+function wrongAt(position: string | number): string {
+  return `it breaks off or goes wrong at character ${position}`;
 }

@@ -1,3 +1,5 @@
+import { setImmediate as untilNextRound } from "node:timers/promises";
+
 /** Resolves when the owner has a turn. */
 export type Turn = (owner: string) => Promise<void>;
 
@@ -25,4 +27,12 @@ export function createTurns(): Turn {
       if (own) own.push(resolve);
       else waiting.set(owner, [resolve]);
     });
+}
+
+/** Lets other work run between the steps of a generator. */
+export async function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    await untilNextRound();
+  }
 }

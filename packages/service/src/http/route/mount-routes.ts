@@ -1,6 +1,7 @@
 import { AppError } from "@waymark/errors";
 import type { IRouter, RequestHandler } from "express";
 import { z } from "zod";
+import type { JsonLayout } from "../../fields/index.js";
 import type { ReadBytes } from "../body/body-bytes.js";
 import type { ReadJson } from "../body/json-body.js";
 import { requireMediaType } from "../body/media-type.js";
@@ -62,6 +63,7 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
     throw new Error(`${spec.operationId} takes a body, and nothing reads bodies`);
   }
   const readQuery = createQueryReader(spec);
+  const layout = layoutOf(spec);
   // A request of another method has changed something: its answer, a short one, is not refused.
   const budget = spec.method === "get" ? answers : undefined;
   return async (request, response) => {
@@ -70,7 +72,7 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
     const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
     let body: unknown;
     if (schema && readBody) {
-      const given = await readBody(request, response, spec, claim?.addBody);
+      const given = await readBody(request, response, layout, claim?.addBody);
       body = spec.readUsual?.(given) ?? validate(schema, given);
     } else if (mediaTypes && readBytes) {
       const mediaType = requireMediaType(request, mediaTypes);
@@ -80,4 +82,19 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
     const answer = await spec.handle({ params, query, body, idempotency: claim?.take(), request, response });
     return sendAnswer(response, answer, budget);
   };
+}
+
+/** What a route reads of a body. */
+function layoutOf({ body, opaqueKeys, opaqueElements }: Route): JsonLayout {
+  const layout = { keys: knownKeys(body), opaqueKeys };
+  if (!opaqueElements) return layout;
+  const { list: name, keys, most } = opaqueElements;
+  const list = body instanceof z.ZodObject ? body.shape[name] : undefined;
+  const element = list instanceof z.ZodArray ? list.element : undefined;
+  return { ...layout, list: { name, most, keys: knownKeys(element), opaqueKeys: keys } };
+}
+
+/** The keys of an object that may have others, and drops them. */
+function knownKeys(schema: unknown): readonly string[] | undefined {
+  return schema instanceof z.ZodObject && !schema.def.catchall ? Object.keys(schema.shape) : undefined;
 }

@@ -1,7 +1,7 @@
 import type { AppError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import type { z } from "zod";
-import type { JsonBody, OpaqueMembers } from "../body/json-body.js";
+import type { JsonBody } from "../body/json-body.js";
 import type { IdempotencyKey } from "./idempotency-key.js";
 
 export interface Answer {
@@ -52,7 +52,7 @@ export type BodySpec = z.ZodType | MediaTypes;
 type BodyOf<Body extends BodySpec> = Body extends z.ZodType ? z.output<Body> : EncodedBody<Extract<keyof Body, string>>;
 
 /** How a route is found, its input, and its work. */
-interface Handling<Query extends z.ZodType, Body extends BodySpec> extends OpaqueMembers {
+interface Handling<Query extends z.ZodType, Body extends BodySpec> {
   method: "get" | "post" | "put" | "patch" | "delete";
   /** In Express's syntax, such as `/traces/:trace_id`, below the base path. */
   path: string;
@@ -66,6 +66,10 @@ interface Handling<Query extends z.ZodType, Body extends BodySpec> extends Opaqu
    */
   lenientQuery?: readonly string[];
   body?: Body;
+  /** The members of a body kept as `JsonText`. */
+  opaqueKeys?: readonly string[];
+  /** A list with such members in its elements. A longer or repeated one is refused before it is parsed. */
+  opaqueElements?: { list: string; keys: readonly string[]; most: number };
   /** Reads the usual body as `body` does, at a fraction of the cost; undefined leaves it to `body`. */
   readUsual?(given: JsonBody): BodyOf<Body> | undefined;
   /** Whether the route reads `Idempotency-Key`; the handler keeps the promise. */
