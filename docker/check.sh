@@ -186,7 +186,7 @@ check_app() {
   port=$(free_port)
   metrics_port=$(free_port)
   # With a key the worker loads the code for mails; nothing listens at the address.
-  (bare "$app" "${prefix}_PORT=$port" METRICS_PORT="$metrics_port" REDIS_URL="$2" \
+  (bare "$app" "${prefix}_PORT=$port" "${prefix}_METRICS_PORT=$metrics_port" REDIS_URL="$2" \
     RESEND_API_KEY=check RESEND_BASE_URL=http://127.0.0.1:9 ALERT_FROM=check@example.com \
     node "apps/$app/dist/main.js") >"$work/$app.log" 2>&1 &
   pid=$!

@@ -79,10 +79,10 @@ key=$(waymark key create --account "$account" --service trace --name try --json 
 
 export REQUIRE_SYNCHRONOUS_STANDBY=1 SWEEP_INTERVAL_SECONDS=1 WAYMARK_DATA_DIR="$folder"
 url="127.0.0.1:$proxy_port/waymark"
-DATABASE_URL="postgres://waymark_trace_api:$password@$url" TRACE_API_PORT=$trace_port METRICS_PORT=$((trace_port + 1)) \
+DATABASE_URL="postgres://waymark_trace_api:$password@$url" TRACE_API_PORT=$trace_port TRACE_API_METRICS_PORT=$((trace_port + 1)) \
   node "$root/apps/trace-api/dist/main.js" >"$folder/trace-api.log" &
 pids+=($!)
-DATABASE_URL="postgres://waymark_worker:$password@$url" METRICS_PORT=$((trace_port + 2)) \
+DATABASE_URL="postgres://waymark_worker:$password@$url" WORKER_METRICS_PORT=$((trace_port + 2)) \
   node "$root/apps/worker/dist/main.js" >"$folder/worker.log" &
 pids+=($!)
 wait_for 20 "ready trace API" is_ready $((trace_port + 1))

@@ -20,7 +20,7 @@ describe("loadConfig", () => {
     const env = {
       DATABASE_URL: databaseUrl,
       ANALYTICS_API_PORT: "80",
-      METRICS_PORT: "81",
+      ANALYTICS_API_METRICS_PORT: "81",
       REDIS_URL: "redis://127.0.0.1",
     };
     expect(loadConfig(env)).toMatchObject({

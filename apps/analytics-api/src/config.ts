@@ -3,7 +3,6 @@ import {
   dashboardUrlVariable,
   databaseConfig,
   httpVariables,
-  metricsConfig,
   portVariable,
   processesOf,
   readEnv,
@@ -17,12 +16,17 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
     ANALYTICS_API_PORT: portVariable(4200),
+    ANALYTICS_API_METRICS_PORT: portVariable(4201),
     DASHBOARD_URL: dashboardUrlVariable().optional(),
     CELL_SLOTS: cellSlotsVariable(),
   });
   return {
     http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
-    metrics: metricsConfig(read, 4201),
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.ANALYTICS_API_METRICS_PORT,
+      isPortChosen: Boolean(env["ANALYTICS_API_METRICS_PORT"]),
+    },
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,

@@ -64,7 +64,7 @@ function settingsOf(root, databaseUrl) {
       env: {
         DATABASE_URL: databaseUrl,
         COLLECTOR_PORT: "0",
-        METRICS_PORT: "0",
+        COLLECTOR_METRICS_PORT: "0",
         TRUSTED_PROXIES: "127.0.0.1",
         COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
       },

@@ -12,7 +12,7 @@ const enoughMs = 60_000;
 export async function measureStats({ root, databaseUrl, pool, sites, say, withSql }) {
   const app = await startApp({
     entry: join(root, "apps/analytics-api/dist/main.js"),
-    env: { DATABASE_URL: databaseUrl, ANALYTICS_API_PORT: "0", METRICS_PORT: "0" },
+    env: { DATABASE_URL: databaseUrl, ANALYTICS_API_PORT: "0", ANALYTICS_API_METRICS_PORT: "0" },
   });
   try {
     const days = await readDays(pool, sites.large);

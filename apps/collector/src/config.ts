@@ -1,12 +1,4 @@
-import {
-  databaseConfig,
-  httpVariables,
-  integerVariable,
-  metricsConfig,
-  portVariable,
-  processesOf,
-  readEnv,
-} from "@waymark/service";
+import { databaseConfig, httpVariables, integerVariable, portVariable, processesOf, readEnv } from "@waymark/service";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
@@ -15,6 +7,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
     COLLECTOR_PORT: portVariable(4300),
+    COLLECTOR_METRICS_PORT: portVariable(4301),
     TRUSTED_PROXIES: trustedProxiesVariable(),
     COUNTRY_DATABASE: z.string().optional(),
     COUNTRY_HEADER: z
@@ -26,7 +19,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   });
   return {
     http: { host: read.HOST, port: read.COLLECTOR_PORT },
-    metrics: metricsConfig(read, 4301),
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.COLLECTOR_METRICS_PORT,
+      isPortChosen: Boolean(env["COLLECTOR_METRICS_PORT"]),
+    },
     database: databaseConfig(read),
     processes: processesOf(read),
     trustedProxies: read.TRUSTED_PROXIES,

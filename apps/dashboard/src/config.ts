@@ -4,7 +4,6 @@ import {
   ConfigError,
   databaseConfig,
   httpVariables,
-  metricsConfig,
   networksVariable,
   portVariable,
   processesOf,
@@ -37,6 +36,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
     DASHBOARD_PORT: portVariable(4000),
+    DASHBOARD_METRICS_PORT: portVariable(4001),
     DASHBOARD_URL: webUrl.default("http://localhost:4000"),
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
     ANALYTICS_API_URL: webUrl.default("http://localhost:4200"),
@@ -51,11 +51,16 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     STRIPE_SECRET_KEY: z.string().optional(),
     STRIPE_WEBHOOK_SECRET: z.string().optional(),
     STRIPE_PRICE_ID: z.string().optional(),
+    STRIPE_BASE_URL: webUrl.optional(),
   });
   const mail: MailSettings = readMailSettings(read);
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
-    metrics: metricsConfig(read, 4001),
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.DASHBOARD_METRICS_PORT,
+      isPortChosen: Boolean(env["DASHBOARD_METRICS_PORT"]),
+    },
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,
@@ -85,14 +90,14 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
 type StripeName = "STRIPE_SECRET_KEY" | "STRIPE_WEBHOOK_SECRET" | "STRIPE_PRICE_ID";
 
 /** @throws ConfigError unless all of the three settings are there, or none */
-function readStripe(read: { [Name in StripeName]?: string | undefined }) {
+function readStripe(read: { [Name in StripeName | "STRIPE_BASE_URL"]?: string | undefined }) {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICE_ID: prices } = read;
   const priceIds = (prices ?? "")
     .split(",")
     .map((id) => id.trim())
     .filter(Boolean);
   if (secretKey && webhookSecret && priceIds.length > 0) {
-    return { secretKey, webhookSecret, priceIds };
+    return { secretKey, webhookSecret, priceIds, baseUrl: read.STRIPE_BASE_URL };
   }
   const names: StripeName[] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
   const missing = names.filter((name) => !read[name]);

@@ -103,7 +103,7 @@ export function useApp(options: AppOptions = {}): TestApp {
       checks: { required: { database: () => ownPool.query("SELECT 1") } },
       log,
       registry: ownRegistry,
-      ...(options.bodyLimitBytes && { bodyLimitBytes: options.bodyLimitBytes }),
+      bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1_048_576,
       rateLimitPerSecond: options.rateLimitPerSecond ?? 2_000,
       uuid: createUuidV7(),
       now: () => current(),

@@ -28,7 +28,7 @@ import { createFailureClearer } from "./failures/clear-failure.js";
 import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
-import { bodyLimitBytes, createBodyBudget } from "./limits/body-budget.js";
+import { createBodyBudget } from "./limits/body-budget.js";
 import { createTraceAnswers } from "./mcp/present-trace.js";
 import { traceTools } from "./mcp/tools.js";
 import { createUsagePricer } from "./model-calls/model-call.js";
@@ -64,8 +64,7 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
-  /** {@link bodyLimitBytes} if omitted. */
-  bodyLimitBytes?: number;
+  bodyLimitBytes: number;
   /** Requests of one key a second on this instance; 0 for no limit. */
   rateLimitPerSecond: number;
   /** The other processes of this instance. */
@@ -93,8 +92,7 @@ export function createApp(deps: AppDeps): Express {
   const guarding = { refusals, traceReader, guardIdempotency, capacity, knownAgents };
   const routeDeps = { ...deps, ...guarding, createGroupCommit, clearFailure, countAccepted, priceUsage };
   const guards = [authenticate(deps.keys), admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals })];
-  const limitBytes = deps.bodyLimitBytes ?? bodyLimitBytes;
-  const budget = createBodyBudget(limitBytes, refusals);
+  const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
   const reads = {
     listTraces: listTracesRoute(routeDeps),
@@ -134,8 +132,8 @@ export function createApp(deps: AppDeps): Express {
   mountRoutes(app, routes, {
     basePath: api.basePath,
     guards,
-    readBody: createBodyReader(limitBytes, { budget }),
-    readBytes: createBytesReader(limitBytes, budget),
+    readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
+    readBytes: createBytesReader(deps.bodyLimitBytes, budget),
     answers: deps.answers,
   });
   app.use(publicRoutes({ api, checks: deps.checks }));

@@ -4,7 +4,6 @@ import {
   databaseConfig,
   httpVariables,
   integerVariable,
-  metricsConfig,
   portVariable,
   processesOf,
   readEnv,
@@ -18,14 +17,20 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
     TRACE_API_PORT: portVariable(4100),
+    TRACE_API_METRICS_PORT: portVariable(4101),
+    BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: 64 * 1_048_576 }).default(4 * 1_048_576),
     TRACE_RATE_LIMIT_PER_SECOND: integerVariable({ min: 0, max: 1_000_000 }).default(2_000),
     DASHBOARD_URL: dashboardUrlVariable().optional(),
     CELL_SLOTS: cellSlotsVariable(),
   });
   return {
-    http: { host: read.HOST, port: read.TRACE_API_PORT },
+    http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
     rateLimitPerSecond: read.TRACE_RATE_LIMIT_PER_SECOND,
-    metrics: metricsConfig(read, 4101),
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.TRACE_API_METRICS_PORT,
+      isPortChosen: Boolean(env["TRACE_API_METRICS_PORT"]),
+    },
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,

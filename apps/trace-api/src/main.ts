@@ -37,6 +37,7 @@ await startHttpService(process, {
       log,
       registry,
       siblings,
+      bodyLimitBytes: config.http.bodyLimitBytes,
       rateLimitPerSecond: config.rateLimitPerSecond,
       uuid: createUuidV7(),
       now,

@@ -42,7 +42,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
         ...databaseVariables("trace-api", options.databaseUrl),
         ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
         TRACE_API_PORT: "0",
-        METRICS_PORT: "0",
+        TRACE_API_METRICS_PORT: "0",
         ...options.env,
       },
       stdio: ["ignore", "pipe", "inherit"],

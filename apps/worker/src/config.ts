@@ -5,8 +5,8 @@ import {
   databaseConfig,
   durationVariable,
   integerVariable,
-  metricsConfig,
   networksVariable,
+  portVariable,
   readEnv,
 } from "@waymark/service";
 
@@ -20,6 +20,7 @@ export type Config = ReturnType<typeof loadConfig>;
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...commonVariables,
+    WORKER_METRICS_PORT: portVariable(4401),
     ...mailVariables(env),
     DASHBOARD_URL: dashboardUrlVariable().default("http://localhost:4000"),
     ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(5),
@@ -30,7 +31,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
   });
   return {
-    metrics: metricsConfig(read, 4401),
+    metrics: {
+      host: read.METRICS_HOST,
+      port: read.WORKER_METRICS_PORT,
+      isPortChosen: Boolean(env["WORKER_METRICS_PORT"]),
+    },
     database: databaseConfig(read),
     redisUrl: read.REDIS_URL,
     mail: {

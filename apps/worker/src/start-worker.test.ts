@@ -36,7 +36,7 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
   const config = loadConfig({
     ...databaseVariables("worker", database.url),
     REDIS_URL: redisUrl,
-    METRICS_PORT: "0",
+    WORKER_METRICS_PORT: "0",
     RESEND_API_KEY: "re_test",
     RESEND_BASE_URL: stub.baseUrl,
     ALERT_FROM: "alerts@example.com",
@@ -176,7 +176,7 @@ describe("a trace that nobody finishes", () => {
     const trace = await makeRunningTrace(database.pool, { quietSeconds: 60, spansQuietSeconds: [40, 31] });
     const folder = await mkdtemp(join(tmpdir(), "waymark-worker-"));
     closers.push(() => rm(folder, { recursive: true }));
-    const env = { ...databaseVariables("worker", database.url), METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
+    const env = { ...databaseVariables("worker", database.url), WORKER_METRICS_PORT: "0", WAYMARK_DATA_DIR: folder };
     const startWith = async (more: NodeJS.ProcessEnv) => {
       const { log, lines } = createTestLog();
       const worker = await startWorker(loadConfig({ ...env, ...more }), log);

@@ -59,6 +59,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     ...config.metrics,
     metrics: () => registry.metrics(),
     ready,
+    portVariable: "WORKER_METRICS_PORT",
   });
   let isStopping = false;
   const { queued, periodic, drain } = createJobs({

@@ -67,13 +67,14 @@ describe("the settings of start", () => {
     expect((await readSettings({ ...noPorts, HOST: "0.0.0.0" }, load)).isDashboardLocal).toBe(false);
   });
 
-  it("name all ports that are taken or given twice, with other mistakes", async () => {
-    const [trace, collector] = taken.map(String);
+  it("name all ports that are taken or given twice, metrics' among them, with other mistakes", async () => {
+    const [trace, collector, metrics] = taken.map(String);
     const problems = await problemsOf({
       TRACE_API_PORT: trace,
       ANALYTICS_API_PORT: trace,
       COLLECTOR_PORT: collector,
       DASHBOARD_PORT: "0",
+      WORKER_METRICS_PORT: metrics,
       SWEEP_INTERVAL_SECONDS: "0",
     });
     expect(problems).toEqual([
@@ -81,6 +82,7 @@ describe("the settings of start", () => {
       `Port ${trace} is taken by another process. Set TRACE_API_PORT to another port.`,
       `Port ${trace} is that of TRACE_API_PORT. Set ANALYTICS_API_PORT to another port.`,
       `Port ${collector} is taken by another process. Set COLLECTOR_PORT to another port.`,
+      `Port ${metrics} is taken by another process. Set WORKER_METRICS_PORT to another port.`,
     ]);
   });
 });

@@ -13,6 +13,7 @@ const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 /** The part of an app's configuration used here. */
 interface AppConfig {
   http?: { host: string; port: number };
+  metrics: { port: number; isPortChosen: boolean };
   signUp?: "open" | "invited";
 }
 
@@ -47,7 +48,7 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   const problems = new Set<string>();
   const configs: Partial<Record<AppName, AppConfig | undefined>> = {};
   for (const app of apps) {
-    const own = { ...env, DATABASE_URL: env["DATABASE_URL"] || anyDatabaseUrl, METRICS_PORT: "" };
+    const own = { ...env, DATABASE_URL: env["DATABASE_URL"] || anyDatabaseUrl };
     try {
       configs[app] = await load(app, own);
     } catch (error) {
@@ -98,15 +99,22 @@ async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undef
   const problems: string[] = [];
   const seen = new Map<number, string>();
   for (const [app, config] of Object.entries(configs)) {
-    const port = config?.http?.port ?? 0;
-    if (port === 0) continue;
-    const variable = `${app.toUpperCase().replace("-", "_")}_PORT`;
-    const other = seen.get(port);
-    if (other) problems.push(`Port ${port} is that of ${other}. Set ${variable} to another port.`);
-    else if (!(await isPortFree(port))) {
-      problems.push(`Port ${port} is taken by another process. Set ${variable} to another port.`);
+    if (!config) continue;
+    const { http, metrics } = config;
+    const name = app.toUpperCase().replace("-", "_");
+    const wanted = [
+      ...(http ? [{ port: http.port, variable: `${name}_PORT` }] : []),
+      // Without a chosen metrics port, the app takes a free one.
+      ...(metrics.isPortChosen ? [{ port: metrics.port, variable: `${name}_METRICS_PORT` }] : []),
+    ];
+    for (const { port, variable } of wanted.filter((it) => it.port !== 0)) {
+      const other = seen.get(port);
+      if (other) problems.push(`Port ${port} is that of ${other}. Set ${variable} to another port.`);
+      else if (!(await isPortFree(port))) {
+        problems.push(`Port ${port} is taken by another process. Set ${variable} to another port.`);
+      }
+      seen.set(port, variable);
     }
-    seen.set(port, variable);
   }
   return problems;
 }

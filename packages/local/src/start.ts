@@ -233,8 +233,6 @@ function appEnvironment(env: NodeJS.ProcessEnv, { ports }: StartSettings, dataFo
     ANALYTICS_API_PORT: String(ports.analytics),
     COLLECTOR_PORT: String(ports.collector),
     DASHBOARD_PORT: String(ports.dashboard),
-    // One name for all: each takes its usual port, or any free one.
-    METRICS_PORT: "",
   };
 }
 

@@ -27,7 +27,7 @@ describe("the services' roles of tests", () => {
         DIRECT_DATABASE_URL: url.href,
         DATABASE_POOLER: "transaction",
         [`${prefix}_PORT`]: "0",
-        METRICS_PORT: "0",
+        [`${prefix}_METRICS_PORT`]: "0",
         WAYMARK_DATA_DIR: folder,
       },
       cwd: folder,

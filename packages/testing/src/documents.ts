@@ -7,7 +7,11 @@ export const settingsOfImages = [
   "HOST",
   "METRICS_HOST",
   "WAYMARK_DATA_DIR",
-  "METRICS_PORT",
+  "TRACE_API_METRICS_PORT",
+  "ANALYTICS_API_METRICS_PORT",
+  "COLLECTOR_METRICS_PORT",
+  "WORKER_METRICS_PORT",
+  "DASHBOARD_METRICS_PORT",
 ] as const;
 
 /** Settings of the command line and the SDK; no container reads them. */

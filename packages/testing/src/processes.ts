@@ -40,7 +40,7 @@ export function useProcesses(): StartApp {
     const prefix = name.toUpperCase().replace("-", "_");
     const entry = fileURLToPath(built(new URL(`../../../apps/${name}/dist/main.js`, import.meta.url)));
     const database = databaseVariables(name, databaseUrl);
-    const settings = { ...database, [`${prefix}_PORT`]: "0", METRICS_PORT: "0", ...env };
+    const settings = { ...database, [`${prefix}_PORT`]: "0", [`${prefix}_METRICS_PORT`]: "0", ...env };
     const child = spawn(process.execPath, [entry], { env: settings, stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
     const failures: string[] = [];

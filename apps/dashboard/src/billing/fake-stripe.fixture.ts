@@ -90,10 +90,9 @@ export function useFakeStripe(): FakeStripe {
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const stripe = { secretKey: "sk_test_key", webhookSecret, priceIds: [priceId, "price_of_before"] };
-    const address = { protocol: "http", host: "127.0.0.1", port } as const;
-    payments = await openPayments({ url: new URL("http://localhost:4000"), stripe }, address);
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const stripe = { secretKey: "sk_test_key", webhookSecret, priceIds: [priceId, "price_of_before"], baseUrl };
+    payments = await openPayments({ url: new URL("http://localhost:4000"), stripe });
   });
   afterAll(async () => {
     server?.closeAllConnections();

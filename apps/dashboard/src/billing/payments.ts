@@ -50,15 +50,20 @@ const readTimeoutMs = 4_000;
 const timeoutMs = 10_000;
 
 /** Loads Stripe's library: some 16 MB that no installation without Stripe needs. */
-export async function openPayments({ url, stripe: settings }: Pick<Config, "url" | "stripe">, server?: TestServer) {
+export async function openPayments({ url, stripe: settings }: Pick<Config, "url" | "stripe">) {
   if (!settings) return undefined;
   const { default: Library } = await import("stripe");
-  const stripe = new Library(settings.secretKey, { ...server, timeout: timeoutMs, telemetry: false });
+  const address = addressOf(settings.baseUrl);
+  const stripe = new Library(settings.secretKey, { ...address, timeout: timeoutMs, telemetry: false });
   return createPayments(stripe, { ...settings, billingUrl: new URL("/dashboard/billing", url).href });
 }
 
-/** Stands in for Stripe's own. */
-type TestServer = { protocol: "http"; host: string; port: number };
+function addressOf(baseUrl: string | undefined) {
+  if (baseUrl === undefined) return {};
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const isHttp = protocol === "http:";
+  return { protocol: isHttp ? "http" : "https", host: hostname, port: port || (isHttp ? 80 : 443) } as const;
+}
 
 interface Settings {
   webhookSecret: string;

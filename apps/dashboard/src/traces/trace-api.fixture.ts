@@ -13,6 +13,8 @@ import { createTraceFeed, type TraceFeed } from "../../../trace-api/src/stream/t
 import { type ByteReserve, createByteReserve } from "../../../trace-api/src/usage/byte-reserve.js";
 import type { TestDashboard } from "../dashboard.fixture.js";
 
+const bodyLimitBytes = 4 * 1_048_576;
+
 /** The trace API on the dashboard's database and at its own time, for comparisons. No limit of requests. */
 export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl }: { dashboardUrl?(): string } = {}) {
   const log = createLogger({ service: "trace-api", level: "silent" });
@@ -24,6 +26,7 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
   beforeAll(() => {
     keys = createKeyDirectory({ service: "trace", pool, connectionString: directUrlOf(databaseUrl), log });
     const [checks, registry, uuid] = [{ required: {} }, createRegistry("trace-api"), createUuidV7()];
+    const limits = { bodyLimitBytes, rateLimitPerSecond: 0 };
     const alerts = { add: () => undefined };
     const now = () => current();
     const refusals = createRefusals(registry);
@@ -31,7 +34,7 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
     feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
     reserve = createByteReserve({ pool, log });
     const deps = { pool, reserve, keys, alerts, checks, log, registry, uuid, now, feed, answers };
-    app = createApp({ ...deps, rateLimitPerSecond: 0, dashboardUrl: dashboardUrl?.() });
+    app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });
   afterAll(async () => {
     feed?.stop();

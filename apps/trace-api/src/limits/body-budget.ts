@@ -1,9 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { type BodyBudget, createShares, createTurns, type Refusals } from "@waymark/service/http";
 
-/** The largest body: a sixteenth of the budget of all accounts. */
-export const bodyLimitBytes = 4 * 1_048_576;
-/** Holds several bodies of that size. */
+/** Holds several bodies of the default limit. */
 const minBytesPerAccount = 16 * 1_048_576;
 /** The memory of a body exceeds its bytes, because it arrives in chunks. */
 const costOfBody = 1.25;
@@ -12,10 +10,10 @@ const accounts = 4;
 
 /**
  * Makes the budget of body bytes of requests in hand, arriving ones too: 64 MiB, a quarter of it for one account. It grows
- * with `limitBytes`, so one largest body always fits.
+ * with `bodyLimitBytes`, so one largest body always fits.
  */
-export function createBodyBudget(limitBytes: number, refusals: Refusals): BodyBudget {
-  const perAccount = Math.max(minBytesPerAccount, Math.ceil(limitBytes * costOfBody));
+export function createBodyBudget(bodyLimitBytes: number, refusals: Refusals): BodyBudget {
+  const perAccount = Math.max(minBytesPerAccount, Math.ceil(bodyLimitBytes * costOfBody));
   const reason = (most: number) => `At most ${Math.round(most / 1_048_576)} MiB of request bodies may be in hand`;
   const shares = createShares({ name: "body_bytes", total: perAccount * accounts, perAccount, reason }, refusals);
   return { shares, turn: createTurns(), ownerOf: (response) => principalOf(response).accountId };

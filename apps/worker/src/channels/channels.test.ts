@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const settings = (env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...databaseVariables("worker", database.url),
-  METRICS_PORT: "0",
+  WORKER_METRICS_PORT: "0",
   RESEND_API_KEY: "re_test",
   RESEND_BASE_URL: stub.baseUrl,
   ALERT_FROM: "alerts@example.com",

@@ -23,7 +23,7 @@ it("10,000 failures make one mail per agent and window at most, and the mails re
   closers.push(() => stub.close());
   const config = loadConfig({
     ...databaseVariables("worker", url),
-    METRICS_PORT: "0",
+    WORKER_METRICS_PORT: "0",
     SWEEP_INTERVAL_SECONDS: "1",
     RESEND_API_KEY: "re_test",
     RESEND_BASE_URL: stub.baseUrl,

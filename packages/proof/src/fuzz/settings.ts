@@ -2,5 +2,6 @@
 export const fuzzSettings = {
   TRACE_RATE_LIMIT_PER_SECOND: "0",
   COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
+  COLLECTOR_RATE_LIMIT_PER_SITE: "0",
   TRUSTED_PROXIES: "loopback",
 };

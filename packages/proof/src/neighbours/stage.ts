@@ -32,7 +32,6 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const env = {
   TRACE_RATE_LIMIT_PER_SECOND: "0",
   COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-  // Of earlier builds.
   COLLECTOR_RATE_LIMIT_PER_SITE: "0",
   TRUSTED_PROXIES: "loopback",
   DASHBOARD_URL: dashboardUrl,
@@ -64,8 +63,6 @@ export async function openStage({
         DATABASE_URL: postgres.connectionString,
         WAYMARK_DATA_DIR: join(folder, app),
         [`${prefix}_PORT`]: String(port),
-        METRICS_PORT: String(metricsPort),
-        // Of earlier builds.
         [`${prefix}_METRICS_PORT`]: String(metricsPort),
       },
       cwd: build,

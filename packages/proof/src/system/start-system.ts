@@ -204,8 +204,6 @@ async function startApps(
       env: {
         ...common,
         [`${prefix}_PORT`]: String(ports.get(name)?.port),
-        METRICS_PORT: String(ports.get(name)?.metricsPort),
-        // Of earlier builds.
         [`${prefix}_METRICS_PORT`]: String(ports.get(name)?.metricsPort),
         CLOCK_FILE: clockFileOf(folder, name),
         HEAP_FILE: heapFileOf(folder, name),

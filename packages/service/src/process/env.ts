@@ -94,16 +94,7 @@ export function dashboardUrlVariable() {
 }
 
 /** Settings of earlier versions, without effect. */
-const deletedSettings = [
-  "ANALYTICS_API_METRICS_PORT",
-  "BODY_LIMIT_BYTES",
-  "COLLECTOR_METRICS_PORT",
-  "COLLECTOR_RATE_LIMIT_PER_SITE",
-  "DASHBOARD_METRICS_PORT",
-  "STRIPE_BASE_URL",
-  "TRACE_API_METRICS_PORT",
-  "WORKER_METRICS_PORT",
-];
+const deletedSettings = ["COLLECTOR_FILES", "COLLECTOR_RATE_LIMIT_PER_SITE"];
 
 /** The settings of an environment that earlier versions read. */
 export function findDeletedSettings(env: NodeJS.ProcessEnv): string[] {
@@ -119,7 +110,6 @@ export const commonVariables = {
   REDIS_URL: urlVariable(["redis:", "rediss:"]).optional(),
   HOST: z.string().default("127.0.0.1"),
   METRICS_HOST: z.string().default("127.0.0.1"),
-  METRICS_PORT: integerVariable({ min: 0, max: 65_535 }).optional(),
   LOG_LEVEL: choiceVariable(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   DATABASE_POOL_SIZE: integerVariable({ min: 1, max: 200 }).default(10),
 };
@@ -148,15 +138,6 @@ export function databaseConfig(read: {
     throw new ConfigError(["DIRECT_DATABASE_URL must be set with DATABASE_POOLER=transaction"]);
   const isStandbyRequired = read.REQUIRE_SYNCHRONOUS_STANDBY === 1 || undefined;
   return { url, directUrl: directUrl ?? url, maxConnections, isPooledByTransaction, isStandbyRequired };
-}
-
-/**
- * The address of the operations server of {@link commonVariables}.
- * @param usualPort taken, or any free one instead, where nobody chose a port
- */
-export function metricsConfig(read: { METRICS_HOST: string; METRICS_PORT?: number | undefined }, usualPort: number) {
-  const { METRICS_HOST: host, METRICS_PORT: port } = read;
-  return { host, port: port ?? usualPort, isPortChosen: port !== undefined };
 }
 
 const mostProcesses = 64;

@@ -7,7 +7,6 @@ export {
   durationVariable,
   httpVariables,
   integerVariable,
-  metricsConfig,
   portVariable,
   processesOf,
   readEnv,

@@ -335,6 +335,7 @@ describe("openOperationsServer", () => {
         }),
       host: "127.0.0.1",
       port: 0,
+      portVariable: "METRICS_PORT",
       isPortChosen: true,
     });
     expect((await get(server, "/metrics")).text).toContain('process_cpu_seconds_total{service="test"}');

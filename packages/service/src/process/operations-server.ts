@@ -9,6 +9,7 @@ export interface OperationsServerOptions {
   ready(): Promise<Readiness>;
   host: string;
   port: number;
+  portVariable: string;
   /** Whether the operator chose the port: a taken one is then an error; otherwise any free one will do. */
   isPortChosen: boolean;
 }
@@ -31,7 +32,7 @@ export function openOperationsServer(options: OperationsServerOptions): Promise<
     },
     host: options.host,
     port: options.port,
-    portVariable: "METRICS_PORT",
+    portVariable: options.portVariable,
     orAnyPort: !options.isPortChosen,
   });
 }

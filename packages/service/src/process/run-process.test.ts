@@ -62,10 +62,10 @@ describe("runProcess", () => {
       }));
       return lines.map((line) => JSON.parse(line).settings);
     };
-    const old = { BODY_LIMIT_BYTES: "1", WORKER_METRICS_PORT: "2", STRIPE_BASE_URL: "" };
-    expect(await warned({ ...old, METRICS_PORT: "0" })).toEqual([["BODY_LIMIT_BYTES", "WORKER_METRICS_PORT"]]);
+    const old = { COLLECTOR_RATE_LIMIT_PER_SITE: "1", COLLECTOR_FILES: "" };
+    expect(await warned({ ...old, COLLECTOR_PORT: "0" })).toEqual([["COLLECTOR_RATE_LIMIT_PER_SITE"]]);
     expect(await warned({ ...old, WAYMARK_PROCESS: "1/2" })).toEqual([]);
-    expect(await warned({ METRICS_PORT: "0" })).toEqual([]);
+    expect(await warned({ COLLECTOR_PORT: "0" })).toEqual([]);
   });
 
   it("warns of a held event loop, with the work in hand", async () => {

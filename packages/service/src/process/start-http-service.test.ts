@@ -79,7 +79,7 @@ describe("startHttpService", () => {
       openApp: () => ({ handler: () => undefined, checks: { required: {} }, stop: async () => undefined }),
     });
     expect(await service.ended).toBe(1);
-    expect(service.errors.join()).toContain("Set METRICS_PORT to another port.");
+    expect(service.errors.join()).toContain("Set SOME_API_METRICS_PORT to another port.");
     other.close();
   });
 });

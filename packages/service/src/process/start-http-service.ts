@@ -49,7 +49,7 @@ interface HttpApp {
 }
 
 export interface HttpServiceOptions<Config extends HttpServiceConfig> {
-  /** Such as `trace-api`: the name in logs, metrics and `pg_stat_activity`. Its port's variable starts with it, in capitals. */
+  /** Such as `trace-api`: the name in logs, metrics and `pg_stat_activity`. Its ports' variables start with it, in capitals. */
   name: string;
   /** @throws ConfigError naming each missing or wrong variable */
   loadConfig(env: NodeJS.ProcessEnv): Config;
@@ -73,6 +73,7 @@ export async function startHttpService<Config extends HttpServiceConfig>(
 ): Promise<void> {
   const place = placeIn(node.env);
   const log = createLogger({ service: options.name, level: node.env["LOG_LEVEL"], process: place?.number });
+  const names = namesOf(options.name);
   await runProcess(node, log, async () => {
     const config = options.loadConfig(node.env);
     const { processes = 1, http, metrics } = config;
@@ -83,8 +84,22 @@ export async function startHttpService<Config extends HttpServiceConfig>(
     if (processes === 1) return openService(options, config, log);
     const { openPrimary } = await import("./cluster/primary.js");
     const { name } = options;
-    return openPrimary({ node, log, name, processes, host: http.host, metrics });
+    const { host } = http;
+    return openPrimary({
+      node,
+      log,
+      name,
+      processes,
+      host,
+      metrics: { ...metrics, portVariable: names.metricsPort },
+    });
   });
+}
+
+/** The variables of a service's ports. */
+function namesOf(service: string) {
+  const prefix = service.toUpperCase().replaceAll("-", "_");
+  return { port: `${prefix}_PORT`, metricsPort: `${prefix}_METRICS_PORT` };
 }
 
 async function openService<Config extends HttpServiceConfig>(
@@ -94,6 +109,7 @@ async function openService<Config extends HttpServiceConfig>(
   member?: Member,
 ): Promise<Running> {
   const { name } = options;
+  const names = namesOf(name);
   const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
   const poolOptions = {
     connectionString: url,
@@ -114,14 +130,15 @@ async function openService<Config extends HttpServiceConfig>(
   const { handler } = app;
   const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };
   observeReadiness(registry, asked.ready);
-  const operations = member ? undefined : await openOperationsServer({ ...config.metrics, ...asked });
+  const operations = member
+    ? undefined
+    : await openOperationsServer({ ...config.metrics, ...asked, portVariable: names.metricsPort });
   const { host, port } = config.http;
   const limits = {
     maxConnections: partOf(connectionLimits.maxConnections, member),
     isPortShared: member !== undefined,
   };
-  const portVariable = `${name.toUpperCase().replaceAll("-", "_")}_PORT`;
-  const server = await listen({ handler, host, port, portVariable, registry, limits });
+  const server = await listen({ handler, host, port, portVariable: names.port, registry, limits });
   member?.serve({ metrics: () => registry.getMetricsAsJSON(), ready: asked.ready }, server.port);
   if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {

@@ -22,7 +22,7 @@ export interface PrimaryOptions {
   name: string;
   processes: number;
   host: string;
-  metrics: { host: string; port: number; isPortChosen: boolean };
+  metrics: { host: string; port: number; isPortChosen: boolean; portVariable: string };
 }
 
 interface Seat {
