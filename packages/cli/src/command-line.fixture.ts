@@ -4,7 +4,7 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { directUrlOf } from "@waymark/testing";
-import { runCommandLine } from "./run-command-line.js";
+import { runCommandLine } from "./program.js";
 
 const bin = fileURLToPath(new URL("../bin/waymark.mjs", import.meta.url));
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { runCommandLine } from "./run-command-line.js";
+import { runCommandLine } from "./program.js";
 
 const packageFile = readFileSync(new URL("../package.json", import.meta.url), "utf8");
 const { version } = JSON.parse(packageFile) as { version: string };

@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import type { Writable } from "node:stream";
+import { Command, CommanderError } from "commander";
 import { addAccountCommands } from "./commands/account.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
@@ -20,7 +21,45 @@ import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
-import type { Act, CommandContext, Finish } from "./context/command-context.js";
+import type { Act, CommandContext, Finish, Outcome } from "./context/command-context.js";
+import { UsageError } from "./context/command-error.js";
+import { explainError } from "./context/explain-error.js";
+import { dataFolderOf } from "./local-system.js";
+import { toJsonLine } from "./output/terminal-text.js";
+
+/**
+ * Runs one command line, and prints its outcome, or a sentence on standard error.
+ * @param args the arguments, without the program's name
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 stopped by the user
+ */
+export async function runCommandLine(
+  context: CommandContext,
+  args: readonly string[],
+  version: string,
+): Promise<number> {
+  let outcome: Outcome | undefined;
+  let isJson = false;
+  const finish: Finish = (result, asJson) => {
+    outcome = result;
+    isJson = asJson;
+  };
+  try {
+    await createProgram({ context, args, version, finish }).parseAsync(args, { from: "user" });
+  } catch (error) {
+    // Commander has written its sentence already. Help and version end with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
+    return error instanceof UsageError ? 2 : 1;
+  }
+  const result = isJson ? toJsonLine(outcome?.value) : outcome?.text;
+  if (result) await writeLine(context.stdout, result);
+  return outcome?.exitCode ?? 0;
+}
+
+/** Writes a line and waits until it is out, or the reader has left. */
+function writeLine(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+}
 
 const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it.
 The commands of 'trace' and 'mcp' use the APIs, with keys.`;
@@ -38,7 +77,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
 With --json standard output has one JSON object or array ('trace tail': one object a line). A failed command prints nothing
 there and a sentence on standard error.`;
 
-export interface ProgramOptions {
+interface ProgramOptions {
   context: CommandContext;
   /** The arguments, without the program's name. */
   args: readonly string[];
@@ -47,7 +86,7 @@ export interface ProgramOptions {
 }
 
 /** The whole command line: the table of its commands. */
-export function createProgram({ context, args, version, finish }: ProgramOptions): Command {
+function createProgram({ context, args, version, finish }: ProgramOptions): Command {
   const program = new Command("waymark");
   program
     .description(about)

@@ -1,12 +1,13 @@
 import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/accounts";
 import { type AlertMode, alertModes, changeAlertSettings } from "@waymark/alerts";
+import { allSlots, parseSlots, type Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
-import { seconds } from "../arguments/duration-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { slotsOf } from "../arguments/slots-of.js";
+import { seconds } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
 import { formatFields, formatTable } from "../output/table.js";
 import { deleteAccount } from "./confirmed-erasure.js";
 
@@ -125,4 +126,12 @@ function addChangeCommands(account: Command, act: Act): void {
         onDatabase(context, (database) => deleteAccount(context, database, { account, isConfirmed: yes === true })),
       ),
     );
+}
+
+/** The slots of the cell, by `CELL_SLOTS`; all of them without it. */
+function slotsOf(env: NodeJS.ProcessEnv): Slots {
+  const text = env["CELL_SLOTS"];
+  const slots = text ? parseSlots(text) : allSlots;
+  if (!slots) throw new CommandError("CELL_SLOTS must be slots and ranges of them, such as 00-7f,a0.");
+  return slots;
 }

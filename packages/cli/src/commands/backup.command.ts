@@ -8,15 +8,15 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
+  untilInterrupted,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { findDatabase } from "../context/find-database.js";
 import { prepareDatabase } from "../context/prepare-database.js";
-import { untilInterrupted } from "../context/until-interrupted.js";
 import { findFile } from "../imports/import-input.js";
-import { inWords } from "../output/number-text.js";
+import { findDatabase } from "../local-system.js";
 import { openOutput } from "../output/open-output.js";
 import { showStatus } from "../output/progress.js";
+import { inWords } from "../output/terminal-text.js";
 
 interface FileOptions {
   file: string;

@@ -8,13 +8,13 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
+  untilInterrupted,
 } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
-import { findDatabase } from "../context/find-database.js";
-import { untilInterrupted } from "../context/until-interrupted.js";
-import { formatCount, inWords } from "../output/number-text.js";
+import { findDatabase } from "../local-system.js";
 import { showStatus } from "../output/progress.js";
 import { formatTable } from "../output/table.js";
+import { formatCount, inWords } from "../output/terminal-text.js";
 
 interface MoveOptions {
   slot: string;

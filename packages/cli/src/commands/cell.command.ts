@@ -1,7 +1,8 @@
+import { allSlots, firstSlot, parseSlots } from "@waymark/auth";
 import { type Command, Option } from "commander";
-import { collect } from "../arguments/collect.js";
-import { cellMapPrinters, readCellMap } from "../cells/cell-map.js";
+import { collect } from "../arguments/values.js";
 import type { Act } from "../context/command-context.js";
+import { UsageError } from "../context/command-error.js";
 import { addCellMoveCommands } from "./cell-move.command.js";
 
 const mapHelp = `
@@ -32,3 +33,91 @@ export function addCellCommands(program: Command, act: Act): void {
     );
   addCellMoveCommands(cell, act);
 }
+
+/** The name of the cell of each of the 256 slots. */
+type CellMap = ReadonlyMap<string, string>;
+
+/** A name is part of names in a proxy's configuration. */
+const cellPattern = /^([a-z][a-z0-9]{0,31})=(.+)$/;
+
+/**
+ * Reads a map from arguments such as `a=00-7f`.
+ * @throws UsageError unless each slot has one cell
+ */
+function readCellMap(cells: readonly string[]): CellMap {
+  const map = new Map<string, string>();
+  for (const text of cells) {
+    const [, cell = "", slots = ""] = cellPattern.exec(text) ?? [];
+    const parsed = parseSlots(slots);
+    if (!parsed) throw new UsageError(`--cell ${text} must be a name and slots, such as a=00-7f,a0.`);
+    for (const slot of parsed) {
+      const other = map.get(slot);
+      if (other !== undefined) throw new UsageError(`The slot ${slot} is given twice: to ${other} and to ${cell}.`);
+      map.set(slot, cell);
+    }
+  }
+  for (const slot of allSlots) if (!map.has(slot)) throw new UsageError(`The slot ${slot} has no cell.`);
+  return map;
+}
+
+/** The entries that differ from the cell of slot 00, which is the default. */
+function printEntries(map: CellMap, indent: string, end: string): string {
+  const home = cellOf(map, firstSlot);
+  const others = [...allSlots].filter((slot) => cellOf(map, slot) !== home);
+  return [`default ${home}`, ...others.map((slot) => `${slot} ${cellOf(map, slot)}`)]
+    .map((entry) => `${indent}${entry}${end}`)
+    .join("\n");
+}
+
+function cellOf(map: CellMap, slot: string): string {
+  return map.get(slot) ?? "";
+}
+
+const about = `# The cell of a request, by the slot of its key, session or host; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;
+
+/** For the `http` block: sets `$waymark_cell`. */
+function printNginx(map: CellMap): string {
+  return `${about}
+map $host $waymark_host_slot {
+  default ${firstSlot};
+  "~^(?<waymark_host>[0-9a-f]{2})\\." $waymark_host;
+}
+map $http_cookie $waymark_cookie_slot {
+  default $waymark_host_slot;
+  "~(?:^|; *)__Host-waymark=(?<waymark_secure>[0-9a-f]{2})\\." $waymark_secure;
+  "~(?:^|; *)waymark=(?<waymark_plain>[0-9a-f]{2})\\." $waymark_plain;
+}
+map $http_authorization $waymark_slot {
+  default $waymark_cookie_slot;
+  "~^(?i:Bearer) +wmk_(?:trace|stats)_(?<waymark_key>[0-9a-f]{2})_" $waymark_key;
+}
+map $waymark_slot $waymark_cell {
+${printEntries(map, "  ", ";")}
+}`;
+}
+
+/** A snippet for sites: `import waymark_cells` sets `{waymark_cell}`. */
+function printCaddy(map: CellMap): string {
+  return `${about}
+(waymark_cells) {
+	map {host} {waymark_host_slot} {
+		~^([0-9a-f]{2})\\. \${1}
+		default ${firstSlot}
+	}
+	map {header.Cookie} {waymark_cookie_slot} {
+		~(?:^|;\\s*)__Host-waymark=([0-9a-f]{2})\\. \${1}
+		~(?:^|;\\s*)waymark=([0-9a-f]{2})\\. \${1}
+		default {waymark_host_slot}
+	}
+	map {header.Authorization} {waymark_slot} {
+		~^(?i:Bearer)\\s+wmk_(?:trace|stats)_([0-9a-f]{2})_ \${1}
+		default {waymark_cookie_slot}
+	}
+	map {waymark_slot} {waymark_cell} {
+${printEntries(map, "\t\t", "")}
+	}
+}`;
+}
+
+/** The proxies with a map, and the text for each. */
+const cellMapPrinters = { nginx: printNginx, caddy: printCaddy } as const;

@@ -13,9 +13,8 @@ import {
   testChannel,
 } from "@waymark/alerts";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { collect } from "../arguments/collect.js";
-import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
+import { collect, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 

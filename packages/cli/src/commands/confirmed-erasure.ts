@@ -14,12 +14,11 @@ import {
   type CommandDatabase,
   interruptedExitCode,
   type Outcome,
+  untilInterrupted,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { untilInterrupted } from "../context/until-interrupted.js";
-import { formatCount, inWords } from "../output/number-text.js";
 import { showStatus } from "../output/progress.js";
-import { printable } from "../output/terminal-text.js";
+import { formatCount, inWords, printable } from "../output/terminal-text.js";
 
 /**
  * Removes an account with everything it has.

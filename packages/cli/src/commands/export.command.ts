@@ -9,11 +9,11 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
+  untilInterrupted,
 } from "../context/command-context.js";
-import { untilInterrupted } from "../context/until-interrupted.js";
-import { formatCount } from "../output/number-text.js";
 import { openOutput } from "../output/open-output.js";
 import { showProgress } from "../output/progress.js";
+import { formatCount } from "../output/terminal-text.js";
 
 interface ExportCommandOptions {
   site: string;

@@ -1,8 +1,7 @@
 import { listFailures } from "@waymark/traces";
 import { type Command, Option } from "commander";
-import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
+import { parseTime, type TimeArgument, timeForms, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatTable } from "../output/table.js";
 

@@ -1,7 +1,7 @@
 import { createFunnel, deleteFunnel, listFunnels } from "@waymark/web-stats/statistics";
 import type { Command } from "commander";
-import { collect } from "../arguments/collect.js";
 import { resolveSite } from "../arguments/resolve-owner.js";
+import { collect } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 

@@ -2,8 +2,8 @@ import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@wa
 import type { Command } from "commander";
 import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { findDatabase } from "../context/find-database.js";
 import { prepareDatabase } from "../context/prepare-database.js";
+import { findDatabase } from "../local-system.js";
 
 const help = `
 Example:

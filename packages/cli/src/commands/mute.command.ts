@@ -1,7 +1,7 @@
 import { createMute, deleteMute, listMutes } from "@waymark/alerts";
 import type { Command } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/time-argument.js";
+import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 

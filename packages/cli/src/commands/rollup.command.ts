@@ -4,7 +4,7 @@ import { findWrongDays } from "@waymark/web-stats/statistics";
 import type { Command } from "commander";
 import type pg from "pg";
 import { resolveSite } from "../arguments/resolve-owner.js";
-import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
+import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
 import {
   type Act,
   type CommandContext,
@@ -12,9 +12,9 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
+  untilInterrupted,
 } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
-import { untilInterrupted } from "../context/until-interrupted.js";
 import { showStatus } from "../output/progress.js";
 import { printable } from "../output/terminal-text.js";
 

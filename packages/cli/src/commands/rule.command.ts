@@ -1,9 +1,7 @@
 import { createRule, deleteRule, type ListedRule, listRules } from "@waymark/alerts";
 import type { Command } from "commander";
-import { seconds } from "../arguments/duration-argument.js";
-import { wholeNumber } from "../arguments/number-argument.js";
-import { percent } from "../arguments/percent-argument.js";
 import { resolveAccount } from "../arguments/resolve-owner.js";
+import { percent, seconds, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/table.js";
 

@@ -8,16 +8,17 @@ import {
   renameSite,
   shareSite,
 } from "@waymark/accounts";
+import { addressOf } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import type { Command } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
-import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/time-argument.js";
+import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { UsageError } from "../context/command-error.js";
+import { CommandError, UsageError } from "../context/command-error.js";
+import { dataFolderOf, readLocalSystem } from "../local-system.js";
 import { formatFields, formatTable } from "../output/table.js";
 import { deleteSite } from "./confirmed-erasure.js";
-import { findCollectorUrl, scriptTag } from "./script-tag.js";
 
 const deleteHelp = `
 The command removes the site with its keys, then events and statistics in batches. Ctrl-C stops it after the current batch; the
@@ -213,4 +214,32 @@ function explainConflict({ id, domain, older, isProven }: DomainConflict): strin
     return `the site ${id} gets no events: ${maxSitesPerDomain} older sites have the domain ${domain}.`;
   }
   return `another account has a site with the domain ${domain} too, and gets the same events.`;
+}
+
+/** Used when nothing names a collector. */
+const placeholderUrl = "https://collector.example.com";
+
+/**
+ * The collector's public URL.
+ * @param url of the option; the default is `COLLECTOR_URL`, then the running local system's collector, then a placeholder
+ * @throws CommandError when it is not an HTTP URL
+ */
+async function findCollectorUrl(env: NodeJS.ProcessEnv, url = env["COLLECTOR_URL"]): Promise<string> {
+  if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
+    throw new CommandError("--collector or COLLECTOR_URL must be a URL that starts with http:// or https://.");
+  }
+  return url || (await localCollectorUrl(env)) || placeholderUrl;
+}
+
+/** The tag for the pages of a site. @param slot of its account */
+function scriptTag(collectorUrl: string, { domain, slot }: { domain: string; slot: string }): string {
+  const { href } = new URL(addressOf(collectorUrl, slot));
+  return `<script defer src="${href.replace(/\/+$/, "")}/js/script.js" data-domain="${domain}"></script>`;
+}
+
+/** Without `DATABASE_URL` commands work on the local system. */
+async function localCollectorUrl(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (env["DATABASE_URL"]) return undefined;
+  const local = await readLocalSystem(dataFolderOf(env));
+  return local?.collectorUrl;
 }

@@ -17,8 +17,8 @@ import {
   resolveRange,
 } from "@waymark/web-stats/statistics";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { wholeNumber } from "../arguments/number-argument.js";
 import { resolveSite } from "../arguments/resolve-owner.js";
+import { wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
 import { drawStatistics } from "../output/stats-view.js";

@@ -1,24 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { wholeNumber } from "../arguments/number-argument.js";
-import { parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
+import { parseTime, type TimeArgument, timeForms, wholeNumber } from "../arguments/values.js";
 import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { styleOf, toJsonLine } from "../output/terminal-text.js";
-import { keepAnswer, withTexts } from "../traces/exact-trace.js";
-import { findTraceId } from "../traces/find-trace-id.js";
-import { isIdPart, matchesId } from "../traces/short-id.js";
+import { findTraceId, isIdPart, matchesId } from "../traces/trace-id.js";
 import { drawEvent, drawList } from "../traces/trace-list-view.js";
 import {
   addServiceOptions,
   connectService,
   explainCall,
+  keepAnswer,
   type ServiceOptions,
   serviceOf,
+  withTexts,
 } from "../traces/trace-service.js";
-import { openTraceStream } from "../traces/trace-stream.js";
-import { tailTraces } from "../traces/trace-tail.js";
+import { openTraceStream, tailTraces } from "../traces/trace-tail.js";
 import { drawSpan, drawTrace } from "../traces/trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];

@@ -3,7 +3,7 @@ import { isPlanId, planOf } from "@waymark/plan";
 import { readUsageTables, rebuildUsage, type UsageTables, usageIntervals } from "@waymark/traces";
 import { type Command, Option } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { parseTime, type TimeArgument, timeForms } from "../arguments/time-argument.js";
+import { parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
 import {
   type Act,
   type CommandContext,
@@ -12,9 +12,8 @@ import {
   onDatabase,
 } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
-import { formatCount } from "../output/number-text.js";
 import { formatFields, formatTable } from "../output/table.js";
-import { printable } from "../output/terminal-text.js";
+import { formatCount, printable } from "../output/terminal-text.js";
 
 /** There may be many differences, and the first ones are enough. */
 const maxListed = 100;

@@ -2,10 +2,9 @@ import type { Readable, Writable } from "node:stream";
 import { checkPooling, createPool } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
-import { dataFolderOf } from "../local-system.js";
+import { dataFolderOf, findDatabase } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 import { explainError } from "./explain-error.js";
-import { findDatabase } from "./find-database.js";
 
 /** Everything that a command reads and writes of its process. */
 export interface CommandContext {
@@ -82,5 +81,27 @@ export async function onDatabase<T>(
   } finally {
     await prisma?.$disconnect();
     await pool.end();
+  }
+}
+
+/**
+ * Does some work until Ctrl-C. An error after Ctrl-C counts as its effect.
+ * @param display taken off the screen when the work ends, however it ends
+ * @returns whether the work was done before an interrupt
+ */
+export async function untilInterrupted(
+  context: CommandContext,
+  display: { close(): void },
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<boolean> {
+  const signal = context.catchInterrupts();
+  try {
+    await work(signal);
+    return !signal.aborted;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return false;
+  } finally {
+    display.close();
   }
 }

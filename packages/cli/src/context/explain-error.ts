@@ -2,8 +2,8 @@ import { AccountError, type AccountErrorCode, MoveError } from "@waymark/account
 import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { ImportSuspendedError, SiteDeletedError } from "@waymark/web-stats/analytics";
+import { type FoundDatabase, notRunning } from "../local-system.js";
 import { CommandError } from "./command-error.js";
-import { type FoundDatabase, notRunning } from "./find-database.js";
 
 /** Advice for the command line, after the error's own sentence. */
 const hints: Partial<Record<AccountErrorCode, string>> = {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { createWriteStream, type WriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { CommandError } from "../context/command-error.js";
+import { openOutput } from "../output/open-output.js";
 
 /** A rejected line of an import, with the reason. */
 interface Rejection {
@@ -50,14 +50,4 @@ export async function openRejectionReport(file: string | undefined): Promise<Rej
       if (failure) throw new CommandError(`The rejected lines could not be written to '${file}': ${failure.message}.`);
     },
   };
-}
-
-async function openOutput(file: string): Promise<WriteStream> {
-  const output = createWriteStream(file);
-  try {
-    await once(output, "open");
-  } catch (error) {
-    throw new CommandError(`'${file}' cannot be written: ${(error as Error).message}.`, { cause: error });
-  }
-  return output;
 }

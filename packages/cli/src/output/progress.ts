@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Writable } from "node:stream";
 import cliProgress from "cli-progress";
-import { formatCount } from "./number-text.js";
+import { formatCount } from "./terminal-text.js";
 
 type Terminal = Writable & { isTTY?: boolean };
 

@@ -1,9 +1,8 @@
 import type { ListedTrace, TraceStatus } from "@waymark/client";
 import stringWidth from "string-width";
 import { formatTable } from "../output/table.js";
-import { cutTo, fit, printable, type TerminalStyle } from "../output/terminal-text.js";
-import { formatDuration } from "../output/time-text.js";
-import { shortId } from "./short-id.js";
+import { cutTo, fit, formatDuration, printable, type TerminalStyle } from "../output/terminal-text.js";
+import { shortId } from "./trace-id.js";
 import type { TailEvent } from "./trace-tail.js";
 
 /** From this width on a terminal shows whole ids and whole times. */

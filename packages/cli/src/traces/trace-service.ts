@@ -2,9 +2,13 @@ import {
   type ApiClient,
   createApiClient,
   type RetryLimits,
+  type Span,
+  type Trace,
   WaymarkApiError,
   WaymarkConnectionError,
 } from "@waymark/client";
+import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fields";
+import { opaqueNames } from "@waymark/traces";
 import type { Command } from "commander";
 import { CommandError } from "../context/command-error.js";
 import { printable } from "../output/terminal-text.js";
@@ -74,4 +78,37 @@ function sentenceOf(error: unknown): string | undefined {
   const fields = Object.entries(error.fields).map(([field, message]) => `${field}: ${message}`);
   if (fields.length > 0) return `The trace API refuses this: ${fields.join("; ")}.`;
   return `The trace API answered ${error.status}: ${error.error.replace(/\.$/, "")}.`;
+}
+
+/** The opaque JSON of a trace, and of its spans. */
+const ofTrace = ["metadata"] as const;
+const ofSpan = [...opaqueNames, "otel"] as const;
+
+/** A `fetch` that keeps the text of its last answer: parsing it drops digits and doubled keys. */
+export function keepAnswer(): { fetch: typeof fetch; text(): string } {
+  let last = "";
+  return {
+    async fetch(input, init) {
+      const answer = await fetch(input, init);
+      last = await answer.text();
+      const { status, statusText, headers } = answer;
+      return new Response(last, { status, statusText, headers });
+    },
+    text: () => last,
+  };
+}
+
+/** The trace of an answer, with the texts of its contents in place of their parsed values. */
+export function withTexts(trace: Trace, answer: string): Trace {
+  const found = jsonElementMembers(answer, "spans", ofSpan, Number.POSITIVE_INFINITY);
+  const spans = typeof found === "string" ? [] : found;
+  return {
+    ...trace,
+    ...(textsOf(jsonMembers(answer, ofTrace)) as Partial<Trace>),
+    spans: trace.spans.map((span, n) => ({ ...span, ...(textsOf(spans[n] ?? []) as Partial<Span>) })),
+  };
+}
+
+function textsOf(members: Iterable<readonly [string, string]>): Record<string, JsonText | null> {
+  return Object.fromEntries([...members].map(([name, text]) => [name, text === "null" ? null : new JsonText(text)]));
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ListedTrace, WaymarkConnectionError } from "@waymark/client";
-import type { StreamPart } from "./trace-stream.js";
-import { tailTraces } from "./trace-tail.js";
+import { type StreamPart, tailTraces } from "./trace-tail.js";
 
 const id = (n: number) => `019c13f2-6c00-7cc3-98c4-${String(n).padStart(12, "0")}`;
 const trace = (n: number, status: ListedTrace["status"] = "running"): ListedTrace => ({

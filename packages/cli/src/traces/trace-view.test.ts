@@ -1,11 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Span, Trace } from "@waymark/client";
 import stringWidth from "string-width";
-import { cutTo, fit, printable, styleOf } from "../output/terminal-text.js";
-import { formatDuration, toMicros } from "../output/time-text.js";
-import { toTreeRows } from "./span-tree.js";
+import { cutTo, fit, formatDuration, printable, styleOf, toMicros } from "../output/terminal-text.js";
 import { drawEvent, drawList } from "./trace-list-view.js";
-import { drawSpan, drawTrace } from "./trace-view.js";
+import { drawSpan, drawTrace, toTreeRows } from "./trace-view.js";
 
 const start = "2026-06-01T12:00:00.000Z";
 const span = (id: string, parent: string | null, changes: Partial<Span> = {}): Span => ({

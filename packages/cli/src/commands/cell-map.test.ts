@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "@jest/globals";
 import { describeWithProgram } from "@waymark/testing";
+import { ask, nginxFile, readDocker, useProxies } from "../cells/proxy.fixture.js";
 import { createCommandLine } from "../command-line.fixture.js";
-import { ask, nginxFile, readDocker, useProxies } from "./proxy.fixture.js";
 
 const { run } = createCommandLine({});
 const twoCells = ["--cell", "a=00-7f,a3", "--cell", "b=80-a2,a4-ff"];

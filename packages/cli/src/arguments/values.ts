@@ -41,3 +41,32 @@ function parse(text: string, direction: "ago" | "from now"): TimeArgument {
 export function dayOf(time: string): string {
   return time.slice(0, 10);
 }
+
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, values: string[] = []): string[] {
+  return [...values, value];
+}
+
+/** Makes a parser of whole numbers within bounds, both included. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`It must be a whole number ${range}.`);
+  };
+}
+
+/** Reads a share such as `20%` or `2.5%` as a number of percent. */
+export function percent(text: string): number {
+  const [, value] = /^(\d{1,3}(?:\.\d{1,3})?) ?%?$/.exec(text) ?? [];
+  if (value === undefined) throw new InvalidArgumentError("It must be a share such as 20%.");
+  return Number(value);
+}
+
+/** Reads a time such as `90s`, `10m`, `2h` or `1d` as seconds. */
+export function seconds(text: string): number {
+  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError("It must be a time such as 90s, 10m, 2h or 1d.");
+  return (Number(amount) * (unitMs[unit] ?? 0)) / 1_000;
+}

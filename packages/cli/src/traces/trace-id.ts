@@ -1,7 +1,6 @@
 import type { ApiClient } from "@waymark/client";
 import { CommandError } from "../context/command-error.js";
-import { formatCount } from "../output/number-text.js";
-import { isIdPart, matchesId } from "./short-id.js";
+import { formatCount, printable } from "../output/terminal-text.js";
 
 /** Ten requests. A person waits for the answer, and has just read a short id in a list. */
 const maxSearched = 2_000;
@@ -29,4 +28,23 @@ export async function findTraceId(api: Pick<ApiClient, "iterateTraces">, text: s
   const shown = found.slice(0, 5).join(", ");
   const more = found.length > 5 ? `, and ${formatCount(found.length - 5)} more` : "";
   throw new CommandError(`Several traces have '${text}' in their id: ${shown}${more}. Give more of one.`);
+}
+
+/** Characters of a short id. The end of a UUIDv7 is random, its beginning is the same for neighbours in time. */
+const shortLength = 8;
+
+/** The end of an id, for lists; `trace show` takes it. */
+export function shortId(id: string): string {
+  return printable(id.slice(-shortLength));
+}
+
+/** Whether a text can be the end or the beginning of an id, of at least 4 characters. */
+export function isIdPart(text: string): boolean {
+  return /^[0-9a-f-]{4,35}$/i.test(text);
+}
+
+/** Whether an id ends or begins with a part of an id, in either case of letters. */
+export function matchesId(id: string, part: string): boolean {
+  const [whole, wanted] = [id.toLowerCase(), part.toLowerCase()];
+  return whole.endsWith(wanted) || whole.startsWith(wanted);
 }

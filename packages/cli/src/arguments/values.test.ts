@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { InvalidArgumentError } from "commander";
-import { dayOf, parseLaterTime, parseTime } from "./time-argument.js";
+import { dayOf, parseLaterTime, parseTime } from "./values.js";
 
 const now = new Date("2026-06-01T12:00:00.500Z");
 
