@@ -1,17 +1,16 @@
 export { listenForAccessChanges } from "./access-changes.js";
 export { BackupError, backupSession } from "./backup/backup-format.js";
-export { ensurePartitions, findPartitions } from "./backup/partitions.query.js";
 export { restoreBackup } from "./backup/restore-backup.js";
-export { findTables, type Table } from "./backup/tables.query.js";
+export { ensurePartitions, findPartitions, findTables, type Table } from "./backup/tables.query.js";
 export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
+export type { Refusal } from "./group-commit/options.js";
 export {
   type Batched,
   type CreateGroupCommit,
   rowIsLocked,
 } from "./group-commit/options.js";
-export type { Refusal } from "./group-commit/waiting-limits.js";
 export { type MigrateOptions, MigrationError, migrate, migrationsFolder, readMigrationNames } from "./migrate.js";
 export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
 export { checkParameters, checkPooling, PoolingError } from "./pooling.js";
@@ -29,8 +28,6 @@ export {
 export { findSchemaProblem } from "./schema-problem.query.js";
 export { sendTogether } from "./send-together.js";
 export { limitsOf } from "./session.js";
-export { inOwnTransaction, inTransaction, withConnection, withTransaction } from "./transaction.js";
-export { tryTransaction } from "./try-transaction.js";
-export { breakConnection } from "./unanswered.js";
-export { isDatabaseUnavailable, isMoving } from "./unavailable.js";
+export { inOwnTransaction, inTransaction, tryTransaction, withConnection, withTransaction } from "./transaction.js";
+export { breakConnection, isDatabaseUnavailable, isMoving } from "./unavailable.js";
 export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

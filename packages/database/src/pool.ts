@@ -1,6 +1,6 @@
 import pg from "pg";
 import { openSession, type SessionOptions } from "./session.js";
-import { breakConnection, isUnanswered } from "./unanswered.js";
+import { breakConnection, isUnanswered } from "./unavailable.js";
 
 export interface PoolOptions extends SessionOptions {
   connectionString: string;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { breakConnection, isUnanswered } from "./unanswered.js";
+import { breakConnection, isUnanswered } from "./unavailable.js";
 
 /** Runs work in a new transaction on a connection; an error of the work rolls it back. */
 export function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
@@ -52,4 +52,26 @@ export function withTransaction<Result>(
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   return withConnection(pool, (client) => inTransaction(client, () => work(client)));
+}
+
+/**
+ * Runs work in a transaction with a limit on each statement's wait for a lock.
+ * @returns false if a lock took longer: then nothing is done
+ */
+export async function tryTransaction(
+  pool: pg.Pool,
+  lockTimeoutMs: number,
+  work: (client: pg.PoolClient) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await withTransaction(pool, async (client) => {
+      await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+      await work(client);
+    });
+    return true;
+  } catch (error) {
+    // SQLSTATE 55P03, lock_not_available.
+    if ((error as { code?: unknown }).code === "55P03") return false;
+    throw error;
+  }
 }

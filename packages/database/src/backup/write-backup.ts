@@ -4,8 +4,7 @@ import { createGzip } from "node:zlib";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine } from "./backup-format.js";
-import { findPartitions } from "./partitions.query.js";
-import { findSequences, findTables } from "./tables.query.js";
+import { findPartitions, findSequences, findTables } from "./tables.query.js";
 
 export interface BackupOptions {
   /** Called after each piece of a table. */
