@@ -15,8 +15,14 @@ import type {
   Usage,
 } from "./api-types.js";
 import { WaymarkApiError } from "./errors.js";
-import { newIdempotencyKey } from "./idempotency-key.js";
-import { type Call, type CallOptions, type ConnectionOptions, createTransport, type Transport } from "./transport.js";
+import {
+  type Call,
+  type CallOptions,
+  type ConnectionOptions,
+  createTransport,
+  newIdempotencyKey,
+  type Transport,
+} from "./transport.js";
 
 export interface CreateOptions extends CallOptions {
   /** Default a new one per call. Repeat your own after a crash, so that nothing is stored twice. */

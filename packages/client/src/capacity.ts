@@ -1,4 +1,4 @@
-export interface CapacityLimits {
+interface CapacityLimits {
   maxItems: number;
   maxBytes: number;
 }
@@ -37,5 +37,24 @@ export function createCapacity({ maxItems, maxBytes }: CapacityLimits): Capacity
       for (const wake of woken) wake();
     },
     nextRelease: () => new Promise((resolve) => waiters.push(resolve)),
+  };
+}
+
+/** Runs work with a bounded concurrency, in the order of calls. */
+export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createLimiter(maxRunning: number): Limiter {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
   };
 }

@@ -1,11 +1,9 @@
 import type { TraceStatus } from "./api-types.js";
-import type { Capacity } from "./capacity.js";
+import type { Capacity, Limiter } from "./capacity.js";
 import { WaymarkApiError } from "./errors.js";
-import { newIdempotencyKey } from "./idempotency-key.js";
-import type { Limiter } from "./limiter.js";
 import type { Counts, Losses } from "./losses.js";
 import { endBytes, type SpanRecord, toBatchText, toEndText } from "./span-record.js";
-import type { Transport } from "./transport.js";
+import { newIdempotencyKey, type Transport } from "./transport.js";
 
 export interface DeliveryDeps {
   transport: Transport;

@@ -1,13 +1,10 @@
-import { atExit } from "./at-exit.js";
-import { type Capacity, createCapacity } from "./capacity.js";
+import { type Capacity, createCapacity, createLimiter } from "./capacity.js";
 import { WaymarkError, type WaymarkLossError } from "./errors.js";
 import { byteLength } from "./json-text.js";
-import { createLimiter } from "./limiter.js";
 import { type Counts, createLosses } from "./losses.js";
-import { sleep } from "./sleep.js";
 import { createStoppable } from "./stoppable.js";
 import { createTraceQueue, type TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
-import type { Transport } from "./transport.js";
+import { sleep, type Transport } from "./transport.js";
 
 /** How the SDK sends records in the background. */
 export interface RecorderOptions {
@@ -196,4 +193,35 @@ async function drainInTime(
     await Promise.race([drained, sleep(giveUpMs)]);
   }
   return isDrained;
+}
+
+interface ExitWork {
+  isNeeded(): boolean;
+  run(): Promise<void>;
+}
+
+/**
+ * On Node, runs the work when the event loop is empty, and on signals before they end the process. Elsewhere does nothing.
+ * @returns a function that removes the listeners
+ */
+function atExit(work: ExitWork, onSignals: boolean): () => void {
+  if (typeof process === "undefined" || typeof process.on !== "function") return () => undefined;
+  const beforeExit = () => {
+    if (work.isNeeded()) void work.run();
+  };
+  const signals: NodeJS.Signals[] = onSignals ? ["SIGINT", "SIGTERM"] : [];
+  const onSignal = (signal: NodeJS.Signals) => {
+    remove();
+    void work.run().finally(() => {
+      // With another listener, that one decides what the signal does.
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    });
+  };
+  const remove = () => {
+    process.off("beforeExit", beforeExit);
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+  process.on("beforeExit", beforeExit);
+  for (const signal of signals) process.on(signal, onSignal);
+  return remove;
 }

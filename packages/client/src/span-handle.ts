@@ -1,9 +1,7 @@
 import type { SpanStatus } from "./api-types.js";
-import type { Clock } from "./clock.js";
 import { messageOf, toJsonText, toName, toObjectText } from "./json-text.js";
 import type { Recorder } from "./recorder.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
-import type { TraceContext } from "./trace-context.js";
 import type { TraceQueue } from "./trace-queue.js";
 
 export interface SpanOptions {
@@ -130,4 +128,34 @@ function recorded(describe: () => unknown): unknown {
   } catch (error) {
     return `[output failed: ${messageOf(error)}]`;
   }
+}
+
+/** Returns ISO 8601 in UTC with microseconds. */
+type Clock = () => string;
+
+/** A trace's clock starts at the system's time and only moves forward, so durations survive changes of the system's clock. */
+export function createClock(): Clock {
+  const startMs = Date.now();
+  const origin = performance.now();
+  return () => {
+    const micros = Math.round((startMs + (performance.now() - origin)) * 1_000);
+    const seconds = new Date(Math.floor(micros / 1_000)).toISOString().slice(0, -1);
+    return `${seconds}${String(micros % 1_000).padStart(3, "0")}Z`;
+  };
+}
+
+interface TraceContext<Value> {
+  current(): Value | undefined;
+  run<T>(value: Value, work: () => T): T;
+}
+
+/**
+ * On Node an `AsyncLocalStorage`, without an import for browser bundlers to fail on. In browsers `current` is always
+ * undefined: handles alone nest spans.
+ */
+export function createTraceContext<Value>(): TraceContext<Value> {
+  const hooks = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:async_hooks");
+  if (!hooks) return { current: () => undefined, run: (_value, work) => work() };
+  const storage = new hooks.AsyncLocalStorage<Value>();
+  return { current: () => storage.getStore(), run: (value, work) => storage.run(value, work) };
 }

@@ -1,6 +1,5 @@
 import { WaymarkApiError, WaymarkConnectionError } from "./errors.js";
 import { isRetryableStatus, type RetryLimits, resolveRetryLimits, retryAfterMs, retryDelayMs } from "./retry.js";
-import { sleep } from "./sleep.js";
 
 export interface ConnectionOptions {
   /** `wmk_trace_…`. Omit it if a server of yours adds it on the way. */
@@ -164,4 +163,30 @@ function reasonOf(error: unknown): string {
 function messageOf(value: unknown): string {
   const message = typeof value === "object" && value !== null && "message" in value ? value.message : "";
   return typeof message === "string" ? message : "";
+}
+
+/**
+ * @param isIdle on Node: the wait alone does not keep the process alive
+ * @throws the signal's reason when it aborts
+ */
+export function sleep(ms: number, signal?: AbortSignal, isIdle = false): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    if (isIdle && typeof timer === "object") timer.unref();
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** 128 random bits. Unlike `randomUUID` this also works in pages without TLS. */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

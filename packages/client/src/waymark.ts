@@ -1,11 +1,16 @@
 import { type ApiClient, createApiClientOn } from "./api-client.js";
 import type { NewTrace, TraceStatus } from "./api-types.js";
-import { createClock } from "./clock.js";
 import { toJsonText, toName, toText } from "./json-text.js";
 import { createRecorder, type RecorderOptions, type RecorderStats } from "./recorder.js";
-import { createTracing, type RunOptions, type SpanHandle, type SpanParent } from "./span-handle.js";
+import {
+  createClock,
+  createTraceContext,
+  createTracing,
+  type RunOptions,
+  type SpanHandle,
+  type SpanParent,
+} from "./span-handle.js";
 import type { SpanRecord } from "./span-record.js";
-import { createTraceContext } from "./trace-context.js";
 import { type ConnectionOptions, createTransport } from "./transport.js";
 
 export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {}

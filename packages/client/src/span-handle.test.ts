@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { createClock } from "./clock.js";
+import { createClock } from "./span-handle.js";
 
 it("tells UTC with microseconds, and never goes back", () => {
   const before = Date.now();

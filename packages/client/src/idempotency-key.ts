@@ -1,5 +1,0 @@
-/** 128 random bits. Unlike `randomUUID` this also works in pages without TLS. */
-export function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
