@@ -2,8 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { describeFailure } from "./failure-text.js";
-import { openLogFile } from "./log-file.js";
+import { describeFailure, openLogFile } from "./log-file.js";
 
 let folder: string;
 beforeAll(async () => {

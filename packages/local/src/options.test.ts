@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { readOptions } from "./options.js";
-import { OptionsError } from "./options-error.js";
+import { OptionsError } from "./settings.js";
 
 describe("the options of start", () => {
   it("have defaults", () => {

@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
-import { OptionsError } from "./options-error.js";
-import { type AppName, apps } from "./settings.js";
+import { type AppName, apps, OptionsError } from "./settings.js";
 
 /** The arguments of `pnpm start`. */
 export interface StartOptions {

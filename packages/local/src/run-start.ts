@@ -1,10 +1,10 @@
 import { CommandError, dataFolderOf } from "@waymark/cli";
 import { MigrationError } from "@waymark/database";
 import { AlreadyRunningError, findRunning } from "./claim.js";
-import { describeFailure } from "./failure-text.js";
+import { describeFailure } from "./log-file.js";
 import { help, readOptions } from "./options.js";
-import { OptionsError } from "./options-error.js";
 import { isRunning, launchersOf } from "./processes.js";
+import { OptionsError } from "./settings.js";
 import { runLocalSystem } from "./start.js";
 
 const launcherCheckMs = 1_000;

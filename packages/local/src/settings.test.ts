@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { OptionsError } from "./options-error.js";
-import { loadConfigs, readSettings } from "./settings.js";
+import { loadConfigs, OptionsError, readSettings } from "./settings.js";
 
 const load = loadConfigs(fileURLToPath(new URL("../../../", import.meta.url)), false);
 const noPorts = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0", DASHBOARD_PORT: "0" };

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { OptionsError } from "./options-error.js";
 import { isPortFree } from "./ports.js";
 
 /** The apps, in the order of their start. */
@@ -29,7 +28,7 @@ export interface StartSettings {
 }
 
 /** Reads one app's configuration, as the app itself does. */
-export type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
+type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
 
 /** The apps' own `loadConfig`, from built files or from the sources. */
 export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
@@ -117,4 +116,13 @@ async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undef
     }
   }
   return problems;
+}
+
+/** Wrong arguments or variables. The message has a line for each mistake, for the person at the terminal. */
+export class OptionsError extends Error {
+  override name = "OptionsError";
+
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join("\n"));
+  }
 }

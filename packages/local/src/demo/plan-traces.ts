@@ -1,8 +1,6 @@
-import { draftInvoiceReader } from "./invoice-reader.js";
-import { draftMarketResearch } from "./market-research.js";
+import { readFile } from "node:fs/promises";
 import { createRandom, type Random } from "./random.js";
-import { readRecordings } from "./recorded-traces.js";
-import { draftReleaseNotes } from "./release-notes.js";
+import { draftInvoiceReader, draftMarketResearch, draftReleaseNotes } from "./scripted-agents.js";
 import { draftSupportBot } from "./support-bot.js";
 import type { DemoTrace } from "./trace-draft.js";
 
@@ -95,4 +93,40 @@ function shuffle<T>(list: readonly T[], random: Random): T[] {
     .map((it) => ({ it, key: random.next() }))
     .sort((a, b) => a.key - b.key)
     .map(({ it }) => it);
+}
+
+interface Recording {
+  trace: { agent_id: string; name: string; started_at: string; metadata: object | null };
+  spans: {
+    name: string;
+    started_at: string;
+    ended_at: string | null;
+    input?: unknown;
+    output?: unknown;
+    error?: string | null;
+    parent: number | null;
+  }[];
+  final: { status: DemoTrace["status"]; ended_at: string };
+}
+
+/** Reads a file of recordings. */
+async function readRecordings(file: URL): Promise<DemoTrace[]> {
+  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+  return lines.map((line) => {
+    const { trace, spans, final } = JSON.parse(line) as Recording;
+    const start = Date.parse(trace.started_at);
+    const offset = (time: string) => Date.parse(time) - start;
+    return {
+      agentId: trace.agent_id,
+      name: trace.name,
+      status: final.status,
+      metadata: trace.metadata,
+      endMs: offset(final.ended_at),
+      spans: spans.map(({ started_at, ended_at, ...span }) => ({
+        ...span,
+        startMs: offset(started_at),
+        endMs: ended_at === null ? null : offset(ended_at),
+      })),
+    };
+  });
 }

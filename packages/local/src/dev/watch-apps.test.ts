@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type AppProcess, startApp } from "../app-process.js";
-import { isAppSource } from "./app-sources.js";
-import { watchApps } from "./watch-apps.js";
+import { isAppSource, watchApps } from "./watch-apps.js";
 
 let root: string;
 let apps: AppProcess[];

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type Dirent, existsSync, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { AppProcess } from "../app-process.js";
-import { isAppSource, sourceFoldersOf } from "./app-sources.js";
-import { watchFolders } from "./watch-folders.js";
 
-export interface WatchAppsOptions<Name extends string> {
+interface WatchAppsOptions<Name extends string> {
   root: string;
   names: readonly Name[];
   /** Starts an app from its sources. */
@@ -137,4 +135,66 @@ function keepApp(start: () => AppProcess, say: (line: string) => void) {
       isRestarting = false;
     },
   };
+}
+
+/** The folders of an app and of its packages, direct and indirect, relative to the root. */
+function sourceFoldersOf(root: string, app: string): string[] {
+  const found = new Set<string>();
+  const visit = (folder: string) => {
+    if (found.has(folder)) return;
+    found.add(folder);
+    for (const name of dependenciesIn(join(root, folder, "package.json"))) visit(`packages/${name}`);
+  };
+  visit(`apps/${app}`);
+  return [...found];
+}
+
+function dependenciesIn(manifest: string): string[] {
+  const { dependencies = {} } = JSON.parse(readFileSync(manifest, "utf8")) as { dependencies?: object };
+  return Object.keys(dependencies).flatMap((name) => (name.startsWith("@waymark/") ? [name.split("/")[1] ?? ""] : []));
+}
+
+/** Whether a change of the file may change the running app. */
+export function isAppSource(path: string): boolean {
+  return /\.(ts|js|json)$/.test(path) && !/\.(test|fixture)\.ts$/.test(path);
+}
+
+/**
+ * Watches folders and all folders below them. Each gets its own watcher: Node's recursive watcher loses a file when an editor
+ * replaces it instead of writing to it.
+ * @param onChange gets the path of each file or folder written, made, moved or deleted
+ * @returns a function to stop watching
+ */
+function watchFolders(folders: readonly string[], onChange: (path: string) => void): () => void {
+  const watchers = new Map<string, FSWatcher>();
+  const add = (folder: string, onFile: (path: string) => void) => {
+    if (!entriesOf(folder)) return;
+    watchers.get(folder)?.close();
+    const watcher = watch(folder, (_event, name) => {
+      const path = join(folder, name ?? "");
+      // Its files may be older than its watcher.
+      if (name) add(path, onChange);
+      onChange(path);
+    });
+    watcher.on("error", () => watcher.close());
+    watchers.set(folder, watcher);
+    for (const entry of entriesOf(folder) ?? []) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) add(path, onFile);
+      else onFile(path);
+    }
+  };
+  for (const folder of folders) add(folder, () => undefined);
+  return () => {
+    for (const watcher of watchers.values()) watcher.close();
+  };
+}
+
+/** What a folder has; undefined if the path is no folder. */
+function entriesOf(path: string): Dirent[] | undefined {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return undefined;
+  }
 }

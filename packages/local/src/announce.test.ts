@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
+import { findEntry } from "./announce.js";
 import type { DemoAccounts } from "./demo/demo-accounts.js";
-import { findEntry } from "./find-entry.js";
 
 const database = useDatabase();
 const dashboardUrl = "http://127.0.0.1:4000";
