@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { findHouseFaults, readFloors, readRooms } from "./house.js";
+import { findHouseFaults, readFloors, readManifests, readRooms } from "./house.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const floors = new Map(Object.entries({ "apps/a": 3, "apps/b": 3, "packages/c": 2, "packages/d": 1 }));
@@ -11,7 +11,7 @@ const room = (path: string, ...needs: string[]) => ({ path, needs });
 describe("the house", () => {
   it("stands as apps/README.md draws it", () => {
     const drawn = readFloors(readFileSync(join(root, "apps/README.md"), "utf8"));
-    const rooms = readRooms(root);
+    const rooms = readRooms(readManifests(root));
     expect(rooms).toContainEqual({ path: "packages/auth", needs: expect.arrayContaining(["packages/errors"]) });
     expect(findHouseFaults(rooms, drawn)).toEqual([]);
   });

@@ -11,18 +11,30 @@ export interface Room {
 /** The most rooms of the house; a new one needs a reason. */
 const maxRooms = 19;
 
-/** The workspaces with the `dependencies` of their packages; tests may need more. */
-export function readRooms(root: string): Room[] {
+/** A workspace's `package.json`, as far as the gates read it. */
+export interface Manifest {
+  path: string;
+  name: string;
+  dependencies?: Readonly<Record<string, string>>;
+  exports?: Readonly<Record<string, { source?: string }>>;
+}
+
+/** The manifests of all workspaces. */
+export function readManifests(root: string): Manifest[] {
   const paths = ["apps", "packages"].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
   );
-  const manifests = paths.flatMap((path) => {
+  return paths.flatMap((path) => {
     try {
       return [{ path, ...JSON.parse(readFileSync(join(root, path, "package.json"), "utf8")) }];
     } catch {
       return [];
     }
   });
+}
+
+/** The workspaces with the `dependencies` of their packages; tests may need more. */
+export function readRooms(manifests: readonly Manifest[]): Room[] {
   const pathOf = new Map<string, string>(manifests.map(({ name, path }) => [name, path]));
   return manifests.map(({ path, dependencies = {} }) => ({
     path,
