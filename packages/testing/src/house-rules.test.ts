@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import {
   findDeadPaths,
+  findImportCircles,
   findLongFiles,
   findPackedLiterals,
   findSecondErrorShapes,
+  findStyleClashes,
   readRepository,
 } from "./house-rules.js";
-import { findImportCircles } from "./import-circles.js";
-import { findStyleClashes } from "./style-clashes.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const files = readRepository(root);

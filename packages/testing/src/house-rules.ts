@@ -67,3 +67,75 @@ function namedPaths(file: string, text: string): string[] {
   );
   return [...spans, ...links].filter((named) => !/[*<>{}…$]|\/(dist|node_modules|generated)(\/|$)/.test(named));
 }
+
+/** Relative imports and re-exports of a module. Biome's rule leaves out imports of types; this one has them. */
+const importPattern = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*"(\.[^"]+)"|\bimport\s*\(?\s*"(\.[^"]+)"/g;
+
+/** Circles of imports, each once, as paths joined by arrows. */
+export function findImportCircles(files: readonly SourceFile[]): string[] {
+  const sources = files.filter(({ path }) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
+  const known = new Set(sources.map(({ path }) => path));
+  const graph = new Map(sources.map(({ path, text }) => [path, importsOf(path, text, known)]));
+  const circles = new Map<string, string>();
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]) => {
+    const start = trail.indexOf(path);
+    if (start >= 0) {
+      const circle = trail.slice(start);
+      circles.set([...circle].sort().join(), [...circle, path].join(" -> "));
+      return;
+    }
+    if (done.has(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  return [...circles.values()];
+}
+
+function importsOf(path: string, text: string, known: ReadonlySet<string>): string[] {
+  return [...text.matchAll(importPattern)].flatMap(([, from, plain]) => {
+    const target = join(dirname(path), (from ?? plain ?? "").replace(/\.js$/, ".ts"));
+    return [target, `${target}x`].filter((each) => known.has(each));
+  });
+}
+
+/** Classes of the parts that every page is made of. */
+const sharedPattern = /\/web\/(styles|ui|shell)\//;
+
+/**
+ * All pages have one sheet of styles. So each selector of a page's file needs a class of its own, and a class belongs to
+ * one folder; `is-` marks a state and counts for nothing.
+ */
+export function findStyleClashes(files: readonly SourceFile[]): string[] {
+  const sheets = files.filter(({ path }) => path.endsWith(".css"));
+  const shared = new Set(sheets.filter(({ path }) => sharedPattern.test(path)).flatMap(({ text }) => classesOf(text)));
+  const owners = new Map<string, string>();
+  const clashesOf = (path: string, selector: string): string[] => {
+    const own = classesOf(`${selector}{`).filter((name) => !shared.has(name) && !name.startsWith("is-"));
+    if (own.length === 0) return [`${path}: ${selector} styles every page`];
+    const folder = dirname(path);
+    for (const name of own) owners.set(name, owners.get(name) ?? folder);
+    const taken = own.filter((name) => owners.get(name) !== folder);
+    return taken.map((name) => `${path}: .${name} belongs to ${owners.get(name)}`);
+  };
+  const found = sheets
+    .filter(({ path }) => !sharedPattern.test(path))
+    .flatMap(({ path, text }) => selectorsOf(text).flatMap((selector) => clashesOf(path, selector)));
+  return [...new Set(found)];
+}
+
+function selectorsOf(text: string): string[] {
+  return [...text.replace(/\/\*.*?\*\//gs, "").matchAll(/([^{};]+)\{/g)]
+    .map((match) => (match[1] ?? "").trim())
+    .filter((head) => !head.startsWith("@"))
+    .flatMap((head) => head.split(/,(?![^(]*\))/))
+    .map((selector) => selector.trim())
+    .filter((selector) => !/^(from|to|[\d.]+%)$/.test(selector));
+}
+
+function classesOf(text: string): string[] {
+  return selectorsOf(text).flatMap((selector) =>
+    [...selector.matchAll(/\.([a-z][\w-]*)/gi)].map((match) => match[1] ?? ""),
+  );
+}

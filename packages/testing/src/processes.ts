@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "@jest/globals";
+import { afterAll, beforeAll } from "@jest/globals";
 import { built } from "./built.js";
 import { databaseVariables } from "./test-server.js";
 
@@ -66,4 +66,24 @@ function listening(child: ChildProcess, failures: string[]): Promise<{ port: num
       if (said.level === "error" && failures.length < maxFailures) failures.push(line);
     });
   });
+}
+
+interface Instance<App> {
+  app: App;
+  stop(): Promise<unknown>;
+}
+
+/**
+ * Gives a test file two instances of an app, as beside a load balancer; they stop after its tests.
+ * @returns a function from 0 or 1 to an instance's app
+ */
+export function useInstances<App>(start: () => Instance<App>): (index: 0 | 1) => App {
+  const instances: Instance<App>[] = [];
+  beforeAll(() => void instances.push(start(), start()));
+  afterAll(() => Promise.all(instances.map((instance) => instance.stop())));
+  return (index) => {
+    const app = instances[index]?.app;
+    if (!app) throw new Error("The app starts in beforeAll");
+    return app;
+  };
 }
