@@ -1,22 +1,15 @@
 #!/usr/bin/env node
 // `pnpm chaos` and others: builds changed packages and runs the program of a folder in src, with --node=VERSION on that Node.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { runTurbo } from "../../local/bin/turbo.mjs";
 import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const [name, ...given] = process.argv.slice(2).filter((arg) => arg !== "--");
 const args = given.filter((arg) => !arg.startsWith("--node="));
 const version = given.find((arg) => arg.startsWith("--node="))?.slice("--node=".length);
 const node = version ? fetchNode(version) : process.execPath;
-const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
-const turbo = fileURLToPath(new URL("../../../node_modules/.bin/turbo", import.meta.url));
-const { status } = spawnSync(turbo, ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
-  cwd: root,
-  stdio: "inherit",
-  env,
-});
-if (status !== 0) process.exit(status ?? 1);
+runTurbo("build");
 const main = fileURLToPath(new URL(`../dist/${name}/main.js`, import.meta.url));
 const program = spawn(node, [main, ...args], { stdio: "inherit" });
 // The program removes what it made; Ctrl-C reaches it without help.

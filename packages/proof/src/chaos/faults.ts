@@ -1,9 +1,33 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { Treatment } from "../load/receiver.js";
 import { appFaults } from "./app-faults.js";
 import { failover } from "./failover.js";
-import type { Fault } from "./fault.js";
-import { receiverFaults } from "./receiver-faults.js";
+import { during, type Fault } from "./fault.js";
 import { storeFaults } from "./store-faults.js";
+
+const treatments: readonly { treatment: Treatment; what: string; isShort?: true }[] = [
+  { treatment: 429, what: "answer 429 with Retry-After" },
+  { treatment: 500, what: "answer 500", isShort: true },
+  { treatment: "hang", what: "accept connections and never answer" },
+  { treatment: "take", what: "accept messages and break the connection without an answer", isShort: true },
+];
+
+const receiverFaults: readonly Fault[] = treatments.map(({ treatment, what, ...rest }) => ({
+  name: `receivers ${treatment}`,
+  what: `the mail API and webhooks ${what}`,
+  ...rest,
+  run: (scene) => {
+    const set = (each: Treatment) => {
+      scene.receiver.mails = each;
+      scene.receiver.webhooks = each;
+    };
+    return during(
+      scene,
+      () => set(treatment),
+      () => set("accept"),
+    );
+  },
+}));
 
 const none: Fault = {
   name: "none",

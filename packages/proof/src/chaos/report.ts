@@ -1,4 +1,4 @@
-import { formatTable } from "../load/table.js";
+import { formatTable } from "../load/figures.js";
 import type { Trial } from "./try-fault.js";
 
 /** As `APP_MEMORY` of the containers. */

@@ -4,8 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startEmbeddedPostgres } from "@waymark/local";
-import { measureDisk } from "./measure-disk.js";
-import { formatReport } from "./report.js";
+import { formatReport, measureDisk } from "./measure-disk.js";
 
 const usage = `usage: pnpm bench disk [--traces 1000] [--events 20000] [--build FOLDER] [--folder FOLDER | --database URL]
                        [--json FILE]

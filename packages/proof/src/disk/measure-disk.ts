@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { type AppProcess, startApp } from "@waymark/local";
 import type pg from "pg";
-import { sendEvents } from "./send-events.js";
-import { createTraces, endTraces, sendOtlp, sendSpans } from "./send-traces.js";
+import { formatTable } from "../load/figures.js";
+import { createTraces, endTraces, sendEvents, sendOtlp, sendSpans } from "./send.js";
 import { hasVisitorDays, measureTables, readVersion, readWal, type TableSize } from "./table-sizes.query.js";
 
 interface DiskOptions {
@@ -23,7 +23,7 @@ interface DiskBytes {
 }
 
 /** A part of the load with the rows that it stored. */
-export interface Part {
+interface Part {
   readonly name: string;
   readonly tables: readonly TableSize[];
   /** Bytes on disk for each thing stored, with its part of all tables. */
@@ -32,7 +32,7 @@ export interface Part {
   readonly wal: Readonly<Record<string, number>>;
 }
 
-export interface DiskReport {
+interface DiskReport {
   readonly postgres: string;
   readonly parts: readonly Part[];
 }
@@ -175,4 +175,27 @@ function createWalMeter(pool: pg.Pool) {
       return Math.round((to - from) / count);
     },
   };
+}
+
+/** The figures as a text, bytes for each row. */
+export function formatReport({ postgres, parts }: DiskReport): string {
+  return [`Postgres ${postgres}; bytes for each row`, ...parts.map(formatPart)].join("\n\n");
+}
+
+function formatPart({ name, tables, wal, disk }: Part): string {
+  const rows = tables.flatMap(({ table, rows, heap, toast, indexes, total, wal }) => [
+    [table, String(rows), String(heap), String(toast), String(total - heap - toast), String(total), String(wal)],
+    ...Object.entries(indexes)
+      .filter(() => Object.keys(indexes).length > 1)
+      .map(([index, bytes]) => [`  ${index}`, "", "", "", String(bytes), "", ""]),
+  ]);
+  const table = formatTable([[name, "rows", "row", "TOAST", "indexes", "total", "WAL alone"], ...rows]);
+  const lines = [
+    ...Object.entries(disk).map(([what, { stored, compressed }]) => {
+      const bytes = `Disk of ${what}: ${stored}`;
+      return compressed === undefined ? bytes : `${bytes}, ${compressed} compressed by btrfs`;
+    }),
+    ...Object.entries(wal).map(([what, bytes]) => `WAL of ${what}: ${bytes}`),
+  ];
+  return `${table}${lines.join("\n")}`;
 }

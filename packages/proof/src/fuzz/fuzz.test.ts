@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { built } from "@waymark/testing";
 import { type System, startSystem } from "../system/start-system.js";
-import { runFuzz } from "./run-fuzz.js";
-import { fuzzSettings } from "./settings.js";
+import { fuzzSettings, runFuzz } from "./run-fuzz.js";
 
 let system: System;
 beforeAll(async () => {

@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startSystem } from "../system/start-system.js";
+import { onSystem } from "../system/start-system.js";
 import { type ServiceName, serviceNames } from "./operations.js";
-import { type FuzzResult, runFuzz } from "./run-fuzz.js";
-import { fuzzSettings } from "./settings.js";
+import { type FuzzResult, fuzzSettings, runFuzz } from "./run-fuzz.js";
 
 const usage = `usage: pnpm fuzz [--requests 100000] [--seed N] [--only ${serviceNames.join("|")}] [--costly]
 Sends random and hostile requests to the built services, with a Postgres and a Redis of their own, and checks each answer
@@ -48,18 +44,9 @@ function printResult({ counts, failures, memoryMib, requests }: FuzzResult): voi
 
 const options = readOptions();
 say(`Seed ${options.seed}`);
-const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
 const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
-const system = await startSystem({ folder, isDirect: true, env: fuzzSettings, say: sayTroubles });
-const stop = async () => {
-  await system.stop();
-  await rm(folder, { recursive: true, force: true });
-};
-process.once("SIGINT", () => void stop().then(() => process.exit(130)));
-try {
+await onSystem({ isDirect: true, env: fuzzSettings, say: sayTroubles }, async (system) => {
   const result = await runFuzz(system, { ...options, say });
   printResult(result);
   process.exitCode = result.failures.length === 0 ? 0 : 1;
-} finally {
-  await stop();
-}
+});

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import fc, { type Arbitrary } from "fast-check";
-import { inParallel } from "../disk/in-parallel.js";
+import { inParallel } from "../load/client.js";
 import { nameOf, type Operation } from "./operations.js";
 import type { PlannedRequest } from "./plan-request.js";
 import type { Tenant } from "./tenant.js";

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { memoryOf } from "@waymark/local/process-usage";
+import { watched } from "@waymark/testing/watched";
 import fc, { type Arbitrary } from "fast-check";
 import { processNames, type System, waitUntilReady } from "../system/start-system.js";
 import { createAnswerCheck } from "./check-answer.js";
@@ -8,9 +9,15 @@ import { type CostlyRequest, fillSite, planCostly } from "./plan-costly.js";
 import { type PlannedRequest, planRequest } from "./plan-request.js";
 import { curlOf, type Received, type Sent, send } from "./send.js";
 import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
-import { watchAll } from "./watch-all.js";
 
-export interface FuzzOptions {
+/** Limits of a client's rate would refuse most requests of one machine. */
+export const fuzzSettings = {
+  TRACE_RATE_LIMIT_PER_SECOND: "0",
+  COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
+  TRUSTED_PROXIES: "loopback",
+};
+
+interface FuzzOptions {
   requests: number;
   seed: number;
   only: ServiceName | undefined;
@@ -164,4 +171,27 @@ async function findDamage(system: System, pids: readonly number[], memoryMib: Ma
     if (mib > maxMemoryMib) add(`holds ${mib} MiB; its container has ${maxMemoryMib}`);
   }
   return damage;
+}
+
+/**
+ * Does work while a tenant's small requests to each service are watched.
+ * @returns what is wrong if one of them failed, or waited longer than `watched` allows
+ */
+export async function watchAll(system: System, tenant: Tenant, work: () => Promise<unknown>): Promise<string[]> {
+  const { apps, url } = system;
+  const requestTo = (service: ServiceName, path: string, headers: Record<string, string> = {}) => {
+    const { pid } = apps[service].identity;
+    return { url: url(service) + path, headers, pid };
+  };
+  const proofFor = (service: ServiceName) => proofOf(tenant, service, url(service));
+  const small = [
+    requestTo("trace-api", "/api/v1/traces?limit=1", proofFor("trace-api")),
+    requestTo("dashboard", "/dashboard/api/me", proofFor("dashboard")),
+    // A key of the statistics service has 60 requests a minute.
+    requestTo("analytics-api", "/health"),
+  ];
+  const done = work();
+  const seen = await Promise.allSettled(small.map((request) => watched(request, () => done)));
+  await done;
+  return seen.flatMap((each, index) => (each.status === "rejected" ? [`${small[index]?.url}: ${each.reason}`] : []));
 }

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { built } from "@waymark/testing";
 import { type System, startSystem } from "../system/start-system.js";
 import { type MessageReceiver, startMessageReceiver } from "./receiver.js";
-import { runIsolation } from "./run-isolation.js";
-import { isolationSettings } from "./settings.js";
+import { isolationSettings, runIsolation } from "./run-isolation.js";
 
 let system: System;
 let receiver: MessageReceiver;

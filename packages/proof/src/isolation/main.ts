@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startSystem } from "../system/start-system.js";
+import { onSystem } from "../system/start-system.js";
 import { startMessageReceiver } from "./receiver.js";
-import { runIsolation } from "./run-isolation.js";
-import { isolationSettings } from "./settings.js";
+import { isolationSettings, runIsolation } from "./run-isolation.js";
 
 const usage = `usage: pnpm isolation [--operations 10000] [--seed N] [--costly]
 Several accounts do random operations through every path of the built services, with own, foreign and missing ids. Exit
@@ -27,23 +23,14 @@ if (values.help || !(Number.isSafeInteger(operations) && operations > 0 && Numbe
   process.exit(values.help ? 0 : 2);
 }
 say(`Seed ${seed}`);
-const folder = await mkdtemp(join(tmpdir(), "waymark-isolation-"));
 const receiver = await startMessageReceiver();
 const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
-const system = await startSystem({ folder, isDirect: true, env: isolationSettings(receiver.url), say: sayTroubles });
-const stop = async () => {
-  await system.stop();
-  await receiver.close();
-  await rm(folder, { recursive: true, force: true });
-};
-process.once("SIGINT", () => void stop().then(() => process.exit(130)));
-try {
+await onSystem({ isDirect: true, env: isolationSettings(receiver.url), say: sayTroubles }, async (system) => {
   const result = await runIsolation(system, { operations, seed, receiver, isCostly: values.costly, say });
   const { foreign, events, messages, failures, untried } = result;
   say(`${result.operations} operations, ${foreign} with another's ids; ${events} live events, ${messages} messages`);
   for (const name of untried) say(`Never succeeded for its own tenant: ${name}`);
   say(`${failures.length} failures`);
   process.exitCode = failures.length === 0 ? 0 : 1;
-} finally {
-  await stop();
-}
+});
+await receiver.close();

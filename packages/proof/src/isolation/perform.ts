@@ -7,7 +7,6 @@ import { fillIds } from "../fuzz/tenant.js";
 import type { System } from "../system/start-system.js";
 import { type Actor, proofWith, type Right } from "./actor.js";
 import { idsOf } from "./find-leak.js";
-import { recipes } from "./recipes.js";
 
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
@@ -75,4 +74,84 @@ function missingId(noun: string): string {
 export function namesOthersThing({ actor, victim }: Act, { ids }: Performed): boolean {
   const own = idsOf(victim);
   return victim !== actor && ids.length > 0 && ids.every((id) => own.has(id) || id === victim.mark);
+}
+
+/** Bodies that a schema does not tell; ids and marks are filled in later. Texts name the operation's path. */
+const recipes: Readonly<Record<string, () => unknown>> = {
+  "trace-api POST /v1/traces": () => otlp(),
+  "trace-api POST /mcp": () => toolCall(["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"]),
+  "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events"]),
+  "collector POST /api/event": () => ({
+    name: oneOf(["pageview", "pageview", "{{mark:1}}"]),
+    url: "https://{{domain:0}}/{{mark:0}}",
+    domain: "{{domain:0}}",
+    referrer: "https://{{mark:2}}.test/",
+    props: { plan: "{{mark:0}}" },
+  }),
+  "dashboard POST /dashboard/api/sites": () => ({ domain: `s${random()}.{{domain:0}}`, name: "{{mark:0}}" }),
+  "dashboard PATCH /dashboard/api/sites/{id}": () => ({ name: "{{mark:1}}" }),
+  "dashboard POST /dashboard/api/sites/{id}/goals": () => ({ event: `{{mark:1}}-${random()}` }),
+  "dashboard POST /dashboard/api/sites/{id}/funnels": () => ({
+    name: `{{mark:1}}-${random()}`,
+    steps: ["{{goal:0}}", "{{goal:1}}"],
+  }),
+  "dashboard POST /dashboard/api/channels": () => ({ kind: "webhook", to: `{{hook:0}}/${random()}` }),
+  "dashboard POST /dashboard/api/alert-rules": () => ({
+    agentId: "{{mark:0}}",
+    abovePercent: 20,
+    ofTraces: 5,
+    withinSeconds: 3_600,
+  }),
+  "dashboard PUT /dashboard/api/failures/{failure_id}/mute": () => ({ until: null }),
+  "dashboard PUT /dashboard/api/alert-settings": () => ({ mode: "each", windowSeconds: 300 }),
+  "dashboard PUT /dashboard/api/plan": () => ({ plan: "pro" }),
+  "trace-api POST /api/v1/traces": () => ({
+    ...{
+      agent_id: oneOf(["{{mark:0}}", `{{mark:0}}-${random()}`]),
+      name: "{{mark:1}}",
+      status: oneOf(["running", "success", "error"]),
+    },
+    started_at: new Date().toISOString(),
+    metadata: { note: "{{mark:2}}" },
+  }),
+  "trace-api POST /api/v1/traces/{trace_id}/spans/batch": () => ({
+    spans: [
+      {
+        name: "{{mark:1}}",
+        status: "ok",
+        started_at: new Date().toISOString(),
+        ended_at: new Date().toISOString(),
+      },
+    ],
+  }),
+  "trace-api PATCH /api/v1/traces/{trace_id}": () => ({
+    status: oneOf(["success", "error", "timeout"]),
+    ended_at: new Date().toISOString(),
+  }),
+};
+
+const random = () => randomBytes(4).toString("hex");
+const oneOf = <Value>(values: readonly Value[]): Value => values[randomBytes(1).readUInt8() % values.length] as Value;
+
+function toolCall(names: readonly string[]) {
+  const given = { trace_id: "{{trace:0}}", site_id: "{{site:0}}", id: "{{site:0}}" };
+  const name = oneOf(names);
+  const needed =
+    name === "get_trace" ? { trace_id: given.trace_id } : /stats|events/.test(name) ? { id: given.id } : {};
+  return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: needed } };
+}
+
+function otlp() {
+  const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
+  const span = {
+    traceId: randomBytes(16).toString("hex"),
+    spanId: randomBytes(8).toString("hex"),
+    name: "{{mark:1}}",
+    startTimeUnixNano: `${Date.now()}000000`,
+    endTimeUnixNano: `${Date.now() + 5}000000`,
+    attributes: [attribute("gen_ai.agent.name", "{{mark:0}}"), attribute("input", "{{mark:2}}")],
+    status: { code: oneOf([0, 2]), message: "{{mark:0}}" },
+  };
+  const resource = { attributes: [attribute("service.name", "{{mark:0}}")] };
+  return { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] };
 }

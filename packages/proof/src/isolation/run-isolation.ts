@@ -1,21 +1,34 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { changePlan } from "@waymark/accounts";
-import { besideCostly } from "../fuzz/beside-costly.js";
+import { createRandom } from "@waymark/local";
 import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
-import { curlOf, type Received } from "../fuzz/send.js";
-import { learnIds, renewProofs } from "../fuzz/tenant.js";
-import { watchAll } from "../fuzz/watch-all.js";
-import { randomFrom } from "../random-from.js";
+import { fillSite, planCostly } from "../fuzz/plan-costly.js";
+import { complete, fuzzSettings, planRequests, watchAll } from "../fuzz/run-fuzz.js";
+import { curlOf, type Received, send } from "../fuzz/send.js";
+import { createTenant, learnIds, renewProofs } from "../fuzz/tenant.js";
 import type { System } from "../system/start-system.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
 import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
-import { openListeners } from "./listen.js";
 import { type Act, namesOthersThing, type Performed, perform } from "./perform.js";
 import type { MessageReceiver } from "./receiver.js";
 import { routes } from "./routes.js";
 import { readWitness } from "./witness.js";
 
-export interface IsolationOptions {
+/** @param receiverUrl of mails and webhooks */
+export function isolationSettings(receiverUrl: string): NodeJS.ProcessEnv {
+  return {
+    ...fuzzSettings,
+    RESEND_API_KEY: "re_isolation",
+    RESEND_BASE_URL: receiverUrl,
+    ALERT_FROM: "alerts@example.com",
+    WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
+    OPERATORS: "owner-qqashzz@example.com",
+  };
+}
+
+interface IsolationOptions {
   operations: number;
   seed: number;
   receiver: MessageReceiver;
@@ -24,7 +37,7 @@ export interface IsolationOptions {
   say(line: string): void;
 }
 
-export interface IsolationResult {
+interface IsolationResult {
   operations: number;
   /** Of operations with another's ids. */
   foreign: number;
@@ -73,7 +86,7 @@ export async function runIsolation(system: System, options: IsolationOptions): P
     await learn(system, act, performed.received, done);
   };
   const work = async (actor: Actor, index: number) => {
-    const random = randomFrom(seed * 31 + index);
+    const random = createRandom(seed * 31 + index).next;
     while (result.operations < options.operations && failures.length < maxFailures) {
       if (++result.operations % 1_000 === 0) say(`${result.operations} operations, ${failures.length} failures`);
       if (index === 3 && result.operations > options.operations / 2) await downgrade(system, actor);
@@ -184,4 +197,70 @@ async function downgrade({ pool }: System, actor: Actor): Promise<void> {
   await changePlan(pool, actor.accountId, "free");
   // The services hear of it within a second: no comparison may begin on one plan and end on the other.
   await wait(2_000);
+}
+
+/** Live streams of accounts, open during a run. */
+interface Listeners {
+  countEvents(): number;
+  /** Marks of others in a stream. */
+  findLeaks(): string[];
+  close(): void;
+}
+
+async function openListeners(system: Pick<System, "url">, actors: readonly Actor[]): Promise<Listeners> {
+  const texts = new Map<Actor, string>();
+  const streams: IncomingMessage[] = [];
+  for (const actor of actors) {
+    const request = get(`${system.url("trace-api")}/api/v1/traces/stream`, {
+      headers: { Authorization: `Bearer ${actor.traceKey}` },
+    });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    streams.push(response);
+    response.on("error", () => undefined);
+    response.on("data", (chunk: Buffer) => texts.set(actor, (texts.get(actor) ?? "") + chunk.toString()));
+  }
+  return {
+    countEvents: () => [...texts.values()].join("").split("event: trace").length - 1,
+    findLeaks: () =>
+      actors.flatMap((actor) => {
+        const strangers = actors.filter((each) => each !== actor && texts.get(actor)?.includes(each.mark));
+        return strangers.map(({ mark }) => `the stream of ${actor.mark} shows ${mark}`);
+      }),
+    close: () => {
+      for (const stream of streams) stream.destroy();
+    },
+  };
+}
+
+/** Costly requests in flight at a time. */
+const concurrency = 6;
+
+interface CostlyOptions {
+  operations: readonly Operation[];
+  seed: number;
+}
+
+/** Runs work while another account sends requests at the maxima of their limits. */
+async function besideCostly(
+  system: System,
+  { operations, seed }: CostlyOptions,
+  run: () => Promise<unknown>,
+): Promise<void> {
+  const tenant = await createTenant(system, `costly-${seed}`);
+  await fillSite(system.url("collector"), tenant);
+  const plan = planRequests(planCostly(operations), seed, 20);
+  let isOver = false;
+  const attack = async () => {
+    while (!isOver) {
+      const { operation, planned } = plan();
+      await send(complete(operation, planned, tenant, system)).catch(() => undefined);
+    }
+  };
+  const attackers = Promise.all(Array.from({ length: concurrency }, attack));
+  try {
+    await run();
+  } finally {
+    isOver = true;
+    await attackers;
+  }
 }

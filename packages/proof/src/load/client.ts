@@ -81,3 +81,15 @@ export function createClient(): Client {
 function count(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }
+
+/** Enough to fill group commits, as clients do together. */
+const senders = 8;
+
+/** Does a piece of work for each number below a count, several at once. */
+export async function inParallel(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const sender = async () => {
+    for (let n = next++; n < count; n = next++) await work(n);
+  };
+  await Promise.all(Array.from({ length: senders }, sender));
+}

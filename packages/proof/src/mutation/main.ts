@@ -2,9 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { randomFrom } from "../random-from.js";
-import { describe, runMutants } from "./run-mutants.js";
-import { judges } from "./suites.js";
+import { createRandom } from "@waymark/local";
+import { describe, judges, runMutants } from "./run-mutants.js";
 
 const usage = `usage: pnpm mutate [--mutants 100] [--only ${Object.keys(judges).join("|")}] [--seed N] [--json FILE]
 Plants small wrong changes in the sources of a clone without other changes, one at a time, and runs the tests until one
@@ -50,7 +49,7 @@ refuseChanges();
 say(`Seed ${seed}`);
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-const mutants = await runMutants({ root, packages, count, random: randomFrom(seed), say, signal: stop.signal });
+const mutants = await runMutants({ root, packages, count, random: createRandom(seed).next, say, signal: stop.signal });
 const survivors = mutants.filter(({ fate }) => fate === "survived");
 const killed = mutants.length - survivors.length;
 say(

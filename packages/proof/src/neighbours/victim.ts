@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import { percentile } from "../load/percentile.js";
+import { percentile } from "../load/figures.js";
 import type { Attack } from "./attacks.js";
 
 /** What the measured account owns. */

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -69,14 +70,27 @@ export interface SystemOptions {
   /** Holds all files; made if missing. */
   folder: string;
   env?: NodeJS.ProcessEnv;
-  /** Settings of Postgres. */
-  settings?: Readonly<Record<string, string>>;
   /** Gives Postgres a small file system of its own, where this process may mount one. */
   isOwnDiskWanted?: boolean;
   /** Leads the services past the wires, whose proxies wait while this process is busy. */
   isDirect?: boolean;
   /** Gets warnings and errors of the apps. */
   say(line: string): void;
+}
+
+/** Does some work on the system in a temporary folder; Ctrl-C ends both. */
+export async function onSystem(
+  options: Omit<SystemOptions, "folder">,
+  work: (system: System) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "waymark-proof-"));
+  const system = await startSystem({ ...options, folder });
+  const stop = async () => {
+    await system.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  process.once("SIGINT", () => void stop().then(() => process.exit(130)));
+  await work(system).finally(stop);
 }
 
 /**
@@ -104,7 +118,7 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
   const hasOwnDisk = options.isOwnDiskWanted === true && mountDisk(postgresFolder, undo);
   const postgres = await startEmbeddedPostgres({
     folder: postgresFolder,
-    settings: { max_wal_size: "128MB", ...options.settings },
+    settings: { max_wal_size: "128MB" },
   });
   undo.push(() => postgres.stop());
   postgres.keepRunning(say);
