@@ -36,6 +36,8 @@ const streamsAtOnce = 1_200;
 
 const mebibyte = 1_048_576;
 const startedAt = "2026-11-21T09:00:00.000Z";
+/** Almost 4 MiB, and of all texts that long one of the slowest to parse. */
+const manyObjects = `[${"{},".repeat(1_300_000)}{}]`;
 
 /** A request repeated on each connection. */
 interface Repeated {
@@ -75,6 +77,14 @@ const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
     headers: ofTraces(target),
     body: Buffer.from(`{"spans":[${"1,".repeat(1_300_000)}1],"spans":[]}`),
   }),
+  "spans of 1.3 million objects": (target) =>
+    gzipped(target, `/api/v1/traces/${target.traces[0]}/spans`, `{"name":"s","input":${manyObjects}}`),
+  "OTLP, a value of 1.3 million objects": (target) =>
+    gzipped(
+      target,
+      "/v1/traces",
+      `{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"arrayValue":{"values":${manyObjects}}}}]}}]}`,
+    ),
   "reads of 20 MiB": (target) => ({
     method: "GET",
     path: `/api/v1/traces/${target.heavyTrace}`,
@@ -83,6 +93,10 @@ const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
   "OTLP, resource of 1 MiB and 4,000 spans": (target) => otlpBomb(target, mebibyte, 4_000),
   "OTLP, 20,000 traces": (target) => otlpBomb(target, 100, 20_000),
 };
+
+function gzipped(target: Target, path: string, json: string): Repeated {
+  return { method: "POST", path, headers: { ...ofTraces(target), "Content-Encoding": "gzip" }, body: gzipSync(json) };
+}
 
 /** An OTLP request with a large resource, or many traces of one span; it compresses well. */
 function otlpBomb(target: Target, resourceBytes: number, spans: number): Repeated {
@@ -105,8 +119,7 @@ function otlpBomb(target: Target, resourceBytes: number, spans: number): Repeate
       },
     ],
   };
-  const headers = { ...ofTraces(target), "Content-Encoding": "gzip" };
-  return { method: "POST", path: "/v1/traces", headers, body: gzipSync(JSON.stringify(body)) };
+  return gzipped(target, "/v1/traces", JSON.stringify(body));
 }
 
 /** Ten filters of 50 texts that no path contains, and that it takes a search long to miss. */
