@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { useApp } from "../app.fixture.js";
-import { readFixture, readRecordings, readTraces, sendJson, sendOtlp, sendProtobuf } from "./otlp.fixture.js";
+import { jsonOf, readFixture, readRecordings, readTraces, sendJson, sendOtlp, sendProtobuf } from "./otlp.fixture.js";
 
 const recordings = readRecordings();
 const naughtyStrings: string[] = JSON.parse(
@@ -55,6 +55,22 @@ describe("POST /v1/traces with hostile requests", () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it("refuses what takes a parser long, before it is parsed", async () => {
+    const account = await test.makeAccount("pro");
+    const keys = (count: number) => Array.from({ length: 60_000 }, (_, n) => `"k${n % count}":0`).join(",");
+    const objects = (count: number) => `[${"{},".repeat(count)}{}]`;
+    const cases = [
+      [`"x":${objects(300_000)}`, 400, "There must not be more than 300000 objects and arrays"],
+      [`"x":${objects(299_990)}`, 200],
+      [`"x":{${keys(1_001)}}`, 400, "There must not be more than 1000 different names of members"],
+      [`"x":{${keys(10)}}`, 400, "k0 must not be given twice in one object"],
+    ] as const;
+    for (const [member, status, message] of cases) {
+      const answer = await sendJson(account, `{"resourceSpans":[],${member}}`).expect(status);
+      if (message) expect(jsonOf(answer)["message"]).toContain(message);
+    }
   });
 
   it("answers any JSON in any place", async () => {

@@ -1,6 +1,13 @@
 import { validationError } from "@waymark/errors";
-import { findRepeatedMember } from "@waymark/service/fields";
-import { type DocumentedAnswer, type EncodedBody, inSteps, parseJsonBody, route } from "@waymark/service/http";
+import { findRepeatedMember, hasManyKeys } from "@waymark/service/fields";
+import {
+  type DocumentedAnswer,
+  type EncodedBody,
+  inSteps,
+  parseJson,
+  readJsonText,
+  route,
+} from "@waymark/service/http";
 import {
   loadOtlpMessages,
   MalformedRequest,
@@ -104,10 +111,21 @@ async function readSpans(
   }
 }
 
+/** 4 MiB of the shortest attributes have 250,000. Parsing more would hold all other requests for long. */
+const maxContainers = 300_000;
+/** The names of OpenTelemetry are some fifty. A parser takes ten times as long for names that it has not seen yet. */
+const maxKeys = 1_000;
+/** Parsing fewer takes short, whatever their names. */
+const fewMembers = 50_000;
+
 /** A parser keeps the last of repeated members and rounds numbers beyond 2^53. Where it may have, the text is read again. */
 async function readJsonBody(bytes: Buffer): Promise<TraceRequest> {
-  const { value, text, members } = parseJsonBody(bytes, maxJsonDepth);
-  const read = readJson(value);
+  const { text, containers, members } = readJsonText(bytes, maxJsonDepth);
+  if (containers > maxContainers)
+    throw new MalformedRequest(`There must not be more than ${maxContainers} objects and arrays`);
+  if (members > fewMembers && (await inSteps(hasManyKeys(text, maxKeys))))
+    throw new MalformedRequest(`There must not be more than ${maxKeys} different names of members`);
+  const read = readJson(parseJson(text));
   if (read.members !== members) {
     const key = await inSteps(findRepeatedMember(text));
     if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);

@@ -1,7 +1,15 @@
 export { asParameter } from "./as-parameter.js";
 export { optionalChoice } from "./choice.js";
 export { emailField, normaliseEmail } from "./email.js";
-export { findRepeatedMember, type JsonMember, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
+export {
+  findRepeatedMember,
+  hasManyKeys,
+  type JsonMember,
+  type JsonShape,
+  jsonElementMembers,
+  jsonMembers,
+  jsonShape,
+} from "./json-members.js";
 export { type JsonLayout, readOutline } from "./json-outline.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { layOutJson } from "./lay-out-json.js";

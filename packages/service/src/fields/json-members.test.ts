@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
-import { findRepeatedMember, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
+import { findRepeatedMember, hasManyKeys, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
 
 describe("jsonMembers", () => {
   it("keeps what parsing would alter", () => {
@@ -113,6 +113,20 @@ describe("jsonShape", () => {
 
   it("reads a hundred thousand levels", () => {
     expect(jsonShape("[".repeat(100_000)).depth).toBe(100_000);
+  });
+});
+
+describe("hasManyKeys", () => {
+  it.each([
+    ['{"a":1,"b":{"a":[{"b":"c:"}]}}', 2, false],
+    ['{"a":1,"b" :{"c":1}}', 2, true],
+    ["[]", 0, false],
+  ])("of %s, more than %i: %s", (text, most, expected) => {
+    expect(hasManyKeys(text, most).next()).toEqual({ done: true, value: expected });
+  });
+
+  it("yields every five thousand members", () => {
+    expect([...hasManyKeys(`[${'{"a":1},'.repeat(20_000)}1]`, 1)]).toHaveLength(4);
   });
 });
 

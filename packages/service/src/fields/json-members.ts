@@ -7,31 +7,56 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/**
- * Levels of arrays and objects in a JSON text, 0 for a bare value, its members, doubled ones too, and about its values. It
- * accepts any text, so it can run before the parser and keep deep input from it.
- */
-export function jsonShape(text: string): { depth: number; members: number; values: number } {
+/** What a text holds, as far as it takes a parser time and memory. */
+export interface JsonShape {
+  /** Levels of arrays and objects, 0 for a bare value. */
+  depth: number;
+  containers: number;
+  /** Doubled ones too. */
+  members: number;
+  /** About all. */
+  values: number;
+}
+
+/** Measures a JSON text. It accepts any text, so it can run before the parser and keep deep input from it. */
+export function jsonShape(text: string): JsonShape {
   let depth = 0;
   let deepest = 0;
   let members = 0;
-  let values = 1;
+  let commas = 0;
+  let containers = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
     else if (code === colon) members++;
-    else if (code === comma) values++;
+    else if (code === comma) commas++;
     else if (code === openBrace || code === openBracket) {
-      values++;
+      containers++;
       depth++;
       if (depth > deepest) deepest = depth;
     } else if (code === closeBrace || code === closeBracket) depth--;
   }
-  return { depth: deepest, members, values };
+  return { depth: deepest, containers, members, values: 1 + commas + containers };
 }
 
 /** A step of {@link findRepeatedMember} takes a few milliseconds. */
 const membersPerStep = 5_000;
+
+/** Whether the objects of a JSON text have more than `most` different keys, as they are written. A generator that yields between steps. */
+export function* hasManyKeys(text: string, most: number): Generator<void, boolean> {
+  const keys = new Set<string>();
+  let members = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== quote) continue;
+    const close = closingQuote(text, i);
+    if (text.charCodeAt(skipSpace(text, close + 1)) === colon) {
+      if (keys.add(text.slice(i + 1, close)).size > most) return true;
+      if (++members % membersPerStep === 0) yield;
+    }
+    i = close;
+  }
+  return false;
+}
 
 /** Finds a key that an object of a valid JSON text has twice. A generator that yields between steps and returns the key. */
 export function* findRepeatedMember(text: string): Generator<void, string | undefined> {

@@ -1,5 +1,5 @@
 export { type BodyBudget, createBytesReader } from "./body/body-bytes.js";
-export { createBodyReader, type JsonBody, parseJsonBody } from "./body/json-body.js";
+export { createBodyReader, type JsonBody, parseJson, readJsonText } from "./body/json-body.js";
 export { mediaTypeOf } from "./body/media-type.js";
 export { createRefusals, type Refusals } from "./limits/refusals.js";
 export { createShares } from "./limits/shares.js";

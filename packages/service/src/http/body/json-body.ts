@@ -3,6 +3,7 @@ import type { Request, Response } from "express";
 import {
   type JsonLayout,
   type JsonMember,
+  type JsonShape,
   JsonText,
   jsonElementMembers,
   jsonMembers,
@@ -60,15 +61,13 @@ export function createBodyReader(
 }
 
 /**
- * Parses a JSON body, for routes decoding their body.
+ * Reads the text of a JSON body, for routes decoding their body.
  * @param maxDepth of arrays and objects in each other
- * @returns the value, its text, and the number of members in the text, doubled ones too
  * @throws AppError 400 with `fields.body`
  */
-export function parseJsonBody(bytes: Buffer, maxDepth: number): { value: unknown; text: string; members: number } {
+export function readJsonText(bytes: Buffer, maxDepth: number): JsonShape & { text: string } {
   const text = readText(bytes);
-  const { members } = checkDepth(text, maxDepth);
-  return { value: parse(text), text, members };
+  return { text, ...checkDepth(text, maxDepth) };
 }
 
 function checkContentType(request: Request): void {
@@ -92,7 +91,7 @@ function readText(bytes: Buffer): string {
 
 function parseJsonObject(text: string, { opaqueKeys, list }: JsonLayout): JsonBody {
   const membersOfElements = list && readElements(text, list);
-  const body = checkObject(parse(text));
+  const body = checkObject(parseJson(text));
   if (opaqueKeys?.some((key) => isPresent(body, key))) keepTexts(body, jsonMembers(text, opaqueKeys));
   const elements = list && body[list.name];
   if (Array.isArray(elements)) {
@@ -146,7 +145,7 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function checkDepth(text: string, most: number) {
+function checkDepth(text: string, most: number): JsonShape {
   const shape = jsonShape(text);
   if (shape.depth > most) throw tooDeep(most);
   return shape;
@@ -156,7 +155,8 @@ function tooDeep(most: number) {
   return validationError({ body: `Must not nest deeper than ${most} levels` });
 }
 
-function parse(text: string): unknown {
+/** Parses a text. @throws AppError 400 with `fields.body` */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
