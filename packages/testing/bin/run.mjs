@@ -1,58 +1,58 @@
 #!/usr/bin/env node
 // run.mjs WANTED [JEST-ARGUMENT]...: runs the test files of WANTED, as JSON, in one Jest.
 // Ends with 2 if no test has the title of -t. `again` runs up to five failed files once more, each alone, and names those that pass only then.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { limitsOf } from "./limits.mjs";
+import { buildArgv, runCLI } from "jest";
 
 const mostAgain = 5;
-const jest = createRequire(import.meta.url).resolve("jest/bin/jest");
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const [wanted, ...jestArguments] = process.argv.slice(2);
 const { files, again = false, watch = false } = JSON.parse(wanted);
-const { status, counts } = runJest(files);
-if (watch || !counts) process.exit(status);
-
-const { passed, failed, skipped, failures, skippedSuites, withTitle } = counts;
-if (files.length > 1) {
-  // Once more at the end: the output is long.
-  for (const [, failure] of failures) console.log(`\n${failure}`);
-  for (const suite of skippedSuites) console.log(`skipped: ${suite}`);
-  console.log(`Tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
-}
-if (status === 0 && withTitle === 0) {
+const { results, title } = await runJest(files);
+const tests = results.testResults.flatMap((file) => file.testResults);
+const failures = results.testResults.filter((file) => file.failureMessage);
+if (files.length > 1) summarize();
+if (results.success && !tests.some(({ fullName }) => title.test(fullName))) {
   console.error("No test has the title of -t.");
   process.exit(2);
 }
-const isWorthAgain = again && failures.length > 0 && failures.length <= mostAgain;
-process.exit(isWorthAgain && failures.filter(([path]) => !passesAlone(path)).length === 0 ? 0 : status);
+let isPassed = results.success;
+if (again && failures.length > 0 && failures.length <= mostAgain) {
+  isPassed = true;
+  for (const { testFilePath } of failures) isPassed = (await passesAlone(testFilePath)) && isPassed;
+}
+process.exit(isPassed ? 0 : 1);
 
-function runJest(paths) {
-  const folder = mkdtempSync(join(tmpdir(), "waymark-counts-"));
-  const file = join(folder, "counts.json");
-  const own = [`--reporters=${here("./reporter.mjs")}`, watch ? "--watchAll" : "--watchAll=false"];
-  if (paths.length === 1) own.push("--reporters=default");
-  const args = ["--config", here("../jest.config.mjs"), "--rootDir", process.cwd(), ...own, ...jestArguments];
-  const { runMs } = limitsOf();
-  const run = spawnSync(process.execPath, [jest, ...args, "--runTestsByPath", ...paths], {
-    stdio: "inherit",
-    env: { ...process.env, WAYMARK_TEST_COUNTS: file },
-    timeout: runMs,
-    killSignal: "SIGKILL",
-  });
-  if (run.error?.code === "ETIMEDOUT") console.error(`The tests did not end within ${runMs / 60_000} minutes.`);
-  const counts = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-  rmSync(folder, { recursive: true });
-  return { status: run.status ?? 1, counts };
+async function runJest(paths) {
+  const reporters = [here("./reporter.mjs"), ...(paths.length === 1 ? ["default"] : [])];
+  const own = [
+    "--config",
+    here("../jest.config.mjs"),
+    "--rootDir",
+    process.cwd(),
+    watch ? "--watchAll" : "--watchAll=false",
+  ];
+  const named = reporters.map((reporter) => `--reporters=${reporter}`);
+  const argv = await buildArgv([...own, ...named, ...jestArguments, "--runTestsByPath", ...paths]);
+  const { results } = await runCLI(argv, [process.cwd()]);
+  // As jest matches it: in any case, in the titles of suites and test joined by spaces.
+  return { results, title: new RegExp(argv.testNamePattern ?? "", "i") };
 }
 
-function passesAlone(path) {
-  const { status } = runJest([path]);
-  console.log(`${path}: ${status === 0 ? "passed only alone; find out why" : "failed alone too"}`);
-  return status === 0;
+/** Failures once more at the end: the output is long. */
+function summarize() {
+  for (const { failureMessage } of failures) console.log(`\n${failureMessage}`);
+  const skipped = tests.filter(({ status }) => status === "pending");
+  const suites = new Set(skipped.map((test) => test.ancestorTitles[0] ?? test.title));
+  for (const suite of suites) console.log(`skipped: ${suite}`);
+  const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites, numPendingTests } = results;
+  const failed = numFailedTests + numRuntimeErrorTestSuites;
+  console.log(`Tests: ${numPassedTests} passed, ${failed} failed, ${numPendingTests} skipped`);
+}
+
+async function passesAlone(path) {
+  const { success } = (await runJest([path])).results;
+  console.log(`${path}: ${success ? "passed only alone; find out why" : "failed alone too"}`);
+  return success;
 }

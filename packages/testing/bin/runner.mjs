@@ -9,14 +9,18 @@ if (process.env.WAYMARK_TEST_INSPECT) execArgv.push("--inspect-brk=127.0.0.1:922
 
 /** These start first where no earlier run left times: by size, Jest's measure, they would come late. */
 const longest = [
-  "apps/worker/src/channels/channels.test.ts",
-  "apps/trace-api/src/service-tests/main.test.ts",
+  "packages/local/src/run-start.test.ts",
   "apps/dashboard/src/pages/every-page.browser.test.ts",
-  "packages/cli/src/package.test.ts",
-  "apps/dashboard/src/outage.browser.test.ts",
-  "apps/worker/src/start-worker.test.ts",
+  "apps/worker/src/channels/channels.test.ts",
+  "packages/proof/src/isolation/isolation.test.ts",
 ];
-const waitsLong = ({ path, duration }) => duration === undefined && longest.some((file) => path.endsWith(file));
+const waitsLong = ({ path, duration }) =>
+  duration === undefined && (longest.some((file) => path.endsWith(file)) ? 2 : /\.browser\.|service-tests/.test(path));
+
+/** A file may take a little longer than Jest gives its slowest test, as far as a timer can wait. */
+const fileMs = (testMs) => Math.min(1.25 * testMs, 2 ** 31 - 1);
+/** A file that does not say what it waits for is busy in a loop. */
+const sayMs = 5_000;
 
 export default class Runner {
   constructor(globalConfig) {
@@ -44,13 +48,21 @@ export default class Runner {
 
   /** What the process answers, or why it ended without an answer. */
   run({ path, context }, child) {
+    const limitMs = fileMs(context.config.testTimeout ?? this.globalConfig.testTimeout);
+    let reason = "";
     return new Promise((resolve) => {
+      const tooLong = setTimeout(() => {
+        reason = `The file did not end within ${limitMs / 1_000} s. `;
+        child.send("end");
+        setTimeout(() => child.kill("SIGKILL"), sayMs).unref();
+      }, limitMs);
       const settle = (answer) => {
+        clearTimeout(tooLong);
         child.off("message", settle).off("exit", fail);
         resolve(answer);
       };
       const fail = (code, signal) =>
-        settle({ error: { message: `The process ended with ${code ?? signal}`, stack: "" } });
+        settle({ error: { message: `${reason}The process ended with ${code ?? signal}`, stack: "" } });
       child.on("message", settle).on("exit", fail);
       child.send({ globalConfig: this.globalConfig, config: context.config, path });
     });

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 
 export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [--pooler[=MODE]]
-                 [--postgres=FOLDER] [--again] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
+                 [--postgres=FOLDER] [--again] [--nightly] [PATH]... [-t NAME] [--watch] [--inspect] [-- JEST-ARGUMENT...]
 
   Without arguments all tests of all packages run, the longest first. Tests run from the sources: a single file
   builds only if it starts a built program.
@@ -14,6 +14,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [-
   --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
   --postgres=FOLDER  on the Postgres whose programs are there, such as /usr/lib/postgresql/15/bin
   --again            after all tests, each of up to five failed files once more, alone
+  --nightly          random tests 20 times as long, and loads as large as at night
   PATH               only test files whose path contains it
   -t NAME            only tests whose name matches it
   --watch            run again whenever a source changes
@@ -31,6 +32,7 @@ const options = {
   watch: { type: "boolean" },
   inspect: { type: "boolean" },
   again: { type: "boolean" },
+  nightly: { type: "boolean" },
   node: { type: "string" },
   pooler: { type: "string" },
   postgres: { type: "string" },

@@ -3,7 +3,7 @@
 import { createRequire, register } from "node:module";
 import { pathToFileURL } from "node:url";
 import circus from "jest-circus/runner";
-import { setGlobals } from "./jest-globals.mjs";
+import { expect, setGlobals } from "./jest-globals.mjs";
 import "./refuse-network.mjs";
 
 /** After the last test, how long something may stay open. */
@@ -28,7 +28,9 @@ const runtime = {
   leaveTestCode() {},
 };
 
-process.on("message", async ({ globalConfig, config, path }) => {
+process.on("message", (message) => (message === "end" ? endHung() : run(message)));
+
+async function run({ globalConfig, config, path }) {
   const start = Date.now();
   try {
     const result = await circus.default(globalConfig, config, { global: globalThis }, runtime, path);
@@ -40,7 +42,14 @@ process.on("message", async ({ globalConfig, config, path }) => {
   } catch (error) {
     answer({ error: { message: `${error}`, stack: error?.stack } });
   }
-});
+}
+
+/** Says what a file that takes too long waits for. */
+function endHung() {
+  const test = expect?.getState().currentTestName ?? "Outside of tests";
+  console.error(`Not ended: ${test}. Open: ${process.getActiveResourcesInfo().join(", ")}`);
+  process.kill(process.pid, "SIGKILL");
+}
 
 /** An ended run wants no answer. */
 function answer(said) {

@@ -15,8 +15,8 @@ if (wanted.error || wanted.help) {
   process.exit(wanted.error ? 2 : 0);
 }
 const env = { ...process.env };
-if (wanted.watch) env.WAYMARK_TEST_WATCH = "1";
 if (wanted.inspect) env.WAYMARK_TEST_INSPECT = "1";
+if (wanted.nightly) env.WAYMARK_TEST_NIGHTLY = "1";
 if (wanted.pooler) env.WAYMARK_TEST_POOLER = wanted.pooler;
 if (wanted.postgres) env.WAYMARK_TEST_POSTGRES = wanted.postgres;
 if (wanted.node) {

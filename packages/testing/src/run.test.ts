@@ -6,10 +6,6 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 
 const program = fileURLToPath(new URL("../bin/run.mjs", import.meta.url));
-const { limitsOf } = (await import(new URL("../bin/limits.mjs", import.meta.url).href)) as {
-  limitsOf(env: Record<string, string>): { testMs: number; runMs: number | undefined };
-};
-
 /** A repository with tests in two packages. */
 let root: string;
 const texts = {
@@ -17,6 +13,8 @@ const texts = {
   "packages/two/src/fails.test.ts":
     'it("fails", () => { throw new Error("as it should"); }); it.skip("waits", () => {});',
   "packages/two/src/hangs.test.ts": 'it("ends late", () => new Promise(() => {}), 20);',
+  "packages/two/src/waits.test.ts": 'it("never ends", () => new Promise(() => setInterval(() => {}, 60_000)), 1e9);',
+  "packages/two/src/loops.test.ts": 'it("never yields", () => { for (;;); }, 1e9);',
   "packages/two/src/exits.test.ts": 'it("ends the process", () => process.kill(process.pid));',
   "packages/two/src/second.test.ts": `import { existsSync, writeFileSync } from "node:fs";
     it("passes the second time", () => {
@@ -86,6 +84,16 @@ describe("a run of test files", () => {
     expect(output).toContain("Tests: 1 passed, 2 failed, 0 skipped");
   });
 
+  it("ends a file that waits or loops for long, and says so", () => {
+    const { status, output } = run(["waits", "loops", "adds"], { jest: ["--maxWorkers=1", "--testTimeout=800"] });
+    expect(status).toBe(1);
+    expect(output).toMatch(/Not ended: never ends\. Open: .*Timeout/);
+    expect(output.match(/The file did not end within 1 s\. The process ended with SIGKILL/g)?.length).toBeGreaterThan(
+      1,
+    );
+    expect(output).toContain("Tests: 1 passed, 2 failed, 0 skipped");
+  });
+
   it("repeats failed files alone, and passes if they do", () => {
     const passed = run(["adds", "second"], { again: true });
     expect(passed.output).toContain("second.test.ts: passed only alone");
@@ -93,13 +101,5 @@ describe("a run of test files", () => {
     const failed = run(["adds", "fails"], { again: true });
     expect(failed.output).toContain("fails.test.ts: failed alone too");
     expect(failed.status).toBe(1);
-  });
-});
-
-describe("the limits of jest", () => {
-  it("end hanging tests, but none in a debugger", () => {
-    expect(limitsOf({})).toEqual({ testMs: 480_000, runMs: 3_600_000 });
-    expect(limitsOf({ WAYMARK_TEST_WATCH: "1" })).toEqual({ testMs: 480_000, runMs: undefined });
-    expect(limitsOf({ WAYMARK_TEST_INSPECT: "1" })).toEqual({ testMs: 2 ** 31 - 1, runMs: undefined });
   });
 });
