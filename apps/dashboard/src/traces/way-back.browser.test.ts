@@ -72,7 +72,10 @@ describeWithChromium("the way back to the list of traces", (executablePath) => {
       await page.goBack();
       await expectSight(page, before);
       await page.reload();
-      while ((await sight(page)).rows < before.rows || (await sight(page)).y < y) await frames(page);
+      await page
+        .locator(".trace-row")
+        .nth(before.rows - 1)
+        .waitFor();
       const after = await sight(page);
       expect(after.id).toBe(before.id);
       expect(Math.abs(after.top - before.top)).toBeLessThan(2);

@@ -62,7 +62,8 @@ function useKeptPlace(shown: Shown, table: { current: HTMLElement | null }): voi
     // Else the browser scrolls by itself, before the rows are there.
     history.scrollRestoration = "manual";
     if (!shown.wanted) scrollTo(0, 0);
-    let at = { id: "", top: 0, scrollY: 0 };
+    // A page left before the frame that tells of its scrolling keeps the place it came with.
+    let at: Omit<Place, "rows"> = shown.wanted ?? { id: "", top: 0, scrollY: 0 };
     const note = () => {
       // A navigation is at the next entry already when it scrolls to its own top.
       if (history.state?.entry === entry) at = { ...rowInSight(table.current), scrollY };
