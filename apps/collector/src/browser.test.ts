@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { describeWithChromium, type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
+import { chromiumFlags, describeWithChromium, type RunningApp, useDatabase, useProcesses } from "@waymark/testing";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { openSite, type TestSite } from "./site.fixture.js";
 
@@ -31,10 +31,8 @@ describeWithChromium("in a browser", (executablePath) => {
 
   beforeAll(async () => {
     // A context's own user agent does not hold while its page is left.
-    const args = [
-      `--user-agent=${userAgent}`,
-      ...["--no-sandbox", "--disable-background-networking", "--disable-blink-features=AutomationControlled"],
-    ];
+    const own = [`--user-agent=${userAgent}`, "--disable-blink-features=AutomationControlled"];
+    const args = [...chromiumFlags, ...own];
     const ignoreDefaultArgs = ["--disable-back-forward-cache"];
     [browser, site, collector, analytics] = await Promise.all([
       chromium.launch({ executablePath, args, ignoreDefaultArgs }),

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
-import { built } from "@waymark/testing";
+import { built, chromiumFlags } from "@waymark/testing";
 import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type DashboardOptions, type SignedIn, type TestDashboard, useDashboard } from "./dashboard.fixture.js";
@@ -32,6 +32,20 @@ export interface TestBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+let opened: Promise<Browser> | undefined;
+
+/** One Chromium for all files of a process; another one after its crash. */
+function openChromium(executablePath: string): Promise<Browser> {
+  opened ??= chromium.launch({ executablePath, args: chromiumFlags }).then((browser) => {
+    process.once("disconnect", () => void browser.close());
+    browser.once("disconnected", () => {
+      opened = undefined;
+    });
+    return browser;
+  });
+  return opened;
+}
+
 /**
  * Serves the built dashboard to Chromium. A test fails for a violated content policy, an error on the page, and a request
  * that leaves the origin. Call it in the suite of `describeWithChromium`.
@@ -47,8 +61,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
 
   beforeAll(async () => {
     server = createServer((request, response) => dashboard.app(request, response)).listen(0, "127.0.0.1");
-    const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];
-    browser = await chromium.launch({ executablePath, args });
+    browser = await openChromium(executablePath);
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterEach(async () => {
@@ -57,7 +70,6 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
     expect(problems.splice(0)).toEqual([]);
   });
   afterAll(async () => {
-    await browser?.close();
     server?.closeAllConnections();
     await new Promise((resolve) => server?.close(resolve));
   });

@@ -29,6 +29,21 @@ export function describeWithProgram(program: string, name: string, suite: (file:
   else describe.skip(`${name} (needs ${program} on the PATH)`, () => suite(program));
 }
 
+/** Playwright's own `--disable-features` ends by ours. The popups of an address bar that no test sees cost more than its page. */
+const unusedFeatures = [
+  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "PaintHolding"],
+  ...["AimEnabled", "NetworkTimeServiceQuerying", "OptimizationHints", "PreconnectToSearch"],
+  ...["SpareRendererForSitePerProcess", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
+];
+
+/** How tests start Chromium. */
+export const chromiumFlags = [
+  "--no-sandbox",
+  "--disable-background-networking",
+  "--disable-gpu",
+  `--disable-features=${unusedFeatures.join()}`,
+];
+
 export const describeWithChromium = (name: string, suite: (executablePath: string) => void) =>
   describeWithProgram("chromium", name, suite);
 

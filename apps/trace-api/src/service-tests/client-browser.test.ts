@@ -4,7 +4,7 @@ import { Agent, createServer, type IncomingMessage, request, type Server, type S
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
-import { describeWithChromium } from "@waymark/testing";
+import { chromiumFlags, describeWithChromium } from "@waymark/testing";
 import { type Browser, chromium } from "playwright-core";
 import { type TestAccount, useApp } from "../app.fixture.js";
 
@@ -23,9 +23,8 @@ describeWithChromium("the client in a browser", (executablePath) => {
   beforeAll(async () => {
     api = test.app.listen(0, "127.0.0.1");
     site = createServer(serve).listen(0, "127.0.0.1");
-    const args = ["--no-sandbox", "--disable-background-networking"];
     [browser, account] = await Promise.all([
-      chromium.launch({ executablePath, args }),
+      chromium.launch({ executablePath, args: chromiumFlags }),
       test.makeAccount("pro"),
       once(api, "listening"),
       once(site, "listening"),
