@@ -23,13 +23,13 @@ const children: ChildProcess[] = [];
 beforeAll(async () => {
   dataFolder = join(await mkdtemp(join(tmpdir(), "waymark start-")), "data");
 });
-afterEach(async () => {
+async function endAll() {
   for (const child of children.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
     child.kill("SIGTERM");
     await once(child, "exit");
   }
-});
+}
 afterAll(() => rm(join(dataFolder, ".."), { recursive: true, force: true }));
 
 interface Started {
@@ -185,6 +185,8 @@ async function useDashboard(output: string) {
 }
 
 describe("start", () => {
+  afterEach(endAll);
+
   it("runs each service by a role of its own, which suffices for all that it does", async () => {
     const env = { TRACE_STALE_AFTER: "1s", SWEEP_INTERVAL_SECONDS: "1", EVENT_RETENTION_MONTHS: "3" };
     const first = await start(env);
@@ -295,18 +297,6 @@ describe("start", () => {
     expect(await stop(second, "SIGTERM")).toBe(0);
   });
 
-  it("refuses a second start beside a running one, before it builds, and goes on", async () => {
-    const first = await start();
-    const command = run(startBin, [], { WAYMARK_DATA_DIR: dataFolder });
-    expect(await command.exit).toBe(2);
-    expect(command.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
-    expect(await run(bin, ["--running"]).exit).toBe(3);
-    const second = run(bin);
-    expect(await second.exit).toBe(2);
-    expect(second.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
-    expect((await fetch(`${first.system.urls?.[0]}/health`)).status).toBe(200);
-  });
-
   it("runs from the sources with `dev`", async () => {
     const started = await start({}, devBin);
     const url = started.system.urls?.[0] ?? "";
@@ -315,10 +305,8 @@ describe("start", () => {
     expect((started.system.apps ?? []).filter(isRunning)).toEqual([]);
   });
 
-  it("becomes ready with any LOG_LEVEL, and stops on the first SIGTERM, also before it is ready", async () => {
-    const ready = await start({ LOG_LEVEL: "warn" });
-    expect(await stop(ready, "SIGTERM")).toBe(0);
-    const begun = run(bin, [], { LOG_LEVEL: "warn" });
+  it("stops on the first SIGTERM before it is ready", async () => {
+    const begun = run(bin);
     const system = () => readFile(join(dataFolder, "local.json"), "utf8").then(JSON.parse, () => ({}));
     await until(async () => (await system()).apps, begun.output);
     const { apps } = (await system()) as LocalSystem;
@@ -338,37 +326,6 @@ describe("start", () => {
     );
     other.close();
     expect(await readdir(dataFolder)).not.toContain("local.json");
-  });
-
-  it("starts a killed app and a killed Postgres again, while the others keep running", async () => {
-    const started = await start();
-    const [traceUrl = "", analyticsUrl = ""] = started.system.urls ?? [];
-    const apps = started.system.apps ?? [];
-    process.kill(apps.find(({ name }) => name === "trace-api")?.pid ?? 0, "SIGKILL");
-    await until(() => /trace-api: runs again/.test(started.output()), started.output);
-    expect((await fetch(`${traceUrl}/ready`)).status).toBe(200);
-    const now = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
-    const isReplaced = (name: string) =>
-      now.apps?.find((it) => it.name === name)?.pid !== apps.find((it) => it.name === name)?.pid;
-    expect(apps.map(({ name }) => [name, isReplaced(name)])).toEqual(
-      apps.map(({ name }) => [name, name === "trace-api"]),
-    );
-    const pid = Number((await readFile(join(dataFolder, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
-    process.kill(pid, "SIGKILL");
-    await until(() => /Postgres runs again/.test(started.output()), started.output);
-    const isReady = async (url: string) => (await fetch(`${url}/ready`)).status === 200;
-    await until(async () => (await isReady(traceUrl)) && (await isReady(analyticsUrl)), started.output);
-    expect(await stop(started, "SIGTERM")).toBe(0);
-    expect((now.apps ?? []).filter(isRunning)).toEqual([]);
-  });
-
-  it("after a kill its apps end by themselves, and the next start recovers", async () => {
-    const killed = await start();
-    await stop(killed, "SIGKILL");
-    await until(() => (killed.system.apps ?? []).every((app) => !isRunning(app)), killed.output);
-    const next = await start();
-    expect(next.output()).toMatch(/Took over the Postgres/);
-    expect(await stop(next, "SIGINT")).toBe(0);
   });
 
   it("stops when the command that started it is gone", async () => {
@@ -397,5 +354,53 @@ describe("start", () => {
       () => output,
     );
     expect(await readdir(dataFolder)).not.toContain("local.json");
+  });
+});
+
+describe("a running system, which logs warnings alone", () => {
+  let running: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    running = await start({ LOG_LEVEL: "warn" });
+  });
+  afterAll(endAll);
+
+  it("refuses a second start beside a running one, before it builds, and goes on", async () => {
+    const command = run(startBin, [], { WAYMARK_DATA_DIR: dataFolder });
+    expect(await command.exit).toBe(2);
+    expect(command.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
+    expect(await run(bin, ["--running"]).exit).toBe(3);
+    const second = run(bin);
+    expect(await second.exit).toBe(2);
+    expect(second.output()).toMatch(/^Waymark is running already \(process \d+, at http/);
+    expect((await fetch(`${running.system.urls?.[0]}/health`)).status).toBe(200);
+  });
+
+  it("after a kill its apps end by themselves, and the next start recovers", async () => {
+    const { system, output } = running;
+    await stop(running, "SIGKILL");
+    await until(() => (system.apps ?? []).every((app) => !isRunning(app)), output);
+    running = await start();
+    expect(running.output()).toMatch(/Took over the Postgres/);
+  });
+
+  it("starts a killed app and a killed Postgres again, while the others keep running", async () => {
+    const [traceUrl = "", analyticsUrl = ""] = running.system.urls ?? [];
+    const apps = running.system.apps ?? [];
+    process.kill(apps.find(({ name }) => name === "trace-api")?.pid ?? 0, "SIGKILL");
+    await until(() => /trace-api: runs again/.test(running.output()), running.output);
+    expect((await fetch(`${traceUrl}/ready`)).status).toBe(200);
+    const now = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
+    const isReplaced = (name: string) =>
+      now.apps?.find((it) => it.name === name)?.pid !== apps.find((it) => it.name === name)?.pid;
+    expect(apps.map(({ name }) => [name, isReplaced(name)])).toEqual(
+      apps.map(({ name }) => [name, name === "trace-api"]),
+    );
+    const pid = Number((await readFile(join(dataFolder, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
+    process.kill(pid, "SIGKILL");
+    await until(() => /Postgres runs again/.test(running.output()), running.output);
+    const isReady = async (url: string) => (await fetch(`${url}/ready`)).status === 200;
+    await until(async () => (await isReady(traceUrl)) && (await isReady(analyticsUrl)), running.output);
+    expect(await stop(running, "SIGTERM")).toBe(0);
+    expect((now.apps ?? []).filter(isRunning)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { createGroupCommit } from "@waymark/database";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { createTraceReader } from "./get-trace.query.js";
 import { isoText } from "./iso-text.js";
@@ -91,7 +92,7 @@ describe("a small trace", () => {
         );
         expect(await read(accountId, traceId, withAttributes)).toBe(rows[0]?.json);
       }),
-      { numRuns: 150 },
+      randomRuns(60),
     );
   });
 });

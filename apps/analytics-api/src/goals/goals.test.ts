@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import { importEvents } from "@waymark/web-stats/analytics";
 import { createFunnel, createGoal, storeDays } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
@@ -293,7 +294,7 @@ describe("goals and funnels", () => {
           await checkFunnel(await get(`funnels/${funnelId}?range=7d&${filter}`), visits, order);
         }
       }),
-      { numRuns: 30 },
+      randomRuns(8),
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import { storeDays } from "@waymark/web-stats/statistics";
 import type { Express } from "express";
 import fc from "fast-check";
@@ -167,7 +168,7 @@ describe("filters=", () => {
           await check(round < 3 ? get : getOfSecond, narrow(visits, filters), filters);
         }
       }),
-      { numRuns: 40 },
+      randomRuns(8),
     );
   });
 

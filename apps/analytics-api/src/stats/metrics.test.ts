@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { metricsOf, type NaiveVisit, originOf, type VisitLine, viewsOf, visitsOf } from "./naive-visits.fixture.js";
@@ -228,7 +229,7 @@ describe("random visits", () => {
         for (const row of [...body.entryPages, ...body.exitPages])
           expect(row.visits).toBeGreaterThanOrEqual(row.visitors);
       }),
-      { numRuns: 30 },
+      randomRuns(8),
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { JsonBody } from "@waymark/service/http";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { beaconBody, readPageview } from "./beacon.schema.js";
 
@@ -44,7 +45,7 @@ describe("the reader of plain page views", () => {
         read++;
         expect(usual).toEqual(beaconBody.parse(given));
       }),
-      { numRuns: 3_000 },
+      randomRuns(3_000),
     );
     expect(read).toBeGreaterThan(100);
   });

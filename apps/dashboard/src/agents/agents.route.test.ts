@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
 import type { AgentDetail, AgentList, DurationList } from "./agents.schema.js";
@@ -86,7 +87,7 @@ describe("GET /agents and GET /agent-durations", () => {
           expect([p50_ms, p95_ms]).toEqual([percentile(sorted, 0.5), percentile(sorted, 0.95)]);
         }
       }),
-      { numRuns: 15 },
+      randomRuns(5),
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import { listNames } from "@waymark/web-stats/lists";
 import { type Metric, metricNames } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
@@ -111,7 +112,7 @@ describe("GET /sites/:id/stats and /events", () => {
           }
         },
       ),
-      { numRuns: 12 },
+      randomRuns(4),
     );
   });
 
@@ -137,7 +138,7 @@ describe("GET /sites/:id/stats and /events", () => {
           expect(file.text).toBe((await ask(`${stats}&limit=1000&lists=${list}`, "text/csv").expect(200)).text);
         },
       ),
-      { numRuns: 20 },
+      randomRuns(6),
     );
   });
 

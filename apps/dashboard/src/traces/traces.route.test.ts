@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
+import { randomRuns } from "@waymark/testing";
 import { listTraces, newestCursor, type TracesToFind } from "@waymark/traces";
 import fc from "fast-check";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
@@ -79,7 +80,7 @@ describe("GET /traces", () => {
           );
         }
       }),
-      { numRuns: 8 },
+      randomRuns(4),
     );
   });
 

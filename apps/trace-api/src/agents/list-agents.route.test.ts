@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import { listAgents, maxCountedTraces } from "@waymark/traces";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
@@ -164,7 +165,7 @@ describe("GET /api/v1/agents", () => {
         fc.asyncProperty(fc.oneof(fc.string(), text.map(encode)), async (cursor) => {
           expect([200, 400]).toContain((await account.get("/api/v1/agents").query({ cursor })).status);
         }),
-        { numRuns: 300 },
+        randomRuns(40),
       );
     });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
 
@@ -102,7 +103,7 @@ describe("GET /api/v1/agents/:agent_id/series and include=figures", () => {
           }
         },
       ),
-      { numRuns: 25 },
+      randomRuns(8),
     );
   });
 });

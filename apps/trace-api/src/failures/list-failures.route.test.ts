@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { sendJson } from "../otlp/otlp.fixture.js";
@@ -123,7 +124,7 @@ describe("GET /api/v1/failures", () => {
           const ids = traces.map(({ id }) => id);
           expect(await countsOf(account)).toEqual(await recount(account, ids));
         }),
-        { numRuns: 30 },
+        randomRuns(8),
       );
     });
 

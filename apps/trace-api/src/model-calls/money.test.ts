@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import { rebuildUsage } from "@waymark/traces";
 import { loadOtlpMessages, spanUuid } from "@waymark/traces/otlp";
 import fc from "fast-check";
@@ -241,58 +242,50 @@ describe("the money of nested spans", () => {
     expect(await rebuildUsage(test.pool, id, { isCheck: true, now })).toEqual({ calls: 0, sums: [] });
   };
 
-  it.each(Object.keys(ways))(
-    "is that of the rule, through %s",
-    async (way) => {
-      const on = await test.startInstance();
-      const property = fc.asyncProperty(trace, fc.nat({ max: 1_000 }), async (steps, seed) => {
+  it.each(Object.keys(ways))("is that of the rule, through %s", async (way) => {
+    const on = await test.startInstance();
+    const property = fc.asyncProperty(trace, fc.nat({ max: 1_000 }), async (steps, seed) => {
+      const account = await test.makeAccount("pro");
+      const instances = [account, on(account)];
+      const stored = await ways[way]?.({ instances, steps, seed, tick: () => undefined });
+      await passTime(account);
+      const expected = recount(steps, stored ?? all(steps), false);
+      expect(await sumsOf(account)).toEqual(expected);
+      const { traces } = (await account.get("/api/v1/traces").expect(200)).body;
+      const { body } = await account.get(`/api/v1/traces/${traces[0].id}?include=usage`).expect(200);
+      expect(moneyOf(body.usage)).toEqual(expected);
+      await expectNoDifference(account);
+    });
+    await fc.assert(property, randomRuns(4));
+  });
+
+  it.each(Object.keys(ways))("stays when the trace is deleted meanwhile, through %s", async (way) => {
+    const on = await test.startInstance();
+    const property = fc.asyncProperty(
+      trace,
+      fc.nat({ max: 1_000 }),
+      fc.nat({ max: 9 }),
+      async (random, seed, moment) => {
         const account = await test.makeAccount("pro");
         const instances = [account, on(account)];
-        const stored = await ways[way]?.({ instances, steps, seed, tick: () => undefined });
+        // All report, so that the stored reports tell which steps have arrived.
+        const steps = random.map((each) => ({ ...each, tokens: each.tokens ?? 1 }));
+        let deletion: Promise<unknown> | undefined;
+        let ticks = 0;
+        const tick = (traceId: string) => {
+          if (ticks++ === moment) deletion = account.delete(`/api/v1/traces/${traceId}`).expect(200).then();
+        };
+        const stored = await ways[way]?.({ instances, steps, seed, tick });
+        await deletion;
         await passTime(account);
-        const expected = recount(steps, stored ?? all(steps), false);
-        expect(await sumsOf(account)).toEqual(expected);
-        const { traces } = (await account.get("/api/v1/traces").expect(200)).body;
-        const { body } = await account.get(`/api/v1/traces/${traces[0].id}?include=usage`).expect(200);
-        expect(moneyOf(body.usage)).toEqual(expected);
+        await sumsOf(account);
+        const arrived = stored ?? (await storedSteps(account));
+        expect(await sumsOf(account)).toEqual(recount(steps, arrived, stored === undefined));
         await expectNoDifference(account);
-      });
-      await fc.assert(property, { numRuns: 15 });
-    },
-    120_000,
-  );
-
-  it.each(Object.keys(ways))(
-    "stays when the trace is deleted meanwhile, through %s",
-    async (way) => {
-      const on = await test.startInstance();
-      const property = fc.asyncProperty(
-        trace,
-        fc.nat({ max: 1_000 }),
-        fc.nat({ max: 9 }),
-        async (random, seed, moment) => {
-          const account = await test.makeAccount("pro");
-          const instances = [account, on(account)];
-          // All report, so that the stored reports tell which steps have arrived.
-          const steps = random.map((each) => ({ ...each, tokens: each.tokens ?? 1 }));
-          let deletion: Promise<unknown> | undefined;
-          let ticks = 0;
-          const tick = (traceId: string) => {
-            if (ticks++ === moment) deletion = account.delete(`/api/v1/traces/${traceId}`).expect(200).then();
-          };
-          const stored = await ways[way]?.({ instances, steps, seed, tick });
-          await deletion;
-          await passTime(account);
-          await sumsOf(account);
-          const arrived = stored ?? (await storedSteps(account));
-          expect(await sumsOf(account)).toEqual(recount(steps, arrived, stored === undefined));
-          await expectNoDifference(account);
-        },
-      );
-      await fc.assert(property, { numRuns: 15 });
-    },
-    120_000,
-  );
+      },
+    );
+    await fc.assert(property, randomRuns(4));
+  });
 });
 
 describe("a deletion", () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { useApp } from "../app.fixture.js";
 import { jsonOf, readFixture, readRecordings, readTraces, sendJson, sendOtlp, sendProtobuf } from "./otlp.fixture.js";
@@ -36,7 +37,7 @@ describe("POST /v1/traces with hostile requests", () => {
         for (const [place, value] of changes) if (altered.length > 0) altered[place % altered.length] = value;
         expect(expected).toContain((await sendProtobuf(account, altered)).status);
       }),
-      { numRuns: 400 },
+      randomRuns(80),
     );
   });
 
@@ -53,7 +54,7 @@ describe("POST /v1/traces with hostile requests", () => {
         }
         expect(expected).toContain((await sendJson(account, altered)).status);
       }),
-      { numRuns: 300 },
+      randomRuns(60),
     );
   });
 
@@ -97,7 +98,7 @@ describe("POST /v1/traces with hostile requests", () => {
           (await sendJson(account, { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] })).status,
         );
       }),
-      { numRuns: 300, examples: [["droppedEventsCount", { toString: false }]] },
+      { ...randomRuns(60), examples: [["droppedEventsCount", { toString: false }]] },
     );
   });
 

@@ -3,14 +3,15 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
-import { useDatabase } from "@waymark/testing";
+import { amount, useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 
 const database = useDatabase();
 let service: ServiceProcess | undefined;
 afterAll(() => service?.end("SIGKILL"));
 
-const traces = 400;
+const traces = amount(120, 400);
+const kills = amount(3, 8);
 const spansOfTrace = 20;
 const hex = (bytes: number) => randomBytes(bytes).toString("hex");
 
@@ -52,23 +53,19 @@ it("stores and counts each span once, with one alert per trace, when exporters r
   service = await startService({ databaseUrl: database.url });
   const { port } = service;
   const requests = Array.from({ length: traces }, requestsOfRun).flat();
-  let isDelivered = false;
   const exporters = Array.from({ length: 16 }, async () => {
     for (let body = requests.pop(); body !== undefined; body = requests.pop()) {
       await deliver(`http://127.0.0.1:${port}/v1/traces`, key, body);
     }
   });
-  const delivered = Promise.all(exporters).finally(() => {
-    isDelivered = true;
-  });
-  let kills = 0;
-  for (; !isDelivered && kills < 8; kills++) {
-    await setTimeout(40 + 15 * kills);
+  const all = requests.length + exporters.length;
+  // By requests, not by time: each kill meets some under way.
+  for (let kill = 1; kill <= kills; kill++) {
+    while (requests.length > all - (all * kill) / (kills + 1)) await setTimeout(5);
     await service.end("SIGKILL");
     service = await startService({ databaseUrl: database.url, env: { TRACE_API_PORT: String(port) } });
   }
-  await delivered;
-  expect(kills).toBeGreaterThanOrEqual(3);
+  await Promise.all(exporters);
   const { rows } = await database.pool.query(
     `SELECT (SELECT traces FROM trace_usage WHERE account_id = $1) AS counted,
             (SELECT count(*)::int FROM trace WHERE account_id = $1 AND status = 'error' AND name = 'run') AS failed,

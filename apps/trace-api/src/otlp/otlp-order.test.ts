@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { readTraces, sendJson, withoutIds } from "./otlp.fixture.js";
@@ -85,7 +86,7 @@ describe("the spans of a trace", () => {
         expect([await count("alert", split), await count("alert", whole)]).toEqual([alerts, alerts]);
         if (rootSteps.length === 1) expect(await count("agent", split)).toBe(1);
       }),
-      { numRuns: 60 },
+      randomRuns(12),
     );
   });
 

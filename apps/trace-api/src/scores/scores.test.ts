@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 import { maxScoresPerTrace } from "./add-score.query.js";
@@ -245,7 +246,7 @@ describe("GET /api/v1/agents/:agent_id/scores", () => {
         );
         expect(await read(account, "a")).toEqual({ scores: expected });
       }),
-      { numRuns: 20 },
+      randomRuns(8),
     );
   });
 

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { type ApiClient, createWaymark, type Waymark } from "@waymark/client";
 import { createPrisma } from "@waymark/database/prisma";
-import { useDatabase } from "@waymark/testing";
+import { amount, useDatabase } from "@waymark/testing";
 import { startService } from "../service.fixture.js";
 import { openFaultyProxy } from "./faulty-proxy.fixture.js";
 
@@ -99,32 +99,34 @@ async function expectExactly({ accountId, held, losses }: Client, traces: number
   expect(spans.rows.map(({ id }) => id)).toEqual(heldSpans);
 }
 
-it("1,500 traces and 15,000 spans are stored and counted once while every third answer is lost after the commit", async () => {
+it("traces and spans are stored and counted once while every third answer is lost after the commit", async () => {
   const service = await startService({ databaseUrl: database.url });
   opened.push(() => service.end("SIGKILL"));
   const proxy = await openFaultyProxy(service.port, (count) => (count % 3 === 0 ? "drop-answer" : "pass"));
   opened.push(proxy.close);
   const client = await openClient(proxy.url);
-  await write(client, 1_500);
+  const traces = amount(300, 1_500);
+  await write(client, traces);
   expect(proxy.counts.dropped).toBe(Math.floor(proxy.counts.requests / 3));
-  await expectExactly(client, 1_500);
+  await expectExactly(client, traces);
 });
 
-it("500 traces and 5,000 spans are stored and counted once while the service is killed again and again", async () => {
+it("traces and spans are stored and counted once while the service is killed again and again", async () => {
   let service = await startService({ databaseUrl: database.url });
   opened.push(() => service.end("SIGKILL"));
   const { port } = service;
   const client = await openClient(`http://127.0.0.1:${port}`);
   let isOver = false;
-  const written = write(client, 500).finally(() => {
+  const traces = amount(200, 500);
+  const written = write(client, traces).finally(() => {
     isOver = true;
   });
   // By stored rows, not by time: each kill meets requests under way.
-  for (let kills = 1; kills <= 4 && !isOver; kills++) {
-    while (!isOver && client.held.size < 100 * kills) await setTimeout(5);
+  for (let kills = 1; kills <= amount(2, 4) && !isOver; kills++) {
+    while (!isOver && client.held.size < (traces / 5) * kills) await setTimeout(5);
     await service.end("SIGKILL");
     service = await startService({ databaseUrl: database.url, env: { TRACE_API_PORT: String(port) } });
   }
   await written;
-  await expectExactly(client, 500);
+  await expectExactly(client, traces);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import type { PlanId } from "@waymark/plan";
 import { traceBody } from "../app.fixture.js";
@@ -55,8 +55,12 @@ async function countTraces(accountId: string): Promise<number> {
 }
 
 describe("the trace service in three processes", () => {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    service = await start();
+  });
+
   it("keeps the month's limit exactly, over one port, within the connections of one, and adds up its metrics", async () => {
-    const service = await start();
     expect(membersOf(service)).toHaveLength(processes);
     const account = await makeAccount("free");
     expect((await create(service, account))?.status).toBe(201);
@@ -79,7 +83,6 @@ describe("the trace service in three processes", () => {
   });
 
   it("stores a retried request once, whichever process gets it", async () => {
-    const service = await start();
     const account = await makeAccount("pro");
     const ids = new Set<string | undefined>();
     const again = async () => {
@@ -96,7 +99,6 @@ describe("the trace service in three processes", () => {
   });
 
   it("loses no acknowledged write to kill -9 of one process: the others go on, and another one takes its place", async () => {
-    const service = await start();
     const account = await makeAccount("pro");
     const acknowledged: (string | undefined)[] = [];
     const [first = 0, ...others] = membersOf(service);
@@ -124,11 +126,9 @@ describe("the trace service in three processes", () => {
     // Counts of the ended process stay: 200 were known before its end.
     const [accepted = 0] = await metric(service, 'waymark_accepted_total{kind="trace"');
     expect(accepted).toBeGreaterThanOrEqual(200);
-    expect(await service.end("SIGTERM")).toBe(0);
   });
 
   it("answers all that it stores after SIGTERM, then ends all processes with 0", async () => {
-    const service = await start();
     const account = await makeAccount("pro");
     const members = membersOf(service);
     let acknowledged = 0;

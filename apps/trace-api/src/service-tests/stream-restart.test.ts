@@ -1,5 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
+import { amount } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
 import { openStream, type StreamClient, type StreamEvent } from "../stream/stream.fixture.js";
 import { useServices } from "./services.fixture.js";
@@ -29,7 +31,7 @@ describe("a stream", () => {
     let isFollowed = true;
     let connections = 0;
     const follow = async () => {
-      for (; isFollowed; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      for (; isFollowed; await setTimeout(20)) {
         stream = await openStream(`http://127.0.0.1:${service.port}`, { key, lastId }).catch(() => undefined);
         if (!stream) continue;
         connections++;
@@ -40,7 +42,7 @@ describe("a stream", () => {
     };
     const following = follow();
     const connected = async (count: number) => {
-      while (connections < count) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (connections < count) await setTimeout(20);
     };
     await connected(1);
     // Its client may also leave within a page.
@@ -54,27 +56,27 @@ describe("a stream", () => {
       }
     };
     const loads = Promise.all(Array.from({ length: 12 }, load));
-    for (let round = 0; round < 4; round++) {
-      await new Promise((resolve) => setTimeout(resolve, 1_200));
+    const rounds = amount(2, 4);
+    for (let round = 0; round < rounds; round++) {
       await connected(2 * (round + 1));
-      const how = await service.end(round % 2 ? "SIGTERM" : "SIGKILL");
-      expect(how).toBe(round % 2 ? 0 : "SIGKILL");
+      expect(await service.end(round % 2 ? "SIGTERM" : "SIGKILL")).toBe(round % 2 ? 0 : "SIGKILL");
       service = await start();
     }
-    await connected(9);
+    await connected(2 * rounds + 1);
     clearInterval(hangUp);
     isLoaded = false;
     await loads;
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const { rows } = await pool.query<{ id: string; status: string }>("SELECT id, status FROM trace ORDER BY id");
+    // A change may overtake the creation; the last state of each trace comes last.
+    const lastOf = (events: readonly StreamEvent[]) => new Map(events.map(({ data }) => [data.id, data.status]));
+    const isTold = (last: Map<string, string>) => rows.every(({ id, status }) => last.get(id) === status);
+    while (!isTold(lastOf([...told, ...(stream?.events ?? [])]))) await setTimeout(20);
     isFollowed = false;
     await stream?.close();
     await following;
     const states = told.map(({ event, data }) => `${event} ${data.id} ${data.status}`);
     expect(new Set(states).size).toBe(states.length);
-    // A change may overtake the creation; the last state of each trace comes last.
-    const last = new Map(told.map(({ data }) => [data.id, data.status]));
-    const { rows } = await pool.query<{ id: string; status: string }>("SELECT id, status FROM trace ORDER BY id");
     expect(rows.length).toBe(created.length);
-    expect([...last].sort()).toEqual(rows.map(({ id, status }) => [id, status]));
+    expect([...lastOf(told)].sort()).toEqual(rows.map(({ id, status }) => [id, status]));
   });
 });

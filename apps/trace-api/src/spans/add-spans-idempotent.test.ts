@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
 
@@ -152,7 +153,7 @@ describe("spans with an Idempotency-Key", () => {
         const { rows } = await test.pool.query("SELECT id FROM span WHERE account_id = $1 ORDER BY id", [account.id]);
         expect(rows.map(({ id }) => id)).toEqual(stored.sort());
       }),
-      { numRuns: 40 },
+      randomRuns(12),
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 
@@ -112,7 +113,7 @@ describe("POST /api/v1/traces/:trace_id/spans/batch", () => {
           });
           expect(JSON.parse(text).spans).toHaveLength(batch.length);
         }),
-        { numRuns: 60 },
+        randomRuns(15),
       );
     });
 

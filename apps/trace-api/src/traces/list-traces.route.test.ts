@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import request from "supertest";
 import { type TestAccount, useApp } from "../app.fixture.js";
@@ -146,7 +147,7 @@ describe("GET /api/v1/traces", () => {
           expect(ids((await list(account, { name })).traces)).toContain(id);
           await list(account, { name: name.toUpperCase().slice(0, 200).toWellFormed() });
         }),
-        { numRuns: 60 },
+        randomRuns(20),
       );
       await list(account, { name: "é".repeat(200) });
       await list(account, { name: "é(((((".repeat(33) });
@@ -304,7 +305,7 @@ describe("GET /api/v1/traces", () => {
           const answer = await account.get("/api/v1/traces").query({ cursor });
           expect([answer.status, Object.keys(answer.body.fields ?? {})]).toEqual([400, ["cursor"]]);
         }),
-        { numRuns: 300 },
+        randomRuns(60),
       );
     });
 
@@ -320,7 +321,7 @@ describe("GET /api/v1/traces", () => {
           const answer = await account.get("/api/v1/traces").query(parameters);
           expect([200, 400]).toContain(answer.status);
         }),
-        { numRuns: 300 },
+        randomRuns(60),
       );
     });
   });

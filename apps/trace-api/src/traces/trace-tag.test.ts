@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 
@@ -91,9 +92,9 @@ describe("the ETag of a trace", () => {
           await look();
         }
       }),
-      { numRuns: 4 },
+      randomRuns(4),
     );
-  }, 60_000);
+  });
 });
 
 async function applyChange(

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
-import { built } from "@waymark/testing";
+import { amount, built } from "@waymark/testing";
 import { type System, startSystem } from "../system/start-system.js";
 import { fuzzSettings, runFuzz } from "./run-fuzz.js";
 
@@ -17,9 +17,10 @@ afterAll(async () => {
   await rm(system.folder, { recursive: true, force: true });
 });
 
-it("answers 3,000 random and hostile requests as the documents say, and stays up", async () => {
-  const result = await runFuzz(system, { requests: 3_000, seed: 1, only: undefined, say: () => undefined });
+it("answers random and hostile requests as the documents say, and stays up", async () => {
+  const requests = amount(1_000, 3_000);
+  const result = await runFuzz(system, { requests, seed: 1, only: undefined, say: () => undefined });
   expect(result.failures).toEqual([]);
-  expect(result.requests).toBeGreaterThanOrEqual(3_000);
+  expect(result.requests).toBeGreaterThanOrEqual(requests);
   expect(result.counts.size).toBeGreaterThan(100);
-}, 900_000);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { findRepeatedMember, hasManyKeys, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
 
@@ -70,7 +71,7 @@ describe("jsonElementMembers", () => {
     const parts = fc.constantFrom('"a"', '"x"', '"\\q"', '"', ":", ",", "{", "}", "[", "]", "1", " ", "\\", '{"a":[');
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 30 }), (texts) => void find(texts.join(""))),
-      { numRuns: 3_000 },
+      randomRuns(1_000),
     );
   });
 
@@ -93,7 +94,7 @@ describe("jsonElementMembers", () => {
         );
         expect(members).toEqual(expected);
       }),
-      { numRuns: 300 },
+      randomRuns(300),
     );
   });
 });

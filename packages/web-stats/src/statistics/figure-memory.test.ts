@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { lists, otherValue, visitDimensionOf } from "../lists/lists.js";
 import { createFigureMemory } from "./figure-memory.js";
@@ -84,7 +85,7 @@ describe("the memory of figures", () => {
           }
         }
       }),
-      { numRuns: 60 },
+      randomRuns(20),
     );
   });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidV7Floor } from "@waymark/database";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import type pg from "pg";
 import { readDays } from "./days.query.js";
@@ -104,7 +105,7 @@ describe("days that are kept", () => {
           expect(await kept.until(siteId, point, until)).toEqual(await anew.until(siteId, point, until));
         }
       }),
-      { numRuns: 30 },
+      randomRuns(10),
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { readImportLine } from "../import/import-line.schema.js";
 import { exportNames, formatNames, type Reading } from "./format.js";
@@ -44,7 +45,7 @@ describe("openFormat", () => {
           if (reading && "fields" in reading) readImportLine(reading.fields);
         }
       }),
-      { numRuns: 500 },
+      randomRuns(300),
     );
   });
 

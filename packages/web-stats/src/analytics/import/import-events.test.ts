@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
+import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import pg from "pg";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
@@ -372,7 +372,7 @@ describe("an import", () => {
         expect(totals.reduce((sum, [, [, n]]) => sum + n, 0)).toBe(views.length);
         expect(totals.reduce((sum, [, [n]]) => sum + n, 0)).toBe(visitors.size);
       }),
-      { numRuns: 40 },
+      randomRuns(8),
     );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { withConnection } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
+import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import { type EarlierLines, OccurrenceCounter } from "./occurrences.js";
 import { withEarlierLines } from "./occurrences.query.js";
@@ -33,7 +33,7 @@ describe("the counter of occurrences", () => {
         await withConnection(database.directPool, (client) => withEarlierLines(client, count));
         expect(counted).toEqual(expected);
       }),
-      { numRuns: 60 },
+      randomRuns(30),
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { browsers, useAnalytics } from "../analytics.fixture.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
@@ -76,7 +77,7 @@ describe("two recorders and an import at once", () => {
         expect(counts.reduce((sum, [, [, pageviews]]) => sum + pageviews, 0)).toBe(views);
         expect((await analytics.rebuild(site.id)).found).toEqual([]);
       }),
-      { numRuns: 25 },
+      randomRuns(6),
     );
   });
 });

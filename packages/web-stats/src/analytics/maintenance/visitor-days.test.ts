@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import type pg from "pg";
 import { useAnalytics } from "../analytics.fixture.js";
@@ -131,7 +131,7 @@ describe("an import into a day whose visitors were dropped", () => {
         expect(await readRollups(analytics.pool, site.id)).toEqual(await recountRollups(analytics.pool, site.id));
         expect((await analytics.rebuild(site.id)).found).toEqual([]);
       }),
-      { numRuns: 15 },
+      randomRuns(5),
     );
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import pg from "pg";
 import { type CopiedType, type CopiedValue, copyRows } from "./copy-rows.js";
@@ -60,7 +60,7 @@ describe("copyRows", () => {
         });
         expect(stored).toEqual(given.map((row) => row.map((value) => (value === null ? null : String(value)))));
       }),
-      { numRuns: 60 },
+      randomRuns(20),
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7, formatUuid, inTransaction } from "@waymark/database";
-import { useDatabase } from "@waymark/testing";
+import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import { listColumns, lists, listsPerView, listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { recordEvents } from "./record-events.js";
@@ -185,7 +185,7 @@ describe("recordEvents", () => {
         const { rows } = await database.pool.query("SELECT count(*)::int AS n FROM event WHERE site_id = $1", [site]);
         expect(rows[0].n).toBe(new Set(all.map(({ id }) => id)).size);
       }),
-      { numRuns: 40 },
+      randomRuns(10),
     );
   });
 });

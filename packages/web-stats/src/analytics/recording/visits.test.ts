@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7, formatUuid, inTransaction } from "@waymark/database";
+import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { useAnalytics } from "../analytics.fixture.js";
 import { recordEvents } from "./record-events.js";
@@ -192,7 +193,7 @@ describe("visits", () => {
         expect(await readRollups(analytics.pool, site)).toEqual(await recountRollups(analytics.pool, site));
         expect((await analytics.rebuild(site)).found).toEqual([]);
       }),
-      { numRuns: 60 },
+      randomRuns(12),
     );
   });
 });
