@@ -8,7 +8,7 @@ import { resolveAccount } from "../arguments/resolve-owner.js";
 import { seconds } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 import { deleteAccount } from "./confirmed-erasure.js";
 
 const planOption = () => new Option("--plan <plan>", "the plan").choices(planIds).makeOptionMandatory();

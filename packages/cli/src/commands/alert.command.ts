@@ -6,7 +6,7 @@ import { resolveAccount } from "../arguments/resolve-owner.js";
 import { wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { formatTable } from "../output/table.js";
+import { formatTable } from "../output/terminal-text.js";
 
 const defaultLimit = 100;
 const maxLimit = 10_000;

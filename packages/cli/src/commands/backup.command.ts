@@ -8,10 +8,10 @@ import {
   interruptedExitCode,
   type Outcome,
   onDatabase,
+  prepareDatabase,
   untilInterrupted,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { prepareDatabase } from "../context/prepare-database.js";
 import { findFile } from "../imports/import-input.js";
 import { findDatabase } from "../local-system.js";
 import { openOutput } from "../output/open-output.js";

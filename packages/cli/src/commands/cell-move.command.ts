@@ -13,8 +13,7 @@ import {
 import { CommandError, UsageError } from "../context/command-error.js";
 import { findDatabase } from "../local-system.js";
 import { showStatus } from "../output/progress.js";
-import { formatTable } from "../output/table.js";
-import { formatCount, inWords } from "../output/terminal-text.js";
+import { formatCount, formatTable, inWords } from "../output/terminal-text.js";
 
 interface MoveOptions {
   slot: string;

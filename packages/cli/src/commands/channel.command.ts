@@ -16,7 +16,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { collect, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 type Status = (typeof alertStatuses)[number];
 

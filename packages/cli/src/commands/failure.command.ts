@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatTable } from "../output/table.js";
+import { formatTable } from "../output/terminal-text.js";
 
 const listHelp = `
 A failure is an agent, and the innermost failing span's name and error, both without numbers, ids and quotations.

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { collect } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
 The steps are goals of the site, 2 to 8. A visitor does them in this order on one UTC day; other things between are allowed. A site

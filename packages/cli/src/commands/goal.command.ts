@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
 A goal is a custom event, perhaps with a property's value, or a view of a page. '*' in a page stands for any text; the rest must be

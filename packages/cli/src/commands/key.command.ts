@@ -3,7 +3,7 @@ import { type KeyService, keyServices } from "@waymark/auth";
 import { type Command, Option } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const columns = [
   ...(["id", "service", "site", "name", "hint"] as const),

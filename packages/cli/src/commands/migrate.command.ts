@@ -1,8 +1,7 @@
 import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@waymark/database";
 import type { Command } from "commander";
-import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";
+import { type Act, type CommandContext, onDatabase, prepareDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { prepareDatabase } from "../context/prepare-database.js";
 import { findDatabase } from "../local-system.js";
 
 const help = `

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
 A muted failure makes no mail and no other message. It is counted here, and listed with 'waymark failure list' as before. A second

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { percent, seconds, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
 The rule is crossed when more than the share of at least so many of the agent's traces failed, of those that ended within the time. The

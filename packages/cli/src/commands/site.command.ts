@@ -17,7 +17,7 @@ import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/valu
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
 import { dataFolderOf, readLocalSystem } from "../local-system.js";
-import { formatFields, formatTable } from "../output/table.js";
+import { formatFields, formatTable } from "../output/terminal-text.js";
 import { deleteSite } from "./confirmed-erasure.js";
 
 const deleteHelp = `

@@ -12,8 +12,7 @@ import {
   onDatabase,
 } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
-import { formatFields, formatTable } from "../output/table.js";
-import { formatCount, printable } from "../output/terminal-text.js";
+import { formatCount, formatFields, formatTable, printable } from "../output/terminal-text.js";
 
 /** There may be many differences, and the first ones are enough. */
 const maxListed = 100;

@@ -1,7 +1,6 @@
 import type { ListedTrace, TraceStatus } from "@waymark/client";
 import stringWidth from "string-width";
-import { formatTable } from "../output/table.js";
-import { cutTo, fit, formatDuration, printable, type TerminalStyle } from "../output/terminal-text.js";
+import { cutTo, fit, formatDuration, formatTable, printable, type TerminalStyle } from "../output/terminal-text.js";
 import { shortId } from "./trace-id.js";
 import type { TailEvent } from "./trace-tail.js";
 

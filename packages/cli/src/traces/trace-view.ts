@@ -1,12 +1,13 @@
 import type { Span, Trace, TraceUsage } from "@waymark/client";
 import { JsonText, layOutJson } from "@waymark/service/fields";
 import stringWidth from "string-width";
-import { formatFields, formatTable } from "../output/table.js";
 import {
   cutTo,
   fit,
   formatCount,
   formatDuration,
+  formatFields,
+  formatTable,
   printable,
   type TerminalStyle,
   toMicros,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { formatFields, formatTable } from "./table.js";
+import { formatFields, formatTable } from "./terminal-text.js";
 
 describe("formatTable", () => {
   it("aligns columns under their titles and shows absent values as a dash", () => {
