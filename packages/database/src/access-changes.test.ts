@@ -65,7 +65,8 @@ describe("listenForAccessChanges", () => {
     await database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waymark access listener'",
     );
-    await until(() => states.join() === "true,false,true");
+    // A busy machine may lose it once more.
+    await until(() => states.includes(false) && states.at(-1) === true);
     const id = await makeAccount();
     await database.pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [id]);
     await until(() => heard.includes(id));

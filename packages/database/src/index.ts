@@ -12,7 +12,14 @@ export {
   rowIsLocked,
 } from "./group-commit/options.js";
 export { type MigrateOptions, MigrationError, migrate, migrationsFolder, readMigrationNames } from "./migrate.js";
-export { answerTimeoutMs, connectTimeoutMs, createPool, type PoolOptions, serviceTimeouts } from "./pool.js";
+export {
+  answerTimeoutMs,
+  connectTimeoutMs,
+  createPool,
+  type PoolOptions,
+  sendTogether,
+  serviceTimeouts,
+} from "./pool.js";
 export { checkParameters, checkPooling, PoolingError } from "./pooling.js";
 export { removeBatchSql } from "./remove-batch-sql.js";
 export {
@@ -26,7 +33,6 @@ export {
   roleUrl,
 } from "./roles.js";
 export { findSchemaProblem } from "./schema-problem.query.js";
-export { sendTogether } from "./send-together.js";
 export { limitsOf } from "./session.js";
 export { inOwnTransaction, inTransaction, tryTransaction, withConnection, withTransaction } from "./transaction.js";
 export { breakConnection, isDatabaseUnavailable, isMoving } from "./unavailable.js";

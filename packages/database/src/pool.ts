@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import { openSession, type SessionOptions } from "./session.js";
 import { breakConnection, isUnanswered } from "./unavailable.js";
@@ -111,4 +112,16 @@ function dropIdleWhenUnanswered(pool: pg.Pool): void {
     }
     for (const each of idle) breakConnection(each);
   });
+}
+
+/** Sends all statements that `work` starts at once by one write to the socket, of a connection that sends them without waiting. */
+export function sendTogether<Result>(client: pg.ClientBase, work: () => Result): Result {
+  // The driver has the property; its types do not.
+  const { stream } = (client as pg.ClientBase & { connection: { stream: Duplex } }).connection;
+  stream.cork();
+  try {
+    return work();
+  } finally {
+    stream.uncork();
+  }
 }

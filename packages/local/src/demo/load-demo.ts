@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
+import { askApp } from "../ask-app.js";
 import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState, writeDemoState } from "./demo-accounts.js";
 import { loadVisits, type sites } from "./load-visits.js";
-import { planFreeTraces, planProTraces } from "./plan-traces.js";
-import { sendTraces } from "./send-traces.js";
+import { type PlannedTrace, planFreeTraces, planProTraces } from "./plan-traces.js";
+import type { DemoSpan } from "./trace-draft.js";
 
 /** The demo of a local system. */
-export interface Demo {
+interface Demo {
   readonly accounts: DemoAccounts;
   /** Sends the demo's traces to the trace service unless an earlier start did. */
   sendTraces(baseUrl: string): Promise<void>;
@@ -79,4 +80,112 @@ async function once(file: string, state: DemoState, id: string, load: () => Prom
   await load();
   state.loaded.push(id);
   await writeDemoState(file, state);
+}
+
+interface SendOptions {
+  baseUrl: string;
+  key: string;
+  traces: readonly PlannedTrace[];
+  /** The newest failures to send as an agent does, running first: each brings a mail. */
+  mails: number;
+  signal: AbortSignal;
+}
+
+/** Requests at once; more do not load faster on two cores. */
+const senders = 8;
+
+/** The largest batch of spans (trace contract, "Limits"). */
+const maxBatch = 1_000;
+
+/**
+ * Sends traces to the trace API. Finished traces come with their status, so old failures send no mail. Idempotency keys make an
+ * interrupted load repeatable.
+ * @throws Error with the API's answer after a refusal
+ */
+async function sendTraces({ baseUrl, key, traces, mails, signal }: SendOptions): Promise<void> {
+  const post = createPost(baseUrl, key, signal);
+  const mailed = new Set(traces.filter(({ status }) => status === "error").slice(-mails));
+  const waiting = traces.map((trace, index) => ({ trace, name: `demo-${index}` }));
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      await sendTrace(post, { ...next, isMailed: mailed.has(next.trace) });
+    }
+  };
+  await Promise.all(Array.from({ length: senders }, work));
+}
+
+type Post = (method: string, path: string, body: object, idempotencyKey?: string) => Promise<Answer>;
+
+interface Answer {
+  trace_id: string;
+  span_ids: string[];
+}
+
+function createPost(baseUrl: string, key: string, signal: AbortSignal): Post {
+  return async (method, path, body, idempotencyKey) => {
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+    };
+    const url = `${baseUrl}/api/v1${path}`;
+    const answer = await askApp({ app: "trace-api", url, method, headers, body: JSON.stringify(body), signal });
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as Answer;
+  };
+}
+
+async function sendTrace(
+  post: Post,
+  { trace, name, isMailed }: { trace: PlannedTrace; name: string; isMailed: boolean },
+): Promise<void> {
+  const { startedAt, endMs, spans, status, metadata } = trace;
+  const ended_at = endMs === null ? null : timeOf(startedAt + endMs);
+  const made = { agent_id: trace.agentId, name: trace.name, started_at: timeOf(startedAt), metadata };
+  const begun = isMailed ? { status: "running", ended_at: null } : { status, ended_at };
+  const { trace_id } = await post("POST", "/traces", { ...made, ...begun }, name);
+  const ids: string[] = [];
+  for (let from = 0; from < spans.length; from += maxBatch) {
+    const batch = spans.slice(from, from + maxBatch).map((span, index) => ({
+      ...toSpan(span, startedAt),
+      ref: String(from + index),
+      ...(span.parent !== null &&
+        (span.parent < from ? { parent_span_id: ids[span.parent] } : { parent_ref: String(span.parent) })),
+    }));
+    const { span_ids } = await post("POST", `/traces/${trace_id}/spans/batch`, { spans: batch }, `${name}-${from}`);
+    ids.push(...span_ids);
+  }
+  if (isMailed) await post("PATCH", `/traces/${trace_id}`, { status, ended_at });
+}
+
+function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
+  const [, model] = /^model call: (.+)/.exec(name) ?? [];
+  const isAnswered = model !== undefined && endMs !== null && !error;
+  return {
+    name,
+    status: error ? "error" : "ok",
+    started_at: timeOf(startedAt + startMs),
+    ended_at: endMs === null ? null : timeOf(startedAt + endMs),
+    input: input ?? null,
+    output: output ?? null,
+    error: error ?? null,
+    ...(isAnswered && {
+      attributes: {
+        "gen_ai.request.model": model,
+        "gen_ai.usage.input_tokens": estimateTokens(input),
+        "gen_ai.usage.output_tokens": estimateTokens(output),
+      },
+    }),
+  };
+}
+
+/** English has about four characters to a token. */
+function estimateTokens(value: unknown): number {
+  return Math.ceil((JSON.stringify(value ?? "").length - 2) / 4);
+}
+
+/** A time with microseconds. */
+function timeOf(ms: number): string {
+  const micros = Math.floor((ms % 1) * 1_000);
+  return new Date(Math.floor(ms)).toISOString().replace("Z", `${String(micros).padStart(3, "0")}Z`);
 }
