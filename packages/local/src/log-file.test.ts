@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { describeFailure, openLogFile } from "./log-file.js";
+import { openLogFile } from "./log-file.js";
+import { describeFailure } from "./run-start.js";
 
 let folder: string;
 beforeAll(async () => {
