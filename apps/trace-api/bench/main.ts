@@ -14,15 +14,13 @@ import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
 import { formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
-import { soak } from "./soak.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--soak SECONDS] [--profile] [--latency] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--profile] [--latency] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside Express apps that do nothing.
   --save     keeps the report in apps/trace-api/bench/results
   --only     measures one of ${[...operations, ...bulkOperations].join(", ")}, or bulk for the last three, and no sweeps
   --against  measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else
-  --soak     drives all writes for so long and shows memory, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
@@ -49,7 +47,6 @@ async function main(): Promise<void> {
       save: { type: "boolean", default: false },
       only: { type: "string" },
       against: { type: "string" },
-      soak: { type: "string" },
       profile: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
       node: { type: "string" },
@@ -77,7 +74,6 @@ interface Values {
   latency: boolean;
   only?: string;
   against?: string;
-  soak?: string;
   node?: string;
 }
 
@@ -98,7 +94,6 @@ async function runChosen(
     const nodes = values.node.split(",");
     return finish("nodes", await compareNodes(stage, databaseUrl, nodes, rounds, chosen(values.only)));
   }
-  if (values.soak) return soak(stage, await startService({ databaseUrl, entry: entries.ours }), Number(values.soak));
   if (values.profile) {
     return profile(stage, chosen(values.only), (nodeFlags) =>
       startService({ databaseUrl, entry: entries.ours, nodeFlags }),
