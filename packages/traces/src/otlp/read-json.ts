@@ -166,7 +166,8 @@ function wrongType(name: string, kind: string): MalformedRequest {
 
 function object(value: unknown, name: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongType(name, "a JSON object");
-  members += Object.keys(value).length;
+  // Without a list of the names: a request of 4 MiB has a hundred thousand objects.
+  for (const _ in value) members++;
   return value as JsonObject;
 }
 
