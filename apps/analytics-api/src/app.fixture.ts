@@ -12,7 +12,7 @@ import { importEvents } from "@waymark/web-stats/analytics";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { statisticsLimit } from "./rate-limit/rate-limit.js";
+import { statisticsLimit } from "./guards.js";
 
 /** A line of an import. */
 export type Line = Record<string, unknown> & { ts: string };

@@ -19,13 +19,11 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { describeAnalyticsApi } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
-import { getFunnelRoute } from "./goals/get-funnel.route.js";
+import { getFunnelRoute, listFunnelsRoute } from "./goals/get-funnel.route.js";
 import { getGoalsRoute } from "./goals/get-goals.route.js";
-import { listFunnelsRoute } from "./goals/list-funnels.route.js";
+import { rateLimit, requireStatisticsPlan } from "./guards.js";
 import { passGuards, statisticsTools } from "./mcp/tools.js";
-import { rateLimit } from "./rate-limit/rate-limit.js";
 import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
-import { requireStatisticsPlan } from "./require-plan.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { getStatsRoute } from "./stats/get-stats.route.js";
 

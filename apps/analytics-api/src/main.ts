@@ -3,7 +3,7 @@ import { startHttpService } from "@waymark/service";
 import { createLimiter } from "@waymark/service/limits";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
-import { statisticsLimit } from "./rate-limit/rate-limit.js";
+import { statisticsLimit } from "./guards.js";
 
 await startHttpService(process, {
   name: "analytics-api",

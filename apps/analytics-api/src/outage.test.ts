@@ -5,7 +5,7 @@ import { createLogger, createRegistry } from "@waymark/service";
 import { createLimiter } from "@waymark/service/limits";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { statisticsLimit } from "./rate-limit/rate-limit.js";
+import { statisticsLimit } from "./guards.js";
 
 /** Port 1 is never listened on, so connecting fails at once. */
 const nobody = "127.0.0.1:1";

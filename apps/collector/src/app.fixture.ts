@@ -14,8 +14,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createClientReader } from "./event/read-client.js";
-import { loadSpamReferrers, type SpamCheck } from "./event/spam-referrers.js";
+import { createClientReader, loadSpamReferrers, type SpamCheck } from "./event/read-client.js";
 
 /** A browser, by no means a bot. */
 export const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";

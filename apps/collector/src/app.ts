@@ -10,16 +10,38 @@ import {
   requestContext,
 } from "@waymark/service/http";
 import type { Recorder } from "@waymark/web-stats/analytics";
-import express, { type Express, type Request } from "express";
+import type { Express, Request, RequestHandler } from "express";
+import express from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { allowAnyOrigin } from "./event/allow-any-origin.js";
 import { createBeaconReader } from "./event/beacon.schema.js";
 import { collectEventRoute } from "./event/collect-event.route.js";
-import type { ClientReader } from "./event/read-client.js";
-import type { SpamCheck } from "./event/spam-referrers.js";
+import type { ClientReader, SpamCheck } from "./event/read-client.js";
 import { createEventLimits } from "./limits/event-limits.js";
 import { scriptRoutes, type TrackerSource } from "./script/get-script.route.js";
+
+/** A browser may keep the answer to a preflight so long; Chromium keeps none longer than two hours. */
+const maxAgeSeconds = 7_200;
+
+/** Lets pages of any site post and read answers, and answers their preflights (Fetch standard, "CORS protocol"). */
+const allowAnyOrigin: RequestHandler = (request, response, next) => {
+  response.set({
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "X-Waymark-Dropped, X-Request-Id",
+    // Pages that isolate themselves load only resources with this header.
+    "Cross-Origin-Resource-Policy": "cross-origin",
+  });
+  if (request.method !== "OPTIONS") {
+    next();
+    return;
+  }
+  response.set({
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "*",
+    "Access-Control-Max-Age": String(maxAgeSeconds),
+  });
+  response.status(204).end();
+};
 
 const description = `
 Records page views, custom events and engagement of browsers, in the form of Plausible's clients. It is public and needs no key: a site is known by
@@ -38,7 +60,7 @@ function describeCollector(routes: readonly Route[]): ApiDescription {
   return { title: "Waymark collector", version: "1", description, basePath: "", routes };
 }
 
-export interface AppDeps {
+interface AppDeps {
   recorder: Pick<Recorder, "record">;
   readClient: ClientReader;
   isSpam: SpamCheck;

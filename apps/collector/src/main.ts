@@ -4,8 +4,7 @@ import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
 import { createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
-import { createClientReader } from "./event/read-client.js";
-import { loadSpamReferrers } from "./event/spam-referrers.js";
+import { createClientReader, loadSpamReferrers } from "./event/read-client.js";
 
 await startHttpService(process, {
   name: "collector",

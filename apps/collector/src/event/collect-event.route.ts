@@ -14,8 +14,7 @@ import { Counter, type Registry } from "prom-client";
 import { z } from "zod";
 import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody, readPageview } from "./beacon.schema.js";
-import type { ClientReader } from "./read-client.js";
-import type { SpamCheck } from "./spam-referrers.js";
+import type { ClientReader, SpamCheck } from "./read-client.js";
 
 /** The answers to an event, for the API's description. */
 const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { CountryDirectory } from "@waymark/web-stats/analytics";
 import type { Request } from "express";
@@ -14,7 +15,7 @@ interface Client {
 
 export type ClientReader = (request: Request) => Client;
 
-export interface ClientReaderOptions {
+interface ClientReaderOptions {
   addressOf(request: Request): string;
   /** Addresses and ranges with a trusted `X-Forwarded-For` and country header. */
   trustedProxies: readonly string[];
@@ -56,4 +57,29 @@ function cut(header: string): string {
 function countryCode(header: string | undefined): string | undefined {
   const code = header?.trim().toUpperCase();
   return code !== undefined && /^[A-Z]{2}$/.test(code) && code !== "XX" && code !== "ZZ" ? code : undefined;
+}
+
+/** Whether a referrer belongs to a spammer of statistics. */
+export type SpamCheck = (referrer: string | null) => boolean;
+
+/**
+ * Reads a list of spammers with a host per line, as in Matomo's `spammers.txt`, without empty lines and lines after `#`. A host
+ * includes its subdomains.
+ * @param file undefined for no list
+ * @throws the error of reading the file
+ */
+export async function loadSpamReferrers(file: string | undefined): Promise<SpamCheck> {
+  if (file === undefined) return () => false;
+  const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.trim().toLowerCase());
+  const hosts = new Set(lines.filter((line) => line !== "" && !line.startsWith("#")));
+  return (referrer) => {
+    if (referrer === null || !URL.canParse(referrer)) return false;
+    let host = new URL(referrer).hostname;
+    while (host !== "") {
+      if (hosts.has(host)) return true;
+      const dot = host.indexOf(".");
+      host = dot < 0 ? "" : host.slice(dot + 1);
+    }
+    return false;
+  };
 }

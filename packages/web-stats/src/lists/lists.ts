@@ -9,7 +9,6 @@ interface TableEntry {
   readonly filter?: string;
   /** What the dashboard calls a value; the list has the plural. */
   readonly label: string;
-  /** The dashboard's card. */
   readonly card: string;
   /** Its place among the card's tabs; those without one follow in the table's order. */
   readonly tab?: number;

@@ -1,24 +1,23 @@
 export { type ColumnReader, createDayColumns, type DayColumns } from "./columns/day-columns.js";
-export { findWrongDays } from "./columns/find-wrong-days.js";
-export { storeDays } from "./columns/store-days.js";
-export { type CustomEvent, eventBounds, readCustomEvents } from "./custom-events.query.js";
+export { findWrongDays, storeDays } from "./columns/store-days.js";
+export { type CustomEvent, eventBounds, readCustomEvents, readFilteredEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
-export { readFilteredEvents } from "./filters/filtered-events.js";
-export { readFilteredRealtime } from "./filters/filtered-realtime.js";
-export { createFunnel, deleteFunnel, listFunnels } from "./goals/funnels.query.js";
-export { createGoal, deleteGoal, listGoals } from "./goals/goals.query.js";
+export { createFunnel, createGoal, deleteFunnel, deleteGoal, listFunnels, listGoals } from "./goals/goals.query.js";
 export { type FunnelFigures, type GoalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
-export { filtersParameter, limitParameter, listsParameter, metricsParameter } from "./parameters.js";
 export {
   checkRange,
   countAskedDays,
   coverageAnswer,
   defaultRange,
+  filtersParameter,
+  limitParameter,
+  listsParameter,
+  metricsParameter,
   type Range,
   rangeAnswer,
   rangeParameters,
@@ -42,6 +41,6 @@ export {
   readStatistics,
   type Statistics,
 } from "./read-statistics.js";
-export { readRealtime, realtimeMinutes } from "./realtime.query.js";
+export { readFilteredRealtime, readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { readCoverage, readEventDays } from "./statistics.query.js";

@@ -70,7 +70,6 @@ export function topOf(sums: ReadonlyMap<string, Sums>, { list, limit, maxBytes, 
   return rest ? [...shown, [otherValue, rest]] : shown;
 }
 
-/** The order of a list's values. */
 export function orderOf(list: StatisticsList) {
   const pageviews = ({ pageviews }: Sums) => (list.showsPageviews ? pageviews : 0);
   return ([a, one]: [string, Sums], [b, other]: [string, Sums]) =>

@@ -8,12 +8,10 @@ export const engagementNames = ["timeOnPage", "scrollDepth"] as const;
 
 export type EngagementMetric = (typeof engagementNames)[number];
 
-/** All names of `metrics`. */
 export const askedNames = [...metricNames, ...engagementNames] as const;
 
 export type AskedMetric = (typeof askedNames)[number];
 
-/** The columns of `daily_stat` that metrics are made of. */
 export const visitColumns = ["visits", "bounces", "visit_us", "visit_views", "events"] as const;
 
 /**
@@ -26,7 +24,6 @@ export const visitSql = {
   us: "coalesce(end_us, last_us) - first_us",
 } as const;
 
-/** Sums of those columns. */
 export type VisitSums = Record<(typeof visitColumns)[number], number>;
 
 const readers: Readonly<Record<Metric, (sums: VisitSums) => number>> = {
@@ -49,7 +46,6 @@ export function isOfEngagement(name: AskedMetric): name is EngagementMetric {
   return (engagementNames as readonly string[]).includes(name);
 }
 
-/** Members of an answer. */
 export function toMetrics(names: readonly Metric[], sums: VisitSums): Partial<Record<Metric, number>> {
   return Object.fromEntries(
     metricNames.filter((name) => names.includes(name)).map((name) => [name, readers[name](sums)]),

@@ -4,8 +4,7 @@ import { uuidV7Floor } from "@waymark/database";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import type pg from "pg";
-import { readDays } from "./days.query.js";
-import { createKeptDays } from "./minutes.query.js";
+import { createKeptDays, readDays } from "./days.query.js";
 import { useSites } from "./statistics.fixture.js";
 
 const day = "2026-03-15";

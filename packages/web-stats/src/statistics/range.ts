@@ -1,6 +1,10 @@
 import { uuidV7Floor } from "@waymark/database";
 import { validationError } from "@waymark/errors";
+import { asParameter } from "@waymark/service/fields";
 import { z } from "zod";
+import { type ListName, listNames, lists } from "../lists/lists.js";
+import { type Filter, FilterError, filterBounds, filterDimensions, operators, parseFilters } from "./filters/filter.js";
+import { askedNames } from "./metrics.js";
 
 /** The ranges and their number of UTC days, today included. */
 const rangeDays = { today: 1, "7d": 7, "30d": 30 } as const;
@@ -108,7 +112,6 @@ export function listHours(day: string, until: Date): string[] {
   return Array.from({ length }, (_, hour) => `${day}T${String(hour).padStart(2, "0")}`);
 }
 
-/** The number of days of a checked query. */
 export function countAskedDays({ range = defaultRange, from, to }: RangeQuery): number {
   return from !== undefined && to !== undefined ? countDays({ first: from, last: to }) : rangeDays[range];
 }
@@ -121,7 +124,6 @@ export function addDays(from: string, count: number): string {
   return toDay(Date.parse(from) + count * dayMs);
 }
 
-/** The UTC day of a moment in milliseconds since 1970. */
 export function toDay(millis: number): string {
   return new Date(millis).toISOString().slice(0, 10);
 }
@@ -130,7 +132,7 @@ export function toDay(millis: number): string {
 const clockMs = 60_000;
 
 /** Parameters of a statement over a time's events: a range of ids that holds them all, and the time itself, its end excluded. */
-export type EventSpan = readonly [firstId: string, endId: string, start: Date, end: Date];
+type EventSpan = readonly [firstId: string, endId: string, start: Date, end: Date];
 
 /** @param start milliseconds since 1970 */
 export function eventSpan(start: number, lengthMs: number): EventSpan {
@@ -155,3 +157,69 @@ export async function readInTime<Result>(asked: AskedRange, reading: Promise<Res
     throw validationError({ to: "These days could not be added up in time; ask for fewer" }, error);
   }
 }
+
+const contractNames = listNames.filter((name) => lists[name].isInContract);
+const furtherNames = listNames.filter((name) => !lists[name].isInContract);
+const namesMessage = `Must be names of lists, separated by commas: ${listNames.join(", ")}`;
+const limitMessage = "Must be a whole number from 1 to 1000";
+
+/** `?lists=` as names in the request's order, each once. */
+export const listsParameter = asParameter(
+  { type: "array", items: { enum: listNames }, minItems: 1, examples: [["browsers", "entryPages"]] },
+  z
+    .string(namesMessage)
+    .refine((text) => text.split(",").every((name) => Object.hasOwn(lists, name)), namesMessage)
+    .transform((text) => [...new Set(text.split(","))] as ListName[])
+    .default([])
+    .describe(
+      `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
+    ),
+);
+
+const metricsMessage = `Must be names of metrics, separated by commas: ${askedNames.join(", ")}`;
+
+/** `?metrics=` as names in the answer's order, each once. */
+export const metricsParameter = asParameter(
+  { type: "array", items: { enum: [...askedNames] }, minItems: 1, examples: [["visits", "bounceRate"]] },
+  z
+    .string(metricsMessage)
+    .refine((text) => text.split(",").every((name) => (askedNames as readonly string[]).includes(name)), metricsMessage)
+    .transform((text) => askedNames.filter((name) => text.split(",").includes(name)))
+    .default([])
+    .describe(
+      "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds. `timeOnPage` (mean seconds in sight of a page view) and `scrollDepth` (percent of the page that visitors saw, on average) come in the totals, `previous` and `topPages`; they are null without a report, and allow filters of `page` with `is` or `contains` alone",
+    ),
+);
+
+/** `?limit=` as a number; a repeated parameter is an array and is refused. */
+export const limitParameter = asParameter(
+  { type: "integer", minimum: 1, maximum: 1_000, default: 10 },
+  z
+    .string()
+    .regex(/^\d{1,4}$/, limitMessage)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 1_000, limitMessage)
+    .default(10)
+    .describe("Rows of each top list, 1 to 1000"),
+);
+
+const onceMessage = "Must be given once, filters separated by ;";
+
+export const filtersParameter = asParameter(
+  { type: "string", examples: ["country:is:DE|FR;page:contains:/docs"] },
+  z
+    .string(onceMessage)
+    .transform((text, context): Filter[] => {
+      try {
+        return parseFilters(text);
+      } catch (error) {
+        if (!(error instanceof FilterError)) throw error;
+        context.addIssue({ code: "custom", message: error.message });
+        return z.NEVER;
+      }
+    })
+    .default([])
+    .describe(
+      `Extension: answers of the visits that match alone: \`dimension:operator:value|value\`, several filters joined by \`;\`. Dimensions: ${filterDimensions.join(", ")}, prop.NAME. Operators: ${operators.join(", ")}. A backslash stands before each \`|\`, \`;\`, \`:\` and \`\\\` of a value. At most ${filterBounds.filters} filters of ${filterBounds.values} values`,
+    ),
+);

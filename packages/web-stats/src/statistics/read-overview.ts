@@ -1,11 +1,37 @@
 import type pg from "pg";
-import { type Counts, type DayPoint, type PointSums, readDays } from "./days.query.js";
-import { openFilteredSource } from "./filters/filtered-source.js";
+import { type Counts, createKeptDays, type DayPoint, type PointSums, readDays } from "./days.query.js";
+import { matchVisits, needsOf } from "./filters/filter.js";
+import { addTotalsBefore, readFilteredFigures } from "./filters/read-filtered.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
-import { createKeptDays } from "./minutes.query.js";
-import { type Days, daysOfLastYear, listHours, previousDays, toDay } from "./range.js";
+import { type Days, daysOfLastYear, listDays, listHours, previousDays, toDay } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
 import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";
+
+/** A site's days and hours as an overview needs them, of the visits that match. */
+function openFilteredSource({ columns, filters }: Filtering, siteId: string) {
+  async function readPoints(days: Days, names: readonly string[], withHours: boolean): Promise<PointSums[]> {
+    const asked = { siteId, filters, ...days, totalsFrom: days.first, withHours };
+    const rows = await readFilteredFigures(columns, { ...asked, lists: [], limit: 0, dimensionOf: () => "" });
+    const dimension = withHours ? "hour" : "total";
+    const points = new Map(names.map((at) => [at, noSums()]));
+    for (const row of rows) if (row.dimension === dimension) sumUp(points.get(row.value), row);
+    return Array.from(points, ([at, sums]) => ({ at, ...sums }));
+  }
+
+  return {
+    days: (days: Days): Promise<PointSums[]> => readPoints(days, listDays(days), false),
+    hours: ({ at }: PointSums, until: Date) => readPoints({ first: at, last: at }, listHours(at, until), true),
+    async until({ at: day }: PointSums, until: Date): Promise<Sums> {
+      const sums = noSums();
+      const before = until.getTime() - Date.parse(day);
+      const needs = { ...needsOf(filters), times: true };
+      await columns.read({ siteId, days: { first: day, last: day }, needs }, async ({ part }) => {
+        addTotalsBefore(sums, part, await matchVisits(part, filters, columns.work), before);
+      });
+      return sums;
+    },
+  };
+}
 
 export const comparisons = ["previous", "year", "off"] as const;
 

@@ -2,7 +2,6 @@ import { createWorkShares, type Refusals, type WorkShares } from "@waymark/servi
 
 /** Shares the connections for figures, so one account's slow reads leave connections to all others. */
 export interface ReadShares {
-  /** Runs a read when it is the account's turn. */
   read: WorkShares["run"];
   /** Runs a read of columns, for filters, goals and funnels: it holds much memory for long. */
   readColumns: WorkShares["run"];
@@ -15,7 +14,6 @@ interface ReadShareOptions {
   maxWaitingPerAccount?: number;
 }
 
-/** Creates the shares of one pool. */
 export function createReadShares({ refusals, maxReading, maxWaitingPerAccount = 8 }: ReadShareOptions): ReadShares {
   const shared = { owner: "account", maxWaiting: 200, maxWaitingPerOwner: maxWaitingPerAccount };
   const reads = {

@@ -101,7 +101,6 @@ interface Covered {
   coverage?: { from: string | null; to: string | null };
 }
 
-/** A site's statistics as the API answers them. */
 export type Statistics = AskedRange &
   Totals &
   Covered &
@@ -196,7 +195,6 @@ function readRows(
   });
 }
 
-/** Reads one list of a site. */
 export async function readList(
   pool: pg.Pool,
   query: { range: Days; list: ListName; metrics?: readonly AskedMetric[] } & Omit<RowsQuery, "metrics">,

@@ -26,7 +26,6 @@ export function rowBytesOf({ withVisits }: { withVisits: boolean }): number {
   return withVisits ? rowBytes : 80;
 }
 
-/** Sums of columns of `daily_stat`. */
 export interface Sums extends VisitSums {
   visitors: number;
   pageviews: number;
@@ -164,7 +163,6 @@ export async function readListSums(
 /** What days need for an answer: visits, figures by hour, or all their events. */
 type Need = "visits" | "hours" | "events";
 
-/** Asked days; null for none. */
 type Coverage = { from: string | null; to: string | null };
 
 /**

@@ -14,7 +14,6 @@ export interface Work {
 }
 
 interface WorkOptions {
-  /** Whose work it is. */
   owner: string;
   /** Resolves in a later round of the event loop, when it is the owner's turn. */
   turn(owner: string): Promise<void>;

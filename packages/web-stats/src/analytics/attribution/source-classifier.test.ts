@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { channels } from "./channels.js";
 import { loadReferrers } from "./referrer-directory.js";
-import { createSourceClassifier } from "./source-classifier.js";
+import { channels, createSourceClassifier } from "./source-classifier.js";
 
 const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: "www.Example.com" });
 const of = (referrer: string | null, query: string | null = null) => {

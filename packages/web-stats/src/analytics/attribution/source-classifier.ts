@@ -1,9 +1,79 @@
 import { Buffer } from "node:buffer";
 import { LRUCache } from "lru-cache";
 import { type ListColumn, listColumns } from "../../lists/lists.js";
-import { type Channel, channelOf } from "./channels.js";
-import { cutToBytes } from "./cut-to-bytes.js";
-import type { ReferrerDirectory, Source } from "./referrer-directory.js";
+import type { ReferrerDirectory, Source, SourceKind } from "./referrer-directory.js";
+
+/** The longest start of a text within a number of UTF-8 bytes; it cuts no character in half. */
+export function cutToBytes(text: string, maxBytes: number): string {
+  // A UTF-16 code unit takes at most three bytes.
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text);
+  let end = maxBytes;
+  // Bytes 10xxxxxx continue a character.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}
+
+/** How a visitor came, in lower case; `kind` is undefined without a source. */
+interface Arrival {
+  /** The tag or the host, not the display name. */
+  readonly source: string;
+  readonly kind: SourceKind | undefined;
+  readonly medium: string;
+  readonly campaign: string;
+  /** The URL has the click id of an advertisement, and no `utm_medium`. */
+  readonly isAdClick: boolean;
+}
+
+const paidMedium = /^(.*cp.*|ppc|retargeting|paid.*)$/;
+const shoppingCampaign = /^(.*(([^a-df-z]|^)shop|shopping).*)$/;
+const emailWord = /^(e[-_ ]?mail|newsletter)$/;
+const displayMedia = new Set(["display", "banner", "expandable", "interstitial", "cpm"]);
+const socialMedia = new Set(["social", "social-network", "social-media", "sm", "social network", "social media"]);
+const referralMedia = new Set(["referral", "app", "link"]);
+
+const isPaid = ({ medium, isAdClick }: Arrival) => isAdClick || paidMedium.test(medium);
+const isShopping = ({ kind, campaign }: Arrival) => kind === "shopping" || shoppingCampaign.test(campaign);
+
+/**
+ * The channels in order; the first match counts (design, "Statistics"). The conditions are GA4's
+ * (support.google.com/analytics/answer/9756891). Instead of its `Unassigned`, a visit with a source is a `Referral` and any
+ * other is `Direct`. Beyond GA4, click ids of ads count as a paid medium, and webmail and `newsletter` as `Email`.
+ */
+const rules = [
+  ["Cross-network", ({ campaign }) => campaign.includes("cross-network")],
+  ["Paid Shopping", (arrival) => isPaid(arrival) && isShopping(arrival)],
+  ["Paid Search", (arrival) => isPaid(arrival) && (arrival.kind === "search" || isSearchAd(arrival))],
+  ["Paid Social", (arrival) => isPaid(arrival) && arrival.kind === "social"],
+  ["Paid Video", (arrival) => isPaid(arrival) && arrival.kind === "video"],
+  ["Display", ({ medium }) => displayMedia.has(medium)],
+  ["Paid Other", (arrival) => isPaid(arrival)],
+  ["Shopping", (arrival) => isShopping(arrival)],
+  ["Social", ({ kind, medium }) => kind === "social" || socialMedia.has(medium)],
+  ["Video", ({ kind, medium }) => kind === "video" || medium.includes("video")],
+  ["AI Assistants", ({ kind, medium }) => kind === "ai" || medium === "ai-assistant"],
+  ["Search", ({ kind, medium }) => kind === "search" || medium === "organic"],
+  ["Email", ({ kind, source, medium }) => kind === "email" || emailWord.test(source) || emailWord.test(medium)],
+  ["Affiliates", ({ medium }) => medium === "affiliate" || medium === "affiliates"],
+  ["Audio", ({ medium }) => medium === "audio"],
+  ["SMS", ({ source, medium }) => source === "sms" || medium === "sms"],
+  ["Push", ({ source, medium }) => source === "firebase" || /push$|mobile|notification/.test(medium)],
+  ["Referral", ({ kind, medium }) => kind !== undefined || referralMedia.has(medium)],
+  ["Direct", () => true],
+] as const satisfies readonly (readonly [string, (arrival: Arrival) => boolean])[];
+
+export type Channel = (typeof rules)[number][0];
+
+export const channels: readonly Channel[] = rules.map(([channel]) => channel);
+
+function channelOf(arrival: Arrival): Channel {
+  return rules.find(([, fits]) => fits(arrival))?.[0] ?? "Direct";
+}
+
+/** Click ids of ads belong to searches, unless the ad is on a social or video site. */
+function isSearchAd({ isAdClick, kind }: Arrival): boolean {
+  return isAdClick && kind !== "social" && kind !== "video";
+}
 
 interface Referrer {
   /** Lower case, without port and `www.`; an app's id, such as `com.twitter.android`. */
@@ -73,8 +143,7 @@ const tagNames = listColumns.filter((column): column is TagName => column.starts
 /** Tags as stored: `utm_source` as written, others in lower case; null for none. */
 type TagValues = Readonly<Record<TagName, string | null>>;
 
-/** The tags and click ids of a visited URL. */
-export interface Tags {
+interface Tags {
   readonly values: TagValues;
   /** `utm_source=(direct)`: the visit has no source. */
   readonly isDirect: boolean;
@@ -170,7 +239,7 @@ export function createReferrerReader(referrers: ReferrerDirectory): (text: strin
   return (text) => known.memo(text);
 }
 
-export interface SourceClassifierOptions {
+interface SourceClassifierOptions {
   referrers: ReferrerDirectory;
   siteDomain: string;
   /** One of this classifier alone, if omitted. */

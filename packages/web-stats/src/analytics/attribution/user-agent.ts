@@ -24,7 +24,6 @@ const maxLength = 1_024;
 
 const unknown: UserAgent = { browser: null, os: null, device: null };
 
-/** Makes the function that parses `User-Agent` headers. */
 export function createUserAgentReader(): (text: string | null) => UserAgent {
   const agents = new LRUCache<string, UserAgent>({ max: maxCachedAgents, memoMethod: parse });
   return (text) => (text ? agents.memo(text.slice(0, maxLength)) : unknown);

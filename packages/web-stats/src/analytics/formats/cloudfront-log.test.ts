@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { openCloudFrontLog } from "./cloudfront-log.js";
+import { openCloudFrontLog } from "./logs.js";
 
 const fields =
   "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) " +

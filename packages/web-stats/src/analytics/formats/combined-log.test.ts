@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { writeCombinedLine } from "./combined-log.fixture.js";
-import { readCombinedLine, readCommonLine } from "./combined-log.js";
+import { readCombinedLine, readCommonLine } from "./logs.js";
 
 const time = "[17/May/2015:10:05:03 +0000]";
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:25.0) Gecko/20100101 Firefox/25.0";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { openGoatCounterExport } from "./goatcounter-export.js";
-import { openUmamiExport } from "./umami-export.js";
+import { openGoatCounterExport, openUmamiExport } from "./exports.js";
 
 const problem = { problem: expect.any(String) };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { guessFormat } from "./guess-format.js";
+import { guessFormat } from "./open-format.js";
 
 const common = '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 1';
 const combined = `${common} "-" "A"`;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { readCaddyLine, readNginxLine } from "./json-log.js";
+import { readCaddyLine, readNginxLine } from "./logs.js";
 
 const problem = { problem: expect.any(String) };
 

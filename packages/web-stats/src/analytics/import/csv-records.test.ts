@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { joinRecords } from "./csv-records.js";
+import { joinRecords } from "./lines.js";
 
 async function join(texts: readonly string[], maxLength = 1_000): Promise<object[]> {
   const lines = texts.map((text, index) => ({ number: index + 1, text }));

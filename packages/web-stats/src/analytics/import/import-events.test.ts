@@ -6,10 +6,10 @@ import fc from "fast-check";
 import pg from "pg";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
+import { lineId } from "./encoded-batch.js";
 import { importEvents } from "./import-events.js";
 import { readImportLine } from "./import-line.schema.js";
-import type { ImportOptions } from "./import-options.js";
-import { lineId } from "./line-id.js";
+import type { ImportOptions } from "./reader-services.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();

@@ -1,17 +1,104 @@
+import type { Buffer } from "node:buffer";
+import { existsSync } from "node:fs";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { withConnection } from "@waymark/database";
 import type pg from "pg";
-import { readHorizon } from "../maintenance/event-horizon.query.js";
-import { createSaltStore } from "../visitors/salts.query.js";
-import { withCopyConnection } from "./copy-connection.js";
+import { readHorizon } from "../maintenance/event-retention.query.js";
+import { createSaltStore } from "../visitors/hash-visitor.js";
 import { decodeBatch } from "./encoded-batch.js";
-import { type ImportOptions, type ImportProgress, type ImportResult, noProgress } from "./import-options.js";
-import type { EarlierLines } from "./occurrences.js";
-import { withEarlierLines } from "./occurrences.query.js";
-import { openInput } from "./open-input.js";
-import { RemoteError } from "./port-calls.js";
-import type { ReaderCounts, ReaderServices } from "./reader-services.js";
-import { runReader } from "./start-reader.js";
-import { createBatchWriter, type WrittenBatch } from "./write-batches.js";
+import { type EarlierLines, withEarlierLines } from "./occurrences.js";
+import { readImport } from "./read-import.js";
+import {
+  answerCalls,
+  callThrough,
+  type ImportOptions,
+  type ImportProgress,
+  type ImportResult,
+  noProgress,
+  type ReaderCounts,
+  type ReaderOptions,
+  type ReaderServices,
+  RemoteError,
+} from "./reader-services.js";
+import { createBatchWriter, type WrittenBatch, withCopyConnection } from "./write-batches.js";
+
+/** The bytes of an import, a part at a time. The signal also ends a wait for bytes that may never come. */
+function openInput({ input, signal }: Pick<ImportOptions, "input" | "signal">) {
+  const iterator = input[Symbol.asyncIterator]();
+  let last: Promise<Buffer | null> = Promise.resolve(null);
+  const read = async () => {
+    signal?.throwIfAborted();
+    const { done, value } = await orAborted(iterator.next(), signal);
+    return done ? null : value;
+  };
+  return {
+    /** @returns null at the end */
+    next(): Promise<Buffer | null> {
+      last = last.then(read);
+      return last;
+    },
+    close(): void {
+      // Not awaited: a silent input may never end either.
+      iterator.return?.()?.catch(() => undefined);
+    },
+  };
+}
+
+/** The result of the work, or the signal's reason. A race with one promise for all waits would keep every result. */
+function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** Nothing of a line lives long, so a larger young generation only takes memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 6 };
+const threadFile = new URL("./reader-thread.js", import.meta.url);
+
+/**
+ * Runs the reader of an import in a thread of its own. Without its compiled file beside this one, as in tests and in the npm
+ * package, it runs in this thread.
+ * @throws the first error of a service, or the reader's own
+ */
+async function runReader(options: ReaderOptions, services: ReaderServices): Promise<void> {
+  let failure: { readonly error: unknown } | undefined;
+  const keep = (error: unknown) => {
+    failure ??= { error };
+  };
+  try {
+    await (existsSync(threadFile) ? runThread(options, services, keep) : runHere(options, services, keep));
+  } catch (error) {
+    throw failure ? failure.error : error;
+  }
+}
+
+async function runThread(options: ReaderOptions, services: ReaderServices, onError: (error: unknown) => void) {
+  const worker = new Worker(threadFile, { workerData: options, resourceLimits });
+  answerCalls(worker, services, onError);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      worker.once("error", reject);
+      worker.once("exit", (code) =>
+        code === 0 ? resolve() : reject(new RemoteError("The reader's thread ended early")),
+      );
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+async function runHere(options: ReaderOptions, services: ReaderServices, onError: (error: unknown) => void) {
+  const { port1, port2 } = new MessageChannel();
+  answerCalls(port1, services, onError);
+  try {
+    await readImport(options, callThrough<ReaderServices>(port2));
+  } finally {
+    port1.close();
+  }
+}
 
 const tooEarly =
   "Older raw events were removed (EVENT_RETENTION_MONTHS), so nobody can tell whether this one is counted already";

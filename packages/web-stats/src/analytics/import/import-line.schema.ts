@@ -2,17 +2,18 @@ import { Buffer } from "node:buffer";
 import { isUuid } from "@waymark/database";
 import { JsonText, parseTimestamp, textProblem } from "@waymark/service/fields";
 import { type ListColumn, listColumns } from "../../lists/lists.js";
-import { type Channel, channels } from "../attribution/channels.js";
-import { cutToBytes } from "../attribution/cut-to-bytes.js";
+import { type Channel, channels, cutToBytes } from "../attribution/source-classifier.js";
 import type { UserAgent } from "../attribution/user-agent.js";
-import { lengthProblem, readProperties, readRevenue } from "../recording/event-values.js";
 import {
   type Engagement,
   type EventType,
   eventBounds,
   eventTypes,
+  lengthProblem,
   type PropertyValue,
   type Revenue,
+  readProperties,
+  readRevenue,
 } from "../recording/site-event.js";
 
 /** A line of an import; absent fields are null. */

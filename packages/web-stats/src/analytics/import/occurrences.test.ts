@@ -2,8 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { withConnection } from "@waymark/database";
 import { randomRuns, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import { type EarlierLines, OccurrenceCounter } from "./occurrences.js";
-import { withEarlierLines } from "./occurrences.query.js";
+import { type EarlierLines, OccurrenceCounter, withEarlierLines } from "./occurrences.js";
 
 const database = useDatabase();
 

@@ -2,12 +2,11 @@ import { describe, expect, it } from "@jest/globals";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
-import { createPartitions } from "../recording/partitions.query.js";
-import { lockSites } from "../recording/record-events.query.js";
+import { createPartitions, lockSites } from "../recording/record-events.query.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
-import { createEventWriter, type EventWriterOptions } from "./event-writer.js";
+import { createEventWriter, type EventWriterOptions } from "./recorder.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import { useAnalytics } from "../analytics.fixture.js";
-import { VisitorMemory } from "../recording/known-visitors.js";
-import { createPartitions } from "../recording/partitions.query.js";
+import { VisitorMemory } from "../recording/record-events.js";
+import { createPartitions } from "../recording/record-events.query.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { readVisitFigures, recountVisitFigures } from "../recording/recount-visits.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import type { SiteEvent } from "../recording/site-event.js";
 import { view } from "../recording/view.fixture.js";
-import { createEventWriter } from "./event-writer.js";
+import { createEventWriter } from "./recorder.js";
 
 const analytics = useAnalytics();
 const openWriter = () => createEventWriter({ pool: analytics.pool, partitions: createPartitions(analytics.pool) });

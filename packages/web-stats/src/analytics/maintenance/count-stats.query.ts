@@ -7,7 +7,7 @@ import {
   visitColumnOf,
   visitDimensionOf,
 } from "../../lists/lists.js";
-import { statFigures } from "../recording/stat-table.js";
+import { statFigures } from "../recording/roll-up.js";
 import { maxWaiting, noId, originColumns, visitGapUs } from "../recording/visit.js";
 
 /** `'total', 'hour', 'page', …`. Rows of other dimensions belong to a newer version, so a rebuild leaves them alone. */

@@ -1,8 +1,42 @@
 import { removeBatchSql, tryTransaction } from "@waymark/database";
 import type pg from "pg";
-import { raiseHorizon } from "./event-horizon.query.js";
 
-/** Dropping a partition waits so long for readers and writers, then leaves it to the next round. All new events wait behind it. */
+/** Imports share this lock, each for a batch; the worker takes it alone to raise the horizon. */
+const key = "hashtextextended('waymark event horizon', 0)";
+
+/** The worker waits so long for the imports' batches. */
+const horizonTimeoutMs = 2_000;
+
+/** The first UTC day from which no raw event was removed; null before the first removal. Reads the only row. */
+const readSql = "SELECT day::text FROM event_horizon";
+
+/** The later day stays, so the horizon never goes back. Writes the only row. */
+const raiseSql = "UPDATE event_horizon SET day = GREATEST(day, $1::date)";
+
+/** @returns `YYYY-MM-DD`, or null */
+export async function readHorizon(client: pg.ClientBase | pg.Pool): Promise<string | null> {
+  const { rows } = await client.query<{ day: string | null }>(readSql);
+  return rows[0]?.day ?? null;
+}
+
+/** Reads the horizon and holds it until the transaction ends. Only the worker's retention waits for it. */
+export async function holdHorizon(client: pg.ClientBase): Promise<string | null> {
+  await client.query(`SELECT pg_advisory_xact_lock_shared(${key})`);
+  return readHorizon(client);
+}
+
+/**
+ * Raises the horizon, once no import that has read the earlier one is within a batch.
+ * @returns false if imports were in the way for two seconds
+ */
+function raiseHorizon(pool: pg.Pool, day: string): Promise<boolean> {
+  return tryTransaction(pool, horizonTimeoutMs, async (client) => {
+    await client.query(`SELECT pg_advisory_xact_lock(${key})`);
+    await client.query(raiseSql, [day]);
+  });
+}
+
+/** A change of partitions waits so long for readers and writers, then leaves it to the next round. All new events wait behind it. */
 const lockTimeoutMs = 250;
 
 const batchRows = 5_000;
@@ -28,7 +62,7 @@ const ofEarlierDays = `WHERE site_id = $1 AND day < $2 LIMIT ${batchRows}`;
 const purgeVisitsSql = removeBatchSql("visit", ofEarlierDays);
 const purgePartsSql = removeBatchSql("day_part", ofEarlierDays);
 
-export interface PurgedEvents {
+interface PurgedEvents {
   readonly partitions: readonly string[];
   /** Events outside months' partitions, and visits of days without raw events. */
   readonly rows: number;
@@ -74,4 +108,42 @@ async function deleteAll(
     removed = rowCount ?? 0;
   }
   return total;
+}
+
+/** By the database's clock: today and three days ahead have a partition, and today and three days back are kept. */
+const daysAhead = 3;
+const keptDays = 3;
+
+const readDaysSql = `
+  SELECT (today - ${keptDays})::text AS "firstKept", ARRAY(SELECT (today + n)::text FROM generate_series(0, ${daysAhead}) AS n) AS ahead
+  FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS today) AS clock`;
+
+const ensureSql = "SELECT ensure_visitor_partition($1)";
+
+/** The partitions of days before one. Reads the catalogue alone. */
+const listPastSql = "SELECT name FROM visitor_partition WHERE until <= $1 ORDER BY until";
+const dropSql = "SELECT drop_visitor_partition($1)";
+
+/** Whether the default partition has rows, by its first page. */
+const hasOthersSql = "SELECT EXISTS (SELECT FROM daily_visitor_default) AS has_others";
+const emptySql = "SELECT empty_old_visitors($1)";
+
+/**
+ * Makes the partitions of visitors for the days ahead, and drops those of past days as files: no row is read. Live events come on
+ * their day or just after it; an import that comes later makes a day's rows anew (`refillVisitors`). What is in use waits for the
+ * next round.
+ * @returns the names of the dropped partitions
+ */
+export async function keepVisitorDays(pool: pg.Pool): Promise<string[]> {
+  const attempt = (sql: string, value: string) =>
+    tryTransaction(pool, lockTimeoutMs, (client) => client.query(sql, [value]));
+  const { rows: clock } = await pool.query<{ firstKept: string; ahead: string[] }>(readDaysSql);
+  const { firstKept, ahead } = clock[0] ?? { firstKept: "-infinity", ahead: [] };
+  for (const day of ahead) if (!(await attempt(ensureSql, day))) break;
+  const { rows } = await pool.query<{ name: string }>(listPastSql, [firstKept]);
+  const dropped: string[] = [];
+  for (const { name } of rows) if (await attempt(dropSql, name)) dropped.push(name);
+  const { rows: others } = await pool.query<{ has_others: boolean }>(hasOthersSql);
+  if (others[0]?.has_others) await attempt(emptySql, firstKept);
+  return dropped;
 }

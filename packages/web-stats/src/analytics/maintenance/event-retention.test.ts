@@ -1,11 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { importEvents } from "../import/import-events.js";
-import type { ImportOptions } from "../import/import-options.js";
+import type { ImportOptions } from "../import/reader-services.js";
 import { readRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
-import { holdHorizon, readHorizon } from "./event-horizon.query.js";
-import { purgeEvents } from "./event-retention.query.js";
+import { holdHorizon, purgeEvents, readHorizon } from "./event-retention.query.js";
 import { rebuildRollups } from "./rebuild-rollups.js";
 
 const database = useDatabase();

@@ -1,11 +1,47 @@
 import type pg from "pg";
 import { otherValue } from "../../lists/lists.js";
-import { eventRowBytes, maxEventBytesPerDay } from "../recording/event-overflow.js";
-import { maxValuesPerDay } from "../recording/list-overflow.js";
+import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/overflow.js";
 import { mendCount, type SiteDay } from "../recording/record-events.query.js";
-import { statFigures } from "../recording/stat-table.js";
-import { countStatsSql, knownDimensions } from "./count-stats.query.js";
-import { createMendVisitsSql, mendVisitsSql } from "./mend-visits.query.js";
+import { statFigures } from "../recording/roll-up.js";
+import { originColumns } from "../recording/visit.js";
+import { countStatsSql, createViewsSql, knownDimensions } from "./count-stats.query.js";
+
+const columns = [
+  "last_us",
+  "entry_us",
+  "entry_id",
+  "exit_us",
+  "exit_id",
+  "views",
+  "events",
+  "passive_events",
+  "end_us",
+  "entry_path",
+  "exit_path",
+  ...originColumns,
+];
+const names = columns.join(", ");
+const of = (table: string) => columns.map((column) => `${table}.${column}`).join(", ");
+
+/** Visits whose row differs from their events, by a range of `visit_pkey`. */
+const createMendVisitsSql = `
+  CREATE TEMP TABLE mend_visit AS
+  SELECT COALESCE(stored.visitor, expected.visitor) AS visitor, stored.first_us AS stored_first_us, expected.first_us,
+    ${of("expected")}, expected.viewed
+  FROM (
+    SELECT *, ARRAY(SELECT unnest(viewed) ORDER BY 1) AS ordered FROM visit WHERE site_id = $1 AND day = $2
+  ) AS stored
+  FULL JOIN (SELECT *, ARRAY(SELECT unnest(viewed) ORDER BY 1) AS ordered FROM day_visit) AS expected
+    ON stored.visitor = expected.visitor AND stored.first_us = expected.first_us
+  WHERE (stored.ordered, ${of("stored")}) IS DISTINCT FROM (expected.ordered, ${of("expected")})`;
+
+/** Replace different rows, by `visit_pkey`. */
+const mendVisitsSql = [
+  `DELETE FROM visit USING mend_visit AS mended
+   WHERE (visit.site_id, visit.day, visit.visitor, visit.first_us) = ($1, $2, mended.visitor, mended.stored_first_us)`,
+  `INSERT INTO visit (site_id, day, visitor, first_us, ${names}, viewed)
+   SELECT $1, $2, visitor, first_us, ${names}, viewed FROM mend_visit WHERE first_us IS NOT NULL`,
+];
 
 /** Ids start with milliseconds since 1970. */
 const idRange = `
@@ -16,7 +52,7 @@ const idRange = `
  * The events of a day, by a range of `event_pkey`, since ids follow their events' time closely. Ids made by a wrong clock need
  * the range of the whole site.
  */
-export const createDaySql = (isWholeSite: boolean) => `
+const createDaySql = (isWholeSite: boolean) => `
   CREATE TEMP TABLE day_event ON COMMIT DROP AS
   SELECT * FROM event
   WHERE site_id = $1 AND (at AT TIME ZONE 'UTC')::date = $2 ${isWholeSite ? "" : idRange}`;
@@ -96,7 +132,7 @@ const createMendEventsSql = `
   WHERE stored.count IS DISTINCT FROM expected.count`;
 
 /** The rows that `daily_visitor` should have for the day, of the views in `day_view`. */
-export const countedVisitors = `
+const countedVisitors = `
     SELECT visitor,
       array_agg(DISTINCT seen_hash(dimension, value)) FILTER (WHERE dimension NOT IN ('total', 'entry')) AS seen,
       min(at) FILTER (WHERE dimension = 'entry') AS entry_at,
@@ -147,7 +183,7 @@ const listDifferencesSql = `
   ORDER BY what`;
 
 /** The day's number of events, by `daily_stat_pkey`. It only grows. */
-export const readTotalSql = `
+const readTotalSql = `
   SELECT COALESCE(sum(pageviews + events + engagements), 0)::int AS total FROM daily_stat
   WHERE site_id = $1 AND dimension = 'total' AND day = $2 AND value = ''`;
 
@@ -262,7 +298,7 @@ export async function beginSnapshot(client: pg.ClientBase): Promise<void> {
 }
 
 /** A statement that creates a table takes no parameters. Ids and days come checked from the database. */
-export function withDay(sql: string, { siteId, day }: SiteDay): string {
+function withDay(sql: string, { siteId, day }: SiteDay): string {
   return sql.replaceAll("$1", quote(siteId)).replaceAll("$2", quote(day));
 }
 
@@ -305,4 +341,39 @@ export async function lockRebuild(client: pg.ClientBase, siteId: string): Promis
 
 export async function unlockRebuild(client: pg.ClientBase, siteId: string): Promise<void> {
   await client.query(unlockRebuildSql, [siteId]);
+}
+
+/** Days with counted visitors and without any of their rows, by probes of both primary keys. */
+const listDroppedSql = `
+  SELECT day::text FROM unnest($2::date[]) AS each (day)
+  WHERE EXISTS (
+    SELECT FROM daily_stat WHERE (site_id, dimension, day, value) = ($1, 'total', each.day, '') AND visitors > 0
+  ) AND NOT EXISTS (SELECT FROM daily_visitor AS known WHERE known.site_id = $1 AND known.day = each.day)`;
+
+const insertSql = `
+  INSERT INTO daily_visitor (site_id, day, visitor, seen, entry_at, entry_id, entry_path)
+  SELECT $1::uuid, $2::date, visitor, seen, entry_at, entry_id, entry_path FROM (${countedVisitors}) AS counted`;
+
+/**
+ * Makes the rows of visitors anew, from raw events, for days whose rows were dropped; then a late event counts nobody twice.
+ * Retention drops or empties whole partitions, so a day has all its rows or none, and they stay while this transaction lasts.
+ * @param client a connection in a transaction with the site's lock, which may make temporary tables
+ * @param days UTC days of new events
+ */
+export async function refillVisitors(client: pg.ClientBase, siteId: string, days: Iterable<string>): Promise<void> {
+  const { rows } = await client.query<{ day: string }>(listDroppedSql, [siteId, [...new Set(days)]]);
+  for (const { day } of rows) await refillDay(client, { siteId, day });
+}
+
+async function refillDay(client: pg.ClientBase, siteDay: SiteDay): Promise<void> {
+  const values = [siteDay.siteId, siteDay.day];
+  const create = async (sql: string, table: string) => {
+    await client.query(`DROP TABLE IF EXISTS pg_temp.${table}`);
+    return client.query(withDay(sql, siteDay));
+  };
+  const { rows } = await client.query<{ total: number }>(readTotalSql, values);
+  const { rowCount } = await create(createDaySql(false), "day_event");
+  if ((rowCount ?? 0) < (rows[0]?.total ?? 0)) await create(createDaySql(true), "day_event");
+  await create(createViewsSql, "day_view");
+  await client.query(insertSql, values);
 }

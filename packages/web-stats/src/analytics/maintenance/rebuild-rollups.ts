@@ -1,7 +1,7 @@
 import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
 import { lockSites } from "../recording/record-events.query.js";
-import { holdHorizon, readHorizon } from "./event-horizon.query.js";
+import { holdHorizon, readHorizon } from "./event-retention.query.js";
 import {
   beginSnapshot,
   countDay,

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { useAnalytics } from "../analytics.fixture.js";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
-import { keepVisitorDays } from "./visitor-days.query.js";
+import { keepVisitorDays } from "./event-retention.query.js";
 
 const analytics = useAnalytics();
 const day = "2026-05-01";

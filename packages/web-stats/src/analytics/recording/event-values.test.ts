@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { readRevenue } from "./event-values.js";
+import { readRevenue } from "./site-event.js";
 
 const amountOf = (amount: string) => {
   const result = readRevenue(`{"amount": ${amount}, "currency": "EUR"}`);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useAnalytics } from "../analytics.fixture.js";
-import { eventRowCost, maxEventBytesPerDay } from "./event-overflow.js";
-import { maxValuesPerDay } from "./list-overflow.js";
+import { eventRowCost, maxEventBytesPerDay, maxValuesPerDay } from "./overflow.js";
 import { readRollups } from "./recount.fixture.js";
 import { makeSite } from "./site.fixture.js";
 

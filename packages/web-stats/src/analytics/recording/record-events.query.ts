@@ -1,14 +1,101 @@
 import type { Buffer } from "node:buffer";
+import { tryTransaction } from "@waymark/database";
 import type pg from "pg";
 import { listColumns } from "../../lists/lists.js";
-import { copyBytes } from "./copy-rows.js";
-import { eventRowColumns } from "./event-rows.js";
+import { copyBytes, eventRowColumns } from "./copy-rows.js";
 import type { SiteEvent } from "./site-event.js";
-import { toArray } from "./statements.js";
+
+/** Characters with a backslash in a quoted element of an array. */
+const special = /["\\]/;
+
+/**
+ * The text of a Postgres array (documentation, 8.15.6); an empty one for a list of nulls, since `unnest` fills shorter arrays
+ * up. The driver takes four times as long, which shows with millions of rows.
+ */
+export function toArray(values: readonly (string | number | null)[]): string {
+  let text = "";
+  let hasValue = false;
+  for (const value of values) {
+    text += text === "" ? "{" : ",";
+    if (value === null) {
+      text += "NULL";
+      continue;
+    }
+    hasValue = true;
+    if (typeof value === "number") text += value;
+    else text += special.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : `"${value}"`;
+  }
+  return hasValue ? `${text}}` : "{}";
+}
+
+/**
+ * Starts work together, so that a connection may send its statements in one round trip.
+ * @param inTurn for a connection that takes one statement after the other
+ */
+export function gather<Results extends readonly unknown[]>(
+  inTurn: boolean,
+  ...work: { readonly [Index in keyof Results]: () => Promise<Results[Index]> }
+): Promise<Results> {
+  return (inTurn ? doInTurn(work) : startAll(work)) as Promise<unknown> as Promise<Results>;
+}
+
+/** @throws at once an error of starting; the promises before it then belong to nobody */
+function startAll(work: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
+  const started: Promise<unknown>[] = [];
+  try {
+    for (const start of work) started.push(start());
+  } catch (error) {
+    for (const each of started) each.catch(() => undefined);
+    throw error;
+  }
+  return Promise.all(started);
+}
+
+async function doInTurn(work: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
+  const results: unknown[] = [];
+  for (const start of work) results.push(await start());
+  return results;
+}
+
+/** Months outside this range stay in the default partition: a wrong clock must not make partitions without end. */
+const firstMonth = "1995-01";
+const monthsAhead = 2;
+
+/** Waits for other transactions, then pauses. */
+const lockTimeoutMs = 1_000;
+const retryMs = 60_000;
+
+/** Makes missing partitions of months, oldest first (migrations, function `ensure_event_partition`). */
+const ensureSql = `
+  SELECT ensure_event_partition((month || '-01')::date) FROM unnest($1::text[]) AS months (month) ORDER BY month`;
+
+/** Makes the partitions for events of months. While a transaction is in the way, events go into the default partition. */
+export interface Partitions {
+  /** @param days UTC days as `YYYY-MM-DD` */
+  ensure(days: Iterable<string>): Promise<void>;
+}
+
+/** Asks for each partition of `event` once per process. */
+export function createPartitions(pool: pg.Pool, now: () => number = Date.now): Partitions {
+  const known = new Set<string>();
+  let pausedUntil = 0;
+  return {
+    async ensure(days) {
+      const latest = new Date(now());
+      latest.setUTCMonth(latest.getUTCMonth() + monthsAhead, 1);
+      const last = latest.toISOString().slice(0, 7);
+      const months = new Set([...days].map((day) => day.slice(0, 7)));
+      const missing = [...months].filter((month) => !known.has(month) && month >= firstMonth && month <= last);
+      if (missing.length === 0 || now() < pausedUntil) return;
+      const make = (client: pg.PoolClient) => client.query(ensureSql, [missing]);
+      if (await tryTransaction(pool, lockTimeoutMs, make)) for (const month of missing) known.add(month);
+      else pausedUntil = now() + retryMs;
+    },
+  };
+}
 
 export interface SiteDay {
   readonly siteId: string;
-  /** `YYYY-MM-DD`. */
   readonly day: string;
 }
 

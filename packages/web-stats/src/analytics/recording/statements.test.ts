@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import fc from "fast-check";
-import { toArray } from "./statements.js";
+import { toArray } from "./record-events.query.js";
 
 const database = useDatabase();
 

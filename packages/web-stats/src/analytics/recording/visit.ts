@@ -23,7 +23,6 @@ export interface Visit {
   readonly entryId: string;
   /** Null without page views. */
   readonly entryPath: string | null;
-  /** The last page view. */
   readonly exitUs: number | null;
   readonly exitId: string | null;
   readonly exitPath: string | null;
@@ -53,7 +52,6 @@ export interface VisitorVisits {
   readonly known: readonly Visit[];
   /** Those of them that the batch changes or joins. */
   readonly before: readonly Visit[];
-  /** New and changed visits. */
   readonly after: readonly OpenVisit[];
 }
 

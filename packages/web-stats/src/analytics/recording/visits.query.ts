@@ -1,8 +1,7 @@
 import type pg from "pg";
 import type { ListColumn } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
-import { keyOf } from "./record-events.query.js";
-import { toArray } from "./statements.js";
+import { keyOf, toArray } from "./record-events.query.js";
 import { originColumns, type Visit } from "./visit.js";
 
 /** Columns of `visit` after its key, in the order of the statements. */

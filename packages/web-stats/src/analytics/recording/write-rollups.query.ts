@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { listsPerView } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
-import { eventRowBytes } from "./event-overflow.js";
+import { eventRowBytes } from "./overflow.js";
+import { gather, toArray } from "./record-events.query.js";
 import type { DayChange } from "./roll-up.js";
-import { type StatChange, statFigures } from "./stat-table.js";
-import { gather, toArray } from "./statements.js";
+import { type StatChange, statFigures } from "./roll-up.js";
 import { copyVisits, insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createSaltStore, purgeSalts } from "./salts.query.js";
+import { createSaltStore, purgeSalts } from "./hash-visitor.js";
 
 const database = useDatabase();
 const hours = 3_600_000;

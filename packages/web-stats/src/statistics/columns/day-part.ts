@@ -24,7 +24,6 @@ type DetailName = Exclude<ViewFilter, "page"> | "props" | "revenue";
 
 const viewDetails = listsPerView.filter(({ filter }) => filter !== "page");
 
-/** Each of them as SQL. */
 export const detailColumns = {
   ...Object.fromEntries(viewDetails.map(({ filter, column }) => [filter, column])),
   props: "props::text",

@@ -1,13 +1,264 @@
 import { type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
-import { columnOf, type DayPart, isOfDetails, type PartNeeds } from "../columns/day-part.js";
+import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds, type TextColumn } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
 import { addDays, type Days } from "../range.js";
 import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
 import { firstOf, type Work } from "../work.js";
 import type { Filter } from "./filter.js";
-import { matchVisits, needsOf } from "./match-visits.js";
-import { addAttribute, addHours, addTotals, addViewed, countEvents, HeldSums, heldBytes } from "./tally.js";
+import { type Match, matchVisits, needsOf } from "./filter.js";
+
+const hourMs = 3_600_000;
+
+/** The visits that match, by index, with what counts of each: views and custom events. */
+interface Counted {
+  readonly visits: Uint32Array;
+  /** By visit's index in the part. */
+  readonly views: Ids;
+  readonly customs: Uint32Array;
+}
+
+/** Counts the views and custom events of the visits that match. */
+function countEvents({ visits, events }: DayPart, match: Match): Counted {
+  const { count, firstEvent } = visits;
+  const customs = new Uint32Array(count);
+  const views = match.events ? new Uint32Array(count) : visits.views;
+  const matching = new Uint32Array(count);
+  let found = 0;
+  for (let visit = 0; visit < count; visit++) {
+    if (match.visits[visit] === 0) continue;
+    matching[found++] = visit;
+    const [first, end] = [firstEvent[visit] ?? 0, firstEvent[visit + 1] ?? 0];
+    if (!match.events) {
+      customs[visit] = end - first - (views[visit] ?? 0);
+      continue;
+    }
+    for (let event = first; event < end; event++) {
+      if (match.events[event] === 0) continue;
+      if (events.names.ids[event] === 0) views[visit] = (views[visit] ?? 0) + 1;
+      else customs[visit] = (customs[visit] ?? 0) + 1;
+    }
+  }
+  return { visits: matching.subarray(0, found), views, customs };
+}
+
+/** Adds the totals. Visitors are those with a page view in a matching visit. */
+function addTotals(total: Sums, { visits }: DayPart, { visits: matching, views, customs }: Counted): void {
+  const { visitor, bounce, duration, durationUs } = visits;
+  let [visitors, pageviews, bounces, time, events, last] = [0, 0, 0, 0, 0, -1];
+  for (const visit of matching) {
+    if ((visits.views[visit] ?? 0) > 0 && visitor[visit] !== last) {
+      last = visitor[visit] ?? 0;
+      visitors++;
+    }
+    pageviews += views[visit] ?? 0;
+    bounces += bounce[visit] ?? 0;
+    time += duration[visit] ?? 0;
+    events += customs[visit] ?? 0;
+  }
+  total.visitors += visitors;
+  total.pageviews += pageviews;
+  total.visits += matching.length;
+  total.bounces += bounces;
+  total.visit_us += time * durationUs;
+  total.visit_views += pageviews;
+  total.events += events;
+}
+
+/**
+ * Adds the totals before a moment: visits that began before it count as they ended, and beside them the visitors, views and
+ * events before it.
+ * @param before milliseconds since midnight
+ */
+export function addTotalsBefore(total: Sums, { visits, events }: DayPart, match: Match, before: number): void {
+  const { times } = events;
+  if (!times) throw new Error("The part was read without its times");
+  let last = -1;
+  for (let visit = 0; visit < visits.count; visit++) {
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    if (match.visits[visit] === 0 || (times[first] ?? before) >= before) continue;
+    total.visits++;
+    total.bounces += visits.bounce[visit] ?? 0;
+    total.visit_us += (visits.duration[visit] ?? 0) * visits.durationUs;
+    for (let event = first; event < end; event++) {
+      const isView = events.names.ids[event] === 0;
+      const isEarly = (times[event] ?? before) < before;
+      if (isView && isEarly && visits.visitor[visit] !== last) {
+        last = visits.visitor[visit] ?? 0;
+        total.visitors++;
+      }
+      if (match.events?.[event] === 0) continue;
+      if (isView) total.visit_views++;
+      if (isEarly && isView) total.pageviews++;
+      else if (isEarly) total.events++;
+    }
+  }
+}
+
+/** Adds the hours: a visit to the one it begins in, a visitor to each with a view that counts, events to their own. */
+function addHours(hours: readonly Sums[], part: DayPart, { visits: matching, views }: Counted, match: Match): void {
+  const { visits, events } = part;
+  const { times } = events;
+  if (!times) throw new Error("The part was read without its times");
+  const last = new Int32Array(hours.length).fill(-1);
+  const hourOf = (event: number) => Math.floor((times[event] ?? 0) / hourMs);
+  for (const visit of matching) {
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    const own = hours[hourOf(first)];
+    if (own) {
+      own.visits++;
+      own.bounces += visits.bounce[visit] ?? 0;
+      own.visit_us += (visits.duration[visit] ?? 0) * visits.durationUs;
+      own.visit_views += views[visit] ?? 0;
+    }
+    for (let event = first; event < end; event++) {
+      if (match.events?.[event] === 0) continue;
+      const hour = hourOf(event);
+      const sums = hours[hour];
+      if (!sums) continue;
+      if (events.names.ids[event] !== 0) sums.events++;
+      else {
+        sums.pageviews++;
+        if (last[hour] !== visits.visitor[visit]) {
+          last[hour] = visits.visitor[visit] ?? 0;
+          sums.visitors++;
+        }
+      }
+    }
+  }
+}
+
+/** Sums by value, with the bytes that they take in memory. */
+class HeldSums {
+  readonly rows = new Map<string, Sums>();
+  bytes = 0;
+
+  of(value: string): Sums {
+    let row = this.rows.get(value);
+    if (!row) {
+      row = noSums();
+      this.rows.set(value, row);
+      this.bytes += heldBytes(value);
+    }
+    return row;
+  }
+}
+
+/** Of a value with its sums or count. */
+export function heldBytes(value: string): number {
+  return 200 + 2 * value.length;
+}
+
+/** Sums by a column's value: one array for each figure. */
+class Columns {
+  readonly visitors: Uint32Array;
+  readonly pageviews: Uint32Array;
+  readonly visits: Uint32Array;
+  readonly bounces: Uint32Array;
+  readonly time: Float64Array;
+  readonly visitViews: Float64Array;
+  readonly events: Float64Array;
+  readonly lastVisitor: Int32Array;
+
+  constructor(readonly length: number) {
+    this.visitors = new Uint32Array(length);
+    this.pageviews = new Uint32Array(length);
+    this.visits = new Uint32Array(length);
+    this.bounces = new Uint32Array(length);
+    this.time = new Float64Array(length);
+    this.visitViews = new Float64Array(length);
+    this.events = new Float64Array(length);
+    this.lastVisitor = new Int32Array(length).fill(-1);
+  }
+
+  addVisit({ visits }: DayPart, { views, customs }: Counted, visit: number, id: number): void {
+    this.visits[id] = (this.visits[id] ?? 0) + 1;
+    this.bounces[id] = (this.bounces[id] ?? 0) + (visits.bounce[visit] ?? 0);
+    this.time[id] = (this.time[id] ?? 0) + (visits.duration[visit] ?? 0);
+    this.visitViews[id] = (this.visitViews[id] ?? 0) + (views[visit] ?? 0);
+    this.events[id] = (this.events[id] ?? 0) + (customs[visit] ?? 0);
+  }
+
+  addVisitor(visitor: number, id: number): void {
+    if (this.lastVisitor[id] === visitor) return;
+    this.lastVisitor[id] = visitor;
+    this.visitors[id] = (this.visitors[id] ?? 0) + 1;
+  }
+
+  /** Adds all but unknown values to sums by value. */
+  async foldInto(sums: HeldSums, values: readonly string[], durationUs: number, work: Work): Promise<void> {
+    for (let id = 1; id < this.length; id++) {
+      if (work.spend(1)) await work.rest();
+      if ((this.visits[id] ?? 0) === 0) continue;
+      const value = values[id] ?? "";
+      // The first look at a text reads all of it.
+      if (work.spend(30 + (value.length >> 2))) await work.rest();
+      const row = sums.of(value);
+      row.visitors += this.visitors[id] ?? 0;
+      row.pageviews += this.pageviews[id] ?? 0;
+      row.visits += this.visits[id] ?? 0;
+      row.bounces += this.bounces[id] ?? 0;
+      row.visit_us += (this.time[id] ?? 0) * durationUs;
+      row.visit_views += this.visitViews[id] ?? 0;
+      row.events += this.events[id] ?? 0;
+    }
+  }
+}
+
+/** Adds a list of visits' own attributes. */
+async function addAttribute(
+  sums: HeldSums,
+  part: DayPart,
+  counted: Counted,
+  { column: { values, ids }, work }: { column: TextColumn; work: Work },
+): Promise<void> {
+  if (values.length <= 1) return;
+  const columns = new Columns(values.length);
+  const { visitor, views } = part.visits;
+  for (let index = 0; index < counted.visits.length; index++) {
+    const visit = counted.visits[index] ?? 0;
+    const id = ids[visit] ?? 0;
+    if (id === 0) continue;
+    columns.addVisit(part, counted, visit, id);
+    const counts = counted.views[visit] ?? 0;
+    columns.pageviews[id] = (columns.pageviews[id] ?? 0) + counts;
+    if ((views[visit] ?? 0) > 0) columns.addVisitor(visitor[visit] ?? 0, id);
+  }
+  if (work.spend(5 * counted.visits.length)) await work.rest();
+  await columns.foldInto(sums, values, part.visits.durationUs, work);
+}
+
+/** Adds a list of the views that count: a visit counts once for each value among them. */
+async function addViewed(
+  sums: HeldSums,
+  part: DayPart,
+  counted: Counted,
+  { match, column, work }: { match: Match; column: TextColumn; work: Work },
+): Promise<void> {
+  const { values, ids } = column;
+  if (values.length <= 1) return;
+  const columns = new Columns(values.length);
+  const { visitor, firstEvent } = part.visits;
+  // A custom event has no path, but a host.
+  const names = column === part.events.pages ? undefined : part.events.names.ids;
+  const lastVisit = new Int32Array(values.length).fill(-1);
+  const counts = match.events;
+  for (let index = 0; index < counted.visits.length; index++) {
+    const visit = counted.visits[index] ?? 0;
+    const end = firstEvent[visit + 1] ?? 0;
+    for (let event = firstEvent[visit] ?? 0; event < end; event++) {
+      const id = ids[event] ?? 0;
+      if (id === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
+      columns.pageviews[id] = (columns.pageviews[id] ?? 0) + 1;
+      if (lastVisit[id] === visit) continue;
+      lastVisit[id] = visit;
+      columns.addVisit(part, counted, visit, id);
+      columns.addVisitor(visitor[visit] ?? 0, id);
+    }
+  }
+  if (work.spend(5 * part.events.count)) await work.rest();
+  await columns.foldInto(sums, values, part.visits.durationUs, work);
+}
 
 /**
  * Bytes of all values held while counting, some 50,000. Above it the half of the largest list with fewest visitors joins `(other)`,

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { PartCollector } from "../columns/collect-part.js";
 import { testWork } from "../statistics.fixture.js";
-import { countGoals, countVisitors, noTally, toRevenue } from "./count-goals.js";
-import type { Goal } from "./goal.js";
-import { walkFunnel } from "./walk-funnel.js";
+import { countGoals, countVisitors, noTally, toRevenue, walkFunnel } from "./count-goals.js";
+import type { Goal } from "./goals.query.js";
 
 const rule = { event: null, property: null, value: null, page: null };
 const page = (pattern: string): Goal => ({ ...rule, id: pattern, name: pattern, page: pattern });

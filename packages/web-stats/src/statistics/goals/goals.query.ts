@@ -1,7 +1,86 @@
 import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
-import { AppError } from "@waymark/errors";
+import { AppError, validationError } from "@waymark/errors";
+import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
-import { type Goal, type GoalInput, maxGoalsPerSite, readGoal } from "./goal.js";
+
+/** A goal as somebody asks for it: a custom event, perhaps with a property's value, or a page pattern. */
+export interface GoalInput {
+  name?: string | undefined;
+  event?: string | undefined;
+  property?: string | undefined;
+  value?: string | undefined;
+  /** `*` stands for any text, ten times at most; the rest of the path must be the same. */
+  page?: string | undefined;
+}
+
+/** What fulfils a goal. Absent parts are null. */
+interface GoalRule {
+  event: string | null;
+  property: string | null;
+  value: string | null;
+  page: string | null;
+}
+
+export interface Goal extends GoalRule {
+  id: string;
+  name: string;
+}
+
+const maxGoalsPerSite = 100;
+
+const maxNameBytes = 200;
+
+/** As events have them (`packages/web-stats/src/analytics`); a longer text would never match. */
+const maxBytes = { event: 200, property: 200, value: 2_000, page: 2_000 } as const;
+
+/** Goals of former releases may have more. */
+const maxStars = 10;
+
+type Fields = Record<string, string>;
+
+/** Checks a goal. Without a name it gets its rule's. @throws AppError 400 with a message per field */
+export function readGoal(input: GoalInput): Omit<Goal, "id"> {
+  const { event = null, property = null, value = null, page = null } = input;
+  const rule = { event, property, value, page };
+  const fields: Fields = {};
+  if (event === null && page === null) fields["event"] = "Required without page";
+  if (event !== null && page !== null) fields["page"] = "Must not be given together with event";
+  if (property !== null && event === null) fields["property"] = "Must be given together with event";
+  if (property === null && value !== null) fields["property"] = "Required together with value";
+  if (property !== null && value === null) fields["value"] = "Required together with property";
+  for (const part of ["event", "property", "value", "page"] as const) {
+    const problem = rule[part] !== null && lengthProblem(rule[part], maxBytes[part], part === "value" ? 0 : 1);
+    if (problem) fields[part] = problem;
+  }
+  if ((page ?? "").split("*").length - 1 > maxStars) fields["page"] ??= `Must have at most ${maxStars} *`;
+  const name = input.name ?? cut(nameOf(rule));
+  const problem = nameProblem(name);
+  if (input.name !== undefined && problem) fields["name"] = problem;
+  if (Object.keys(fields).length > 0) throw validationError(fields);
+  return { name, ...rule };
+}
+
+function nameOf({ event, property, value, page }: GoalRule): string {
+  return page ?? (property === null ? (event ?? "") : `${event}: ${property}=${value}`);
+}
+
+/** The reason why a text is no name of a goal or funnel, if any. */
+function nameProblem(name: string): string | undefined {
+  return name.trim() === "" ? "Must not be blank" : lengthProblem(name, maxNameBytes, 1);
+}
+
+function lengthProblem(text: string, max: number, min: number): string | undefined {
+  const bytes = Buffer.byteLength(text);
+  if (bytes < min) return "Must not be empty";
+  return bytes > max ? `Must be at most ${max} bytes of UTF-8` : textProblem(text);
+}
+
+function cut(text: string): string {
+  if (Buffer.byteLength(text) <= maxNameBytes) return text;
+  const kept = Buffer.from(text).subarray(0, maxNameBytes - 3);
+  // A character that was cut in half becomes U+FFFD.
+  return `${new TextDecoder().decode(kept, { stream: true })}…`;
+}
 
 const uuid = createUuidV7();
 
@@ -33,7 +112,6 @@ export async function createGoal(pool: pg.Pool, siteId: string, input: GoalInput
 /** A range of `goal_site_id_id_key`, in order of creation. */
 const listGoalsSql = "SELECT id, name, event, property, value, page FROM goal WHERE site_id = $1 ORDER BY id";
 
-/** The site's goals, oldest first. */
 export async function listGoals(pool: pg.Pool, siteId: string): Promise<Goal[]> {
   const { rows } = await pool.query<Goal>({ name: "list-goals", text: listGoalsSql, values: [siteId] });
   return rows;
@@ -64,7 +142,7 @@ export async function deleteGoal(
 const lockSiteSql = "SELECT FROM site WHERE id = $1 FOR NO KEY UPDATE";
 
 /** @throws AppError 404 when there is no such site */
-export async function lockSite(transaction: pg.ClientBase, siteId: string): Promise<void> {
+async function lockSite(transaction: pg.ClientBase, siteId: string): Promise<void> {
   const { rowCount } = isUuid(siteId) ? await transaction.query(lockSiteSql, [siteId]) : { rowCount: 0 };
   if (rowCount !== 1) throw new AppError("site_not_found");
 }
@@ -72,6 +150,126 @@ export async function lockSite(transaction: pg.ClientBase, siteId: string): Prom
 /** SQLSTATE `foreign_key_violation` (Postgres documentation, appendix A). */
 const code = "23503";
 
-export function isForeignKeyViolation(error: unknown): boolean {
+function isForeignKeyViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === code;
+}
+
+interface FunnelInput {
+  name: string;
+  /** Ids of the site's goals in their order. */
+  steps: readonly string[];
+}
+
+export interface Funnel {
+  id: string;
+  name: string;
+  steps: Goal[];
+}
+
+const maxFunnelsPerSite = 50;
+
+const funnelSteps = { min: 2, max: 8 } as const;
+
+/** The site's number of funnels, and its goals among the steps: ranges of `funnel_site_id_id_key` and `goal_site_id_id_key`. */
+const findStepsSql = `
+  SELECT (SELECT count(*)::int FROM funnel WHERE site_id = $1) AS funnels,
+    ARRAY(SELECT id::text FROM goal WHERE site_id = $1 AND id = ANY ($2::uuid[])) AS goals`;
+
+/** The foreign keys keep the goals. */
+const insertFunnelSql = `
+  WITH made AS (INSERT INTO funnel (site_id, id, name) VALUES ($1, $2, $3))
+  INSERT INTO funnel_step (site_id, funnel_id, position, goal_id)
+  SELECT $1, $2, position, goal_id FROM unnest($4::uuid[]) WITH ORDINALITY AS step (goal_id, position)`;
+
+/**
+ * Creates a funnel of a site. A goal may be a step more than once.
+ * @throws AppError 400 for a wrong name or step, 404 for an unknown site, 409 for a site with 50 funnels
+ */
+export async function createFunnel(
+  pool: pg.Pool,
+  siteId: string,
+  { name, steps }: FunnelInput,
+): Promise<Pick<Funnel, "id" | "name">> {
+  checkFunnel({ name, steps });
+  const id = uuid();
+  return withTransaction(pool, async (transaction) => {
+    await lockSite(transaction, siteId);
+    const { rows } = await transaction.query<{ funnels: number; goals: string[] }>(findStepsSql, [siteId, steps]);
+    const { funnels = 0, goals = [] } = rows[0] ?? {};
+    const unknown = steps.find((step) => !goals.includes(step.toLowerCase()));
+    if (unknown !== undefined) throw unknownStep(unknown);
+    if (funnels >= maxFunnelsPerSite) {
+      const reason = `A site has at most ${maxFunnelsPerSite} funnels.`;
+      throw new AppError("site_full", { details: { limit: maxFunnelsPerSite, reason } });
+    }
+    await transaction.query(insertFunnelSql, [siteId, id, name, steps]).catch(refuseDeleted);
+    return { id, name };
+  });
+}
+
+/** A goal was deleted since it was found. */
+function refuseDeleted(error: unknown): never {
+  throw isForeignKeyViolation(error) ? validationError({ steps: "A goal was just deleted" }, error) : error;
+}
+
+function checkFunnel({ name, steps }: FunnelInput): void {
+  const { min, max } = funnelSteps;
+  const problem = nameProblem(name);
+  const isCount = steps.length >= min && steps.length <= max;
+  const fields = { ...(problem && { name: problem }), ...(!isCount && { steps: `Must be ${min} to ${max} goals` }) };
+  if (Object.keys(fields).length > 0) throw validationError(fields);
+  const unknown = steps.find((step) => !isUuid(step));
+  if (unknown !== undefined) throw unknownStep(unknown);
+}
+
+function unknownStep(id: string): AppError {
+  return validationError({ steps: `The site has no goal '${id.slice(0, 100)}'` });
+}
+
+/** A row per step. Ranges of `funnel_site_id_id_key` and `funnel_step_pkey`; each goal is a probe of `goal_site_id_id_key`. */
+const listStepsSql = `
+  SELECT funnel.id AS "funnelId", funnel.name AS "funnelName",
+    goal.id, goal.name, goal.event, goal.property, goal.value, goal.page
+  FROM funnel
+  JOIN funnel_step AS step ON step.site_id = funnel.site_id AND step.funnel_id = funnel.id
+  JOIN goal ON goal.site_id = step.site_id AND goal.id = step.goal_id
+  WHERE funnel.site_id = $1 AND ($2::uuid IS NULL OR funnel.id = $2)
+  ORDER BY funnel.id, step.position`;
+
+export async function listFunnels(pool: pg.Pool, siteId: string, funnelId?: string): Promise<Funnel[]> {
+  const query = { name: "list-funnels", text: listStepsSql, values: [siteId, funnelId ?? null] };
+  const { rows } = await pool.query<Goal & { funnelId: string; funnelName: string }>(query);
+  const funnels = new Map<string, Funnel>();
+  for (const { funnelId: id, funnelName: name, ...goal } of rows) {
+    const funnel = funnels.get(id) ?? { id, name, steps: [] };
+    funnel.steps.push(goal);
+    funnels.set(id, funnel);
+  }
+  return [...funnels.values()];
+}
+
+/** @throws AppError 404 when the site has no such funnel */
+export async function requireFunnel(pool: pg.Pool, siteId: string, funnelId: string): Promise<Funnel> {
+  const [funnel] = isUuid(funnelId) ? await listFunnels(pool, siteId, funnelId) : [];
+  if (!funnel) throw new AppError("funnel_not_found");
+  return funnel;
+}
+
+/** A probe of `funnel_pkey`; the foreign key takes the steps along. */
+const deleteFunnelSql = "DELETE FROM funnel WHERE id = $1 AND ($2::uuid IS NULL OR site_id = $2) RETURNING id, name";
+
+/**
+ * Its goals stay.
+ * @param reference an operator names no site
+ * @throws AppError 404 for an unknown funnel or one of another site
+ */
+export async function deleteFunnel(
+  pool: pg.Pool,
+  { siteId, funnelId }: { siteId?: string | undefined; funnelId: string },
+): Promise<Pick<Funnel, "id" | "name">> {
+  const { rows } = isUuid(funnelId)
+    ? await pool.query<Pick<Funnel, "id" | "name">>(deleteFunnelSql, [funnelId, siteId ?? null])
+    : { rows: [] };
+  if (!rows[0]) throw new AppError("funnel_not_found");
+  return rows[0];
 }

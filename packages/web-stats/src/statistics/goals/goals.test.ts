@@ -4,9 +4,17 @@ import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useRolePrefix } from "@waymark/testing";
 import { createDayColumns } from "../columns/day-columns.js";
 import { useSites } from "../statistics.fixture.js";
-import { createFunnel, deleteFunnel, listFunnels, requireFunnel } from "./funnels.query.js";
-import { type GoalInput, readGoal } from "./goal.js";
-import { createGoal, deleteGoal, listGoals } from "./goals.query.js";
+import {
+  createFunnel,
+  createGoal,
+  deleteFunnel,
+  deleteGoal,
+  type GoalInput,
+  listFunnels,
+  listGoals,
+  readGoal,
+  requireFunnel,
+} from "./goals.query.js";
 import { readFunnel, readGoals } from "./read-goals.js";
 
 const { pool, url, makeSite } = useSites();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
-import { compilePattern } from "./match-goals.js";
+import { compilePattern } from "./count-goals.js";
 
 describe("a page pattern", () => {
   it.each([

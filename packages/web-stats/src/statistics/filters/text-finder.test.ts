@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
-import { createFinder } from "./text-finder.js";
+import { createFinder } from "./filter.js";
 
 describe("a text finder", () => {
   it("finds the first end of one of its texts, as indexOf does", () => {

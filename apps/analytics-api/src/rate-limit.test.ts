@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { describeWithRedis } from "@waymark/testing";
-import { type TestApp, useApp } from "../app.fixture.js";
+import { type TestApp, useApp } from "./app.fixture.js";
 
 describe("the rate limit, counted in Postgres", () => {
   expectLimit(useApp());

@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { statisticsRequestsPerMinute } from "@waymark/plan";
+import { planOf, statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import type { Limiter } from "@waymark/service/limits";
 import type { RequestHandler } from "express";
 
@@ -26,3 +26,10 @@ export function rateLimit(limiter: Pick<Limiter, "spend">): RequestHandler {
     });
   };
 }
+
+/** Refuses accounts without the statistics API in their plan (statistics contract, "Authentication" 4). */
+export const requireStatisticsPlan: RequestHandler = (_request, response, next) => {
+  const { plan } = principalOf(response);
+  if (!planOf(plan).statisticsApi) throw new AppError("plan_required", { details: { upgrade_url: upgradePath } });
+  next();
+};
