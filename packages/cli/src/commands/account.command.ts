@@ -4,7 +4,7 @@ import { allSlots, parseSlots, type Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { type PlanId, planIds, planOf } from "@waymark/plan";
 import { type Command, Option } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { seconds } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
@@ -69,10 +69,7 @@ function addChangeCommands(account: Command, act: Act): void {
     .addHelpText("after", "\nExample:\n  $ waymark account plan me@example.com --plan pro")
     .action(
       act(async (context, account: string, { plan }: { plan: PlanId }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return changePlan(pool, id, plan);
-        });
+        const value = await onAccount(context, account, (pool, id) => changePlan(pool, id, plan));
         return { value, text: `${value.email} is on the ${planOf(plan).name} plan.` };
       }),
     );
@@ -86,10 +83,7 @@ function addChangeCommands(account: Command, act: Act): void {
     .addHelpText("after", "\nExample:\n  $ waymark account email --account me@example.com --email new@example.com")
     .action(
       act(async (context, { account, email }: { account: string; email: string }) => {
-        const value = await onDatabase(context, async ({ prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return changeEmail(prisma, id, email);
-        });
+        const value = await onAccount(context, account, (_pool, id, prisma) => changeEmail(prisma, id, email));
         return { value, text: `The account's address is ${value.email} now.` };
       }),
     );
@@ -105,8 +99,7 @@ function addChangeCommands(account: Command, act: Act): void {
     .addHelpText("after", alertsHelp)
     .action(
       act(async (context, account: string, { mode, window }: { mode: AlertMode; window?: number }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
+        const value = await onAccount(context, account, async (pool, id) => {
           const change = { mode, windowSeconds: window };
           const { windowSeconds } = await withTransaction(pool, (client) => changeAlertSettings(client, id, change));
           return { id, mode, window_seconds: windowSeconds };

@@ -2,7 +2,7 @@ import { type ListedAlert, listAlerts, retryAlert } from "@waymark/alerts";
 import { isUuid } from "@waymark/database";
 import { type Command, Option } from "commander";
 import type pg from "pg";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
@@ -28,10 +28,9 @@ export function addAlertCommands(program: Command, act: Act): void {
     .action(
       act(async (context, options: { account: string; failed?: true; limit: number }) => {
         const { account, failed = false, limit } = options;
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, account);
-          return listAlerts(pool, { accountId, failed, limit });
-        });
+        const value = await onAccount(context, account, (pool, accountId) =>
+          listAlerts(pool, { accountId, failed, limit }),
+        );
         const columns = [
           "id",
           "trace_id",

@@ -13,7 +13,7 @@ import {
   testChannel,
 } from "@waymark/alerts";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { collect, wholeNumber } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
@@ -101,10 +101,9 @@ function addCreateCommand(channel: Command, act: Act): void {
     .action(
       act(async (context, { account, agent, status, ...rest }: CreateOptions) => {
         const input: ChannelInput = { ...rest, agents: agent, statuses: status };
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return createChannel(pool, id, input, createChannelLink);
-        });
+        const value = await onAccount(context, account, (pool, id) =>
+          createChannel(pool, id, input, createChannelLink),
+        );
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -117,9 +116,7 @@ function addReadCommands(channel: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) =>
-          listChannels(pool, (await resolveAccount(prisma, account)).id),
-        );
+        const value = await onAccount(context, account, (pool, id) => listChannels(pool, id));
         const rows = value.map((row) => ({ ...row, agents: row.agents.join(", "), statuses: row.statuses.join(", ") }));
         const limits = ["agents", "statuses", "recovered"] as const;
         const columns = ["id", "kind", "to", ...limits, "state", "pending", "failed", "skipped", "last_error"] as const;

@@ -1,8 +1,8 @@
 import { listFailures } from "@waymark/traces";
 import { type Command, Option } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms, wholeNumber } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
+import type { Act } from "../context/command-context.js";
 import { formatTable } from "../output/terminal-text.js";
 
 const listHelp = `
@@ -40,10 +40,9 @@ export function addFailureCommands(program: Command, act: Act): void {
         const now = context.now();
         const to = range.to?.(now) ?? now.toISOString();
         const from = range.from?.(now) ?? new Date(Date.parse(to) - defaultDays * 86_400_000).toISOString();
-        const { failures: value } = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, account);
-          return listFailures(pool, { accountId, from, to, agentId: agent, limit });
-        });
+        const { failures: value } = await onAccount(context, account, (pool, accountId) =>
+          listFailures(pool, { accountId, from, to, agentId: agent, limit }),
+        );
         const columns = [
           "count",
           "agent_id",

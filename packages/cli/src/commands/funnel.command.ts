@@ -1,8 +1,8 @@
 import { createFunnel, deleteFunnel, listFunnels } from "@waymark/web-stats/statistics";
 import type { Command } from "commander";
-import { resolveSite } from "../arguments/resolve-owner.js";
+import { onSite } from "../arguments/resolve-owner.js";
 import { collect } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
+import type { Act } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -31,10 +31,7 @@ export function addFunnelCommands(program: Command, act: Act): void {
     .addHelpText("after", createHelp)
     .action(
       act(async (context, { site, name, step: steps }: CreateOptions) => {
-        const value = await onDatabase(context, async ({ pool }) => {
-          const { id: siteId } = await resolveSite(pool, site);
-          return createFunnel(pool, siteId, { name, steps });
-        });
+        const value = await onSite(context, site, (pool, siteId) => createFunnel(pool, siteId, { name, steps }));
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -45,9 +42,7 @@ export function addFunnelCommands(program: Command, act: Act): void {
     .requiredOption("--site <site>", "the site's id or domain")
     .action(
       act(async (context, { site }: { site: string }) => {
-        const funnels = await onDatabase(context, async ({ pool }) =>
-          listFunnels(pool, (await resolveSite(pool, site)).id),
-        );
+        const funnels = await onSite(context, site, (pool, id) => listFunnels(pool, id));
         const value = funnels.map(({ id, name, steps }) => ({
           id,
           name,
@@ -66,10 +61,7 @@ export function addFunnelCommands(program: Command, act: Act): void {
     .option("--site <site>", "only if it is a funnel of this site")
     .action(
       act(async (context, funnelId: string, { site }: { site?: string }) => {
-        const value = await onDatabase(context, async ({ pool }) => {
-          const siteId = site === undefined ? undefined : (await resolveSite(pool, site)).id;
-          return deleteFunnel(pool, { siteId, funnelId });
-        });
+        const value = await onSite(context, site, (pool, siteId) => deleteFunnel(pool, { siteId, funnelId }));
         return { value, text: formatFields({ ...value }) };
       }),
     );

@@ -1,7 +1,7 @@
 import { createGoal, deleteGoal, listGoals } from "@waymark/web-stats/statistics";
 import { type Command, InvalidArgumentError } from "commander";
-import { resolveSite } from "../arguments/resolve-owner.js";
-import { type Act, onDatabase } from "../context/command-context.js";
+import { onSite } from "../arguments/resolve-owner.js";
+import type { Act } from "../context/command-context.js";
 import { UsageError } from "../context/command-error.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
 
@@ -50,8 +50,7 @@ export function addGoalCommands(program: Command, act: Act): void {
       act(async (context, { site, property, ...rule }: CreateOptions) => {
         if ((rule.event === undefined) === (rule.page === undefined)) throw new UsageError("Give --event or --page.");
         if (property && rule.event === undefined) throw new UsageError("--property needs --event.");
-        const value = await onDatabase(context, async ({ pool }) => {
-          const { id: siteId } = await resolveSite(pool, site);
+        const value = await onSite(context, site, async (pool, siteId) => {
           const { id, name } = await createGoal(pool, siteId, { ...rule, ...property });
           return { id, name };
         });
@@ -65,9 +64,7 @@ export function addGoalCommands(program: Command, act: Act): void {
     .requiredOption("--site <site>", "the site's id or domain")
     .action(
       act(async (context, { site }: { site: string }) => {
-        const value = await onDatabase(context, async ({ pool }) =>
-          listGoals(pool, (await resolveSite(pool, site)).id),
-        );
+        const value = await onSite(context, site, (pool, id) => listGoals(pool, id));
         const text = formatTable(["id", "name", "event", "property", "value", "page"], value);
         return { value, text: value.length > 0 ? text : "The site has no goals. 'waymark goal create' makes one." };
       }),
@@ -80,10 +77,7 @@ export function addGoalCommands(program: Command, act: Act): void {
     .option("--site <site>", "only if it is a goal of this site")
     .action(
       act(async (context, goalId: string, { site }: { site?: string }) => {
-        const value = await onDatabase(context, async ({ pool }) => {
-          const siteId = site === undefined ? undefined : (await resolveSite(pool, site)).id;
-          return deleteGoal(pool, { siteId, goalId });
-        });
+        const value = await onSite(context, site, (pool, siteId) => deleteGoal(pool, { siteId, goalId }));
         return { value, text: formatFields({ ...value }) };
       }),
     );

@@ -1,7 +1,7 @@
 import { issueKey, listKeys, renameKey, revokeKey } from "@waymark/accounts";
 import { type KeyService, keyServices } from "@waymark/auth";
 import { type Command, Option } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
 
@@ -24,10 +24,9 @@ export function addKeyCommands(program: Command, act: Act): void {
     .action(
       act(async (context, options: { account: string; service: KeyService; name: string }) => {
         const { account, service, name } = options;
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, account);
-          return issueKey(pool, { accountId, service, name });
-        });
+        const value = await onAccount(context, account, (pool, accountId) =>
+          issueKey(pool, { accountId, service, name }),
+        );
         const text = `${formatFields({ ...value })}\n\nKeep the key now: only its hash is stored, it cannot be shown again.`;
         return { value, text };
       }),
@@ -39,10 +38,7 @@ export function addKeyCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return listKeys(pool, id);
-        });
+        const value = await onAccount(context, account, (pool, id) => listKeys(pool, id));
         const text = formatTable(columns, value);
         return { value, text: value.length > 0 ? text : "The account has no keys. 'waymark key create' makes one." };
       }),

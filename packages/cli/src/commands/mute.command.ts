@@ -1,8 +1,8 @@
 import { createMute, deleteMute, listMutes } from "@waymark/alerts";
 import type { Command } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
+import type { Act } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -32,10 +32,9 @@ export function addMuteCommands(program: Command, act: Act): void {
     .action(
       act(async (context, { account, group, until }: CreateOptions) => {
         const now = context.now();
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return createMute(pool, id, { failureId: group, until: until?.(now), now });
-        });
+        const value = await onAccount(context, account, (pool, id) =>
+          createMute(pool, id, { failureId: group, until: until?.(now), now }),
+        );
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -46,9 +45,7 @@ export function addMuteCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) =>
-          listMutes(pool, (await resolveAccount(prisma, account)).id),
-        );
+        const value = await onAccount(context, account, (pool, id) => listMutes(pool, id));
         const text = formatTable(["id", "agent_id", "span_name", "error", "until", "state", "muted"], value);
         return { value, text: value.length > 0 ? text : "The account has no mutes." };
       }),
@@ -61,10 +58,9 @@ export function addMuteCommands(program: Command, act: Act): void {
     .option("--account <account>", "only if it is a mute of this account")
     .action(
       act(async (context, failureId: string, { account }: { account?: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const accountId = account === undefined ? undefined : (await resolveAccount(prisma, account)).id;
-          return deleteMute(pool, { failureId, accountId });
-        });
+        const value = await onAccount(context, account, (pool, accountId) =>
+          deleteMute(pool, { failureId, accountId }),
+        );
         return { value, text: formatFields({ ...value }) };
       }),
     );

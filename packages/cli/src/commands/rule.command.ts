@@ -1,8 +1,8 @@
 import { createRule, deleteRule, type ListedRule, listRules } from "@waymark/alerts";
 import type { Command } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount } from "../arguments/resolve-owner.js";
 import { percent, seconds, wholeNumber } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
+import type { Act } from "../context/command-context.js";
 import { formatFields, formatTable } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -44,9 +44,7 @@ export function addRuleCommands(program: Command, act: Act): void {
     .action(
       act(async (context, { account, agent, above, of, within }: CreateOptions) => {
         const input = { agentId: agent, abovePercent: above, ofTraces: of, withinSeconds: within };
-        const value = await onDatabase(context, async ({ pool, prisma }) =>
-          createRule(pool, (await resolveAccount(prisma, account)).id, input),
-        );
+        const value = await onAccount(context, account, (pool, id) => createRule(pool, id, input));
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -57,9 +55,7 @@ export function addRuleCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) =>
-          listRules(pool, (await resolveAccount(prisma, account)).id),
-        );
+        const value = await onAccount(context, account, (pool, id) => listRules(pool, id));
         const text = formatTable(columns, value.map(toRow));
         return { value, text: value.length > 0 ? text : "The account has no rules. 'waymark rule create' makes one." };
       }),
@@ -72,10 +68,7 @@ export function addRuleCommands(program: Command, act: Act): void {
     .option("--account <account>", "only if it is a rule of this account")
     .action(
       act(async (context, ruleId: string, { account }: { account?: string }) => {
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const accountId = account === undefined ? undefined : (await resolveAccount(prisma, account)).id;
-          return deleteRule(pool, { ruleId, accountId });
-        });
+        const value = await onAccount(context, account, (pool, accountId) => deleteRule(pool, { ruleId, accountId }));
         return { value, text: formatFields({ ...value }) };
       }),
     );

@@ -12,7 +12,7 @@ import { addressOf } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import type { Command } from "commander";
-import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
+import { onAccount, onSite, resolveSite } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
 import { type Act, onDatabase } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
@@ -78,8 +78,7 @@ export function addSiteCommands(program: Command, act: Act): void {
           site: value,
           sameDomain,
           slot,
-        } = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, options.account);
+        } = await onAccount(context, options.account, async (pool, accountId) => {
           const made = await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
           return { ...made, slot: await readSlot(pool, accountId) };
         });
@@ -97,10 +96,10 @@ export function addSiteCommands(program: Command, act: Act): void {
     .requiredOption("--account <account>", "the account's id or address")
     .action(
       act(async (context, { account }: { account: string }) => {
-        const { value, conflicts } = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return { value: await listSites(pool, id), conflicts: await findDomainConflicts(pool, id) };
-        });
+        const { value, conflicts } = await onAccount(context, account, async (pool, id) => ({
+          value: await listSites(pool, id),
+          conflicts: await findDomainConflicts(pool, id),
+        }));
         for (const conflict of conflicts) context.stderr.write(`Note: ${explainConflict(conflict)}\n`);
         const text = formatTable(["id", "domain", "name"], value);
         return { value, text: value.length > 0 ? text : "The account has no sites. 'waymark site create' makes one." };
@@ -168,10 +167,9 @@ function addChangeCommands(site: Command, act: Act): void {
       act(async (context, options: RenameOptions) => {
         const { name, domain, shared } = options;
         if (name === undefined && domain === undefined) throw new UsageError("Give --name, --domain, or both.");
-        const value = await onDatabase(context, async ({ pool }) => {
-          const { id: siteId } = await resolveSite(pool, options.site);
-          return renameSite(pool, { siteId, name, domain, whenTaken: shared ? "share" : "refuse" });
-        });
+        const value = await onSite(context, options.site, (pool, siteId) =>
+          renameSite(pool, { siteId, name, domain, whenTaken: shared ? "share" : "refuse" }),
+        );
         return { value, text: formatFields({ ...value }) };
       }),
     );
@@ -184,8 +182,7 @@ function addChangeCommands(site: Command, act: Act): void {
     .addHelpText("after", claimHelp)
     .action(
       act(async (context, { site: text, shared }: { site: string; shared?: true }) => {
-        const value = await onDatabase(context, async ({ pool }) => {
-          const { id: siteId } = await resolveSite(pool, text);
+        const value = await onSite(context, text, async (pool, siteId) => {
           const isShared = shared === true;
           return withTransaction(pool, async (client) => (await claimSite(client, { siteId }, { isShared })).site);
         });

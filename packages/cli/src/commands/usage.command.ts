@@ -2,7 +2,7 @@ import { readUsage, type Usage } from "@waymark/accounts";
 import { isPlanId, planOf } from "@waymark/plan";
 import { readUsageTables, rebuildUsage, type UsageTables, usageIntervals } from "@waymark/traces";
 import { type Command, Option } from "commander";
-import { resolveAccount } from "../arguments/resolve-owner.js";
+import { onAccount, resolveAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
 import {
   type Act,
@@ -27,10 +27,7 @@ export function addUsageCommand(program: Command, act: Act): void {
     .action(
       act(async (context, { account }: { account?: string }) => {
         if (account === undefined) throw new UsageError("Give --account.");
-        const value = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id } = await resolveAccount(prisma, account);
-          return readUsage(pool, id, context.now());
-        });
+        const value = await onAccount(context, account, (pool, id) => readUsage(pool, id, context.now()));
         return { value, text: describe(value) };
       }),
     );
@@ -83,10 +80,9 @@ function addModels(usage: Command, act: Act): void {
         const { account } = command.optsWithGlobals<{ account?: string }>();
         if (account === undefined) throw new UsageError("Give --account.");
         const days = daysOf(options, context.now());
-        const tables = await onDatabase(context, async ({ pool, prisma }) => {
-          const { id: accountId } = await resolveAccount(prisma, account);
-          return readUsageTables(pool, { accountId, ...days, agentId: options.agent, interval: options.interval });
-        });
+        const tables = await onAccount(context, account, (pool, accountId) =>
+          readUsageTables(pool, { accountId, ...days, agentId: options.agent, interval: options.interval }),
+        );
         const value = { from: days.from, to: days.to, interval: options.interval, ...tables };
         return { value, text: drawUsage(tables) };
       }),
