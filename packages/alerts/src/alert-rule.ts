@@ -1,5 +1,11 @@
 import { type Plan, planIds, planOf } from "@waymark/plan";
 
+/** The primary key of the table `alert`, and the payload of the job for its mail. */
+export interface AlertKey {
+  accountId: string;
+  alertId: string;
+}
+
 const maxPendingAlertsPerTrace = 10;
 
 /** Statuses of a failed trace (trace contract, "Events"). */

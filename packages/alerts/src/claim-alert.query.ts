@@ -1,6 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import type { AlertKey } from "./alert-key.js";
+import type { AlertKey } from "./alert-rule.js";
 import { nextTurn } from "./turns.js";
 
 /** Alert mails of the last 60 minutes at most; a summary lists the failures above. */

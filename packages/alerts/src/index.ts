@@ -1,5 +1,11 @@
-export type { AlertKey } from "./alert-key.js";
-export { canAlert, insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "./alert-rule.js";
+export {
+  type AlertKey,
+  canAlert,
+  insertAlertsSql,
+  plansWithAlerts,
+  returnAlertIdSql,
+  setAlertIdSql,
+} from "./alert-rule.js";
 export {
   type AlertMode,
   alertModes,
@@ -21,13 +27,18 @@ export { type ChannelKind, channelKinds, kindChoices } from "./channels/kinds.js
 export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
 export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
-export { countUnsentAlerts } from "./count-unsent-alerts.query.js";
-export { type ListedAlert, listAlerts, retryAlert } from "./list-alerts.query.js";
-export { measureAlerts } from "./measure-alerts.query.js";
+export {
+  type AlertWithTrace,
+  alertStates,
+  type ListedAlert,
+  listAlerts,
+  readAlertPage,
+  retryAlert,
+} from "./list-alerts.query.js";
+export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
 export { readPendingAlert, settleAlert } from "./pending-alert.query.js";
 export { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
-export { type AlertWithTrace, alertStates, readAlertPage } from "./read-alert-page.query.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";

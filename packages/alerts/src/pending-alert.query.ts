@@ -1,6 +1,6 @@
 import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
-import type { AlertKey } from "./alert-key.js";
+import type { AlertKey } from "./alert-rule.js";
 import { type Attempt, attemptValues, noteAttemptSql } from "./attempt.js";
 import { type OwedTrace, type OwedTraceRow, owedTraceColumnsSql, owedTraceJoinsSql, splitOwed } from "./owed-trace.js";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AlertKey } from "./alert-key.js";
+import type { AlertKey } from "./alert-rule.js";
 
 export interface QueueAlertsDeps {
   pool: pg.Pool;

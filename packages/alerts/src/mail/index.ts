@@ -10,6 +10,12 @@ export {
   printable,
   styles,
 } from "./mail-text.js";
-export type { Delivery, Mail, Mailer } from "./mailer.js";
-export { openMailer } from "./open-mailer.js";
-export { type MailSettings, mailVariables, readMailSettings } from "./settings.js";
+export {
+  type Delivery,
+  type Mail,
+  type Mailer,
+  type MailSettings,
+  mailVariables,
+  openMailer,
+  readMailSettings,
+} from "./mailer.js";

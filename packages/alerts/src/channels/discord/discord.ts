@@ -1,5 +1,4 @@
-import { chatText } from "../chat-lines.js";
-import { postKind } from "../post-kind.js";
+import { chatText, postKind } from "../post-kind.js";
 
 /** Discord takes no more. */
 const maxLength = 2_000;

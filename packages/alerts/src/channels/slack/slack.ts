@@ -1,7 +1,6 @@
 import { cut } from "../../mail/index.js";
 import type { Message } from "../../sending/compose-message.js";
-import { chatText, maxChatError } from "../chat-lines.js";
-import { postKind } from "../post-kind.js";
+import { chatText, maxChatError, postKind } from "../post-kind.js";
 
 const maxLength = 3_000;
 

@@ -1,7 +1,6 @@
 import { cut } from "../../mail/index.js";
 import type { Message } from "../../sending/compose-message.js";
-import { maxChatError } from "../chat-lines.js";
-import { postKind } from "../post-kind.js";
+import { maxChatError, postKind } from "../post-kind.js";
 
 /** Teams says 28 KB; senders saw larger messages than 21 KB refused. */
 const maxBytes = 20_000;
