@@ -1,11 +1,15 @@
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
+/** The characters that shape a JSON text. */
+export const ascii = {
+  quote: 0x22,
+  comma: 0x2c,
+  colon: 0x3a,
+  openBracket: 0x5b,
+  backslash: 0x5c,
+  closeBracket: 0x5d,
+  openBrace: 0x7b,
+  closeBrace: 0x7d,
+} as const;
+const { quote, backslash, comma, colon, openBrace, closeBrace, openBracket, closeBracket } = ascii;
 
 /** What a text holds, as far as it takes a parser time and memory. */
 export interface JsonShape {
@@ -199,7 +203,7 @@ function walkList(text: string, open: number, visit: (start: number) => number):
 }
 
 /** The index of the next character after JSON's white space (RFC 8259, section 2). */
-function skipSpace(text: string, i: number): number {
+export function skipSpace(text: string, i: number): number {
   for (let at = i; ; at++) {
     const code = text.charCodeAt(at);
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;

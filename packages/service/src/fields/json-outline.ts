@@ -1,3 +1,4 @@
+import { ascii, skipSpace } from "./json-members.js";
 import { JsonText } from "./json-text.js";
 
 /** What a schema reads of a body. */
@@ -24,12 +25,7 @@ class Refused extends Error {
 /** A step takes a few milliseconds, unless one string is longer. */
 const charsPerStep = 131_072;
 
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const openBrace = 0x7b;
+const { quote, comma, colon, backslash, openBracket, openBrace } = ascii;
 /** From an opening bracket or brace to its closing one in ASCII. */
 const toClosing = 2;
 
@@ -236,10 +232,7 @@ class OutlineReader {
   }
 
   private skipSpace(i: number): number {
-    for (let at = i; ; at++) {
-      const code = this.text.charCodeAt(at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
-    }
+    return skipSpace(this.text, i);
   }
 
   private fail(at: number): never {
