@@ -20,7 +20,7 @@ const waitsLong = ({ path, duration }) =>
 /** A file may take a little longer than Jest gives its slowest test, as far as a timer can wait. */
 const fileMs = (testMs) => Math.min(1.25 * testMs, 2 ** 31 - 1);
 /** A file that does not say what it waits for is busy in a loop. */
-const sayMs = 5_000;
+const sayMs = 2_000;
 
 export default class Runner {
   constructor(globalConfig) {

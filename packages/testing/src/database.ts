@@ -30,7 +30,8 @@ export function useDatabase(): TestDatabase {
   const pool = openPool(url.href);
   const directPool = directUrl === url.href ? pool : openPool(directUrl);
 
-  beforeAll(() => runOn(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`));
+  // Half the time of a copy by the log, where nothing waits for a disk.
+  beforeAll(() => runOn(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase} STRATEGY FILE_COPY`));
   afterAll(async () => {
     await Promise.all([...new Set([pool, directPool])].map((each) => each.end()));
     if (process.env["KEEP_DB"]) {
