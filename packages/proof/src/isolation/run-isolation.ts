@@ -70,7 +70,7 @@ export async function runIsolation(system: System, options: IsolationOptions): P
   for (const fault of compareRoutes(operations)) fail(fault);
   const listeners = await openListeners(system, everybody);
   const done = new Set<string>();
-  for (const actor of everybody) await fill(system, { actor, operations, done });
+  await Promise.all(everybody.map((actor) => fill(system, { actor, operations, done })));
   const before = await readWitness(system, witness, operations);
   say(`${everybody.length} accounts have data; the witness's ${before.stable.size} answers stand still`);
 
@@ -131,7 +131,7 @@ async function fill(
   system: System,
   { actor, operations, done }: { actor: Actor; operations: readonly Operation[]; done: Set<string> },
 ) {
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     for (const operation of operations) {
       if (operation.method === "DELETE" || isLiveStream(operation) || /sign-out|switch/.test(operation.path)) continue;
       const act: Act = { operation, actor, right: "owner", victim: actor, seed: round };
