@@ -33,7 +33,7 @@ export interface BodyReaderOptions {
 
 /**
  * Reads a JSON body.
- * @param layout what is read, and what is kept as text; {@link readOutline} reads bodies of many values by it
+ * @param layout what is read, and what is kept as text; with its `keys`, {@link readOutline} reads bodies of many values by it
  * @param onBytes receives the inflated body before it is parsed
  * @throws AppError 413, 415, or 400 with `fields.body`
  */
@@ -56,7 +56,7 @@ export function createBodyReader(
     const text = readText(bytes);
     onBytes?.(bytes);
     const { values } = checkDepth(text, maxJsonDepth);
-    return values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
+    return layout.keys && values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
 

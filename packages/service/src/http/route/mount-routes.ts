@@ -84,8 +84,9 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
   };
 }
 
-/** What a route reads of a body. */
+/** What a route reads of a body. With opaque members the others are no arrays or objects. */
 function layoutOf({ body, opaqueKeys, opaqueElements }: Route): JsonLayout {
+  if (!opaqueKeys && !opaqueElements) return {};
   const layout = { keys: knownKeys(body), opaqueKeys };
   if (!opaqueElements) return layout;
   const { list: name, keys, most } = opaqueElements;

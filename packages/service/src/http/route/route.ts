@@ -66,9 +66,9 @@ interface Handling<Query extends z.ZodType, Body extends BodySpec> {
    */
   lenientQuery?: readonly string[];
   body?: Body;
-  /** The members of a body kept as `JsonText`. */
+  /** The members of a body kept as `JsonText`. With some, no other member may be an array or object. */
   opaqueKeys?: readonly string[];
-  /** A list with such members in its elements. A longer or repeated one is refused before it is parsed. */
+  /** A list with such members in its elements, likewise. A longer or repeated one is refused before it is parsed. */
   opaqueElements?: { list: string; keys: readonly string[]; most: number };
   /** Reads the usual body as `body` does, at a fraction of the cost; undefined leaves it to `body`. */
   readUsual?(given: JsonBody): BodyOf<Body> | undefined;
