@@ -1,6 +1,3 @@
-export { asParameter } from "./as-parameter.js";
-export { optionalChoice } from "./choice.js";
-export { emailField, normaliseEmail } from "./email.js";
 export {
   findRepeatedMember,
   hasManyKeys,
@@ -9,11 +6,17 @@ export {
   jsonElementMembers,
   jsonMembers,
   jsonShape,
+  layOutJson,
+  mergeMembers,
 } from "./json-members.js";
-export { type JsonLayout, readOutline } from "./json-outline.js";
-export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
-export { layOutJson } from "./lay-out-json.js";
-export { mergeMembers } from "./merge-members.js";
-export { nameProblem } from "./name-problem.js";
-export { textField, textProblem } from "./text.js";
+export { type JsonLayout, JsonText, jsonField, jsonObjectField, readOutline } from "./json-outline.js";
+export {
+  asParameter,
+  emailField,
+  nameProblem,
+  normaliseEmail,
+  optionalChoice,
+  textField,
+  textProblem,
+} from "./text.js";
 export { parseTimestamp, timestampField } from "./timestamp.js";

@@ -86,7 +86,7 @@ export function* findRepeatedMember(text: string): Generator<void, string | unde
   return undefined;
 }
 
-export type JsonMembers = ReadonlyMap<string, string>;
+type JsonMembers = ReadonlyMap<string, string>;
 
 export type JsonMember = readonly [key: string, text: string];
 
@@ -143,7 +143,7 @@ export function jsonElementMembers(
 }
 
 /** All members of a JSON object, doubled ones too: the key, the value's text, and the text of both. */
-export function objectMembers(text: string): { key: string; value: string; text: string }[] {
+function objectMembers(text: string): { key: string; value: string; text: string }[] {
   const members: { key: string; value: string; text: string }[] = [];
   walkObject(text, text.indexOf("{"), (key, start, open) => {
     const end = endOfMember(text, start);
@@ -227,7 +227,7 @@ function endOfMember(text: string, start: number): number {
 }
 
 /** The index of the quote that closes the string at `open`, or the text's length. */
-export function closingQuote(text: string, open: number): number {
+function closingQuote(text: string, open: number): number {
   for (let i = open + 1; ; ) {
     const close = text.indexOf('"', i);
     if (close < 0) return text.length;
@@ -236,4 +236,68 @@ export function closingQuote(text: string, open: number): number {
     if (slashes % 2 === 0) return close;
     i = close + 1;
   }
+}
+
+/** Writes valid JSON in one line, or with an indent as `JSON.stringify`. Strings, numbers and doubled keys stay as they are. */
+export function layOutJson(text: string, indent = 0): string {
+  let out = "";
+  let depth = 0;
+  const line = () => (indent > 0 ? `\n${" ".repeat(indent * depth)}` : "");
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charAt(i);
+    if (character === '"') {
+      const close = closingQuote(text, i);
+      out += text.slice(i, close + 1);
+      i = close;
+    } else if (character === "{" || character === "[") {
+      const end = closeOfEmpty(text, i);
+      if (end > 0) {
+        out += character + text.charAt(end);
+        i = end;
+      } else {
+        depth++;
+        out += character + line();
+      }
+    } else if (character === "}" || character === "]") {
+      depth--;
+      out += line() + character;
+    } else if (character === ",") out += character + line();
+    else if (character === ":") out += indent > 0 ? ": " : ":";
+    else if (!isSpace(character)) out += character;
+  }
+  return out;
+}
+
+/** The index of the bracket that closes an empty list or object; 0 for others. */
+function closeOfEmpty(text: string, open: number): number {
+  let i = open + 1;
+  while (isSpace(text.charAt(i))) i++;
+  return text.charAt(i) === "}" || text.charAt(i) === "]" ? i : 0;
+}
+
+/** White space of JSON (RFC 8259, section 2). */
+function isSpace(character: string): boolean {
+  return character === " " || character === "\n" || character === "\r" || character === "\t";
+}
+
+/**
+ * Replaces members of a JSON object as text. New ones go to the end, null removes one; the others keep text and order.
+ * @param base a valid JSON object
+ * @param changes a valid JSON object; the last of doubled keys counts
+ */
+export function mergeMembers(base: string, changes: string): string {
+  const changed = new Map(objectMembers(changes).map(({ key, value }) => [key, value]));
+  const kept: string[] = [];
+  const seen = new Set<string>();
+  const add = (key: string, value: string) => {
+    if (value !== "null" && !seen.has(key)) kept.push(`${JSON.stringify(key)}:${value}`);
+    seen.add(key);
+  };
+  for (const { key, text } of objectMembers(base)) {
+    const replacement = changed.get(key);
+    if (replacement === undefined) kept.push(text);
+    else add(key, replacement);
+  }
+  for (const [key, value] of changed) add(key, value);
+  return `{${kept.join(",")}}`;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type JsonLayout, readOutline } from "./json-outline.js";
-import { JsonText } from "./json-text.js";
+import { type JsonLayout, JsonText, readOutline } from "./json-outline.js";
 
 const layout: JsonLayout = {
   keys: ["name", "note", "spans", "meta"],

@@ -1,5 +1,30 @@
+import { z } from "zod";
 import { ascii, skipSpace } from "./json-members.js";
-import { JsonText } from "./json-text.js";
+
+/**
+ * A JSON value as its original text: valid JSON without white space around it. Waymark stores and returns opaque JSON as
+ * this text. Parsing and writing it again would alter it: large numbers lose digits, doubled keys vanish, integer-like keys
+ * move.
+ */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
+/** Any JSON value, kept as text; JSON `null` becomes null. */
+export function jsonField() {
+  return z
+    .custom<JsonText | null>((input) => input === null || input instanceof JsonText)
+    .meta({ description: "Any JSON value; kept and given back exactly", "x-json": "any" });
+}
+
+/** A JSON object, kept as text; JSON `null` becomes null. */
+export function jsonObjectField() {
+  return z
+    .custom<JsonText | null>((input) => input === null || (input instanceof JsonText && input.text.startsWith("{")), {
+      message: "Must be a JSON object or null",
+    })
+    .meta({ description: "Any JSON object; kept and given back exactly", "x-json": "object" });
+}
 
 /** What a schema reads of a body. */
 export interface JsonLayout {
@@ -12,9 +37,7 @@ export interface JsonLayout {
 }
 
 /** A text that is not JSON, or beyond a bound. */
-export type OutlineProblem =
-  | { problem: "malformed"; at: number }
-  | { problem: "too_deep" | "repeated_list" | "long_list" };
+type OutlineProblem = { problem: "malformed"; at: number } | { problem: "too_deep" | "repeated_list" | "long_list" };
 
 class Refused extends Error {
   constructor(readonly reason: OutlineProblem) {

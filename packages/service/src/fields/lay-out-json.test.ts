@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { layOutJson } from "./lay-out-json.js";
+import { layOutJson } from "./json-members.js";
 
 describe("layOutJson", () => {
   it("keeps numbers, strings and doubled keys", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { mergeMembers } from "./merge-members.js";
+import { mergeMembers } from "./json-members.js";
 
 describe("mergeMembers", () => {
   it.each([

@@ -1,5 +1,19 @@
 import { z } from "zod";
 
+/** Describes a query parameter by the JSON Schema of its value: the Zod schema only shows the text it parses. */
+export function asParameter<Schema extends z.ZodType>(
+  jsonSchema: Readonly<Record<string, unknown>>,
+  schema: Schema,
+): Schema {
+  return schema.meta({ ...schema.meta(), "x-form": jsonSchema });
+}
+
+/** An optional field with one of some words. Null is invalid, and its message explains that. */
+export function optionalChoice<const Word extends string>(words: readonly Word[]) {
+  const message = `May be left out, else must be one of: ${words.join(", ")}`;
+  return z.enum(words, { error: ({ input }) => (input === null ? message : undefined) }).optional();
+}
+
 /** The reason why Postgres cannot store a text, if any: NUL or a lone surrogate. */
 export function textProblem(text: string): string | undefined {
   if (text.includes("\u0000")) return "Must not contain the NUL character (U+0000)";
@@ -18,5 +32,30 @@ export function textField(bounds: { min?: number; max?: number } = {}) {
   return field.check(({ value, issues }) => {
     const message = textProblem(value);
     if (message) issues.push({ code: "custom", message, input: value });
+  });
+}
+
+const address = /https?:|\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2,}/iu;
+
+export function nameProblem(text: string): string | undefined {
+  return address.test(text) ? "Must not have an address of a website or of mail in it" : undefined;
+}
+
+/** RFC 5321 sets the limit of 254. */
+const addressRule = z.email().max(254);
+
+/** The address in lower case without outer spaces; undefined if it is none. */
+export function normaliseEmail(text: string): string | undefined {
+  const email = text.trim().toLowerCase();
+  return addressRule.safeParse(email).data;
+}
+
+/** A field with an address, in lower case. */
+export function emailField() {
+  return z.string().transform((text, context) => {
+    const email = normaliseEmail(text);
+    if (email !== undefined) return email;
+    context.addIssue({ code: "custom", message: "Must be an email address" });
+    return z.NEVER;
   });
 }

@@ -1,8 +1,6 @@
 export { type BodyBudget, createBytesReader } from "./body/body-bytes.js";
-export { createBodyReader, type JsonBody, parseJson, readJsonText } from "./body/json-body.js";
-export { mediaTypeOf } from "./body/media-type.js";
-export { createRefusals, type Refusals } from "./limits/refusals.js";
-export { createShares } from "./limits/shares.js";
+export { createBodyReader, type JsonBody, mediaTypeOf, parseJson, readJsonText } from "./body/json-body.js";
+export { createRefusals, createShares, type Refusals } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns, inSteps } from "./limits/turns.js";
 export { createWorkShares, type WorkShares } from "./limits/work-shares.js";
@@ -10,11 +8,9 @@ export { type ApiDescription, describeApi, type OpenApiDocument, type OpenApiOpe
 export { dashboardRoutes } from "./pages/dashboard-routes.js";
 export { healthRoutes, publicRoutes } from "./pages/public-routes.js";
 export type { IdempotencyKey } from "./route/idempotency-key.js";
-export { isKnownTag } from "./route/known-tag.js";
 export { mountRoutes, refuseMethod } from "./route/mount-routes.js";
 export { createQueryReader } from "./route/read-query.js";
 export { markRoute, requestContext } from "./route/request-context.js";
 export { type Answer, type DocumentedAnswer, type EncodedBody, pageRoute, type Route, route } from "./route/route.js";
-export { type AnswerBudget, sendAnswer } from "./route/send-answer.js";
-export { errorSchema, validationErrorSchema } from "./schema/error-schema.js";
-export { type JsonSchema, named, toJsonSchema } from "./schema/json-schema.js";
+export { type AnswerBudget, isKnownTag, sendAnswer } from "./route/send-answer.js";
+export { errorSchema, type JsonSchema, named, toJsonSchema, validationErrorSchema } from "./schema/json-schema.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { addressKey } from "./address-key.js";
+import { addressKey } from "./client-address.js";
 
 describe("the key of an address", () => {
   it.each([

@@ -1,4 +1,3 @@
-export { addressKey } from "./address-key.js";
-export { createAddressReader, createProxyWatch, trustedProxiesVariable } from "./client-address.js";
+export { addressKey, createAddressReader, createProxyWatch, trustedProxiesVariable } from "./client-address.js";
+export type { Allowance } from "./create-limiter.js";
 export { createLimiter, type Limit, type Limiter } from "./create-limiter.js";
-export type { Allowance } from "./memory-limiter.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryLimiter } from "./memory-limiter.js";
+import { createMemoryLimiter } from "./create-limiter.js";
 
 describe("the count in memory", () => {
   it("allows 60 in a minute, and starts anew after it", () => {

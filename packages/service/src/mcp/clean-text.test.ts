@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { cleanBody } from "./clean-text.js";
+import { cleanBody } from "./tool.js";
 
 const cleanJson = (text: string) => cleanBody(text) as string;
 

@@ -1,4 +1,3 @@
-export { cleanJson } from "./clean-text.js";
-export { maxCharacters, textPart } from "./cut-answer.js";
 export { mcpRoute } from "./mcp-route.js";
 export type { AnswerCall, McpTool } from "./tool.js";
+export { cleanJson, maxCharacters, textPart } from "./tool.js";

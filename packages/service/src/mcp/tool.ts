@@ -1,9 +1,84 @@
 import { validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import { z } from "zod";
-import { createQueryReader, type JsonSchema, type Route, toJsonSchema } from "../http/index.js";
-import { cleanBody } from "./clean-text.js";
-import { presentPlain, type ReadAnswer } from "./cut-answer.js";
+import { type Answer, createQueryReader, type JsonSchema, type Route, toJsonSchema } from "../http/index.js";
+
+/** Escapes of JSON, of which some are hidden, and characters that are hidden or reorder others; not line feed and tab. */
+const hidden = /\\(?:u[0-9a-fA-F]{4}|[^u])|[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029\u{E0000}-\u{E007F}]/gu;
+const unseen = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/u;
+const escapes: Readonly<Record<string, true>> = { "\\b": true, "\\f": true, "\\r": true };
+/** An escape that may go on in the next chunk, if an odd number of backslashes begins it. */
+const openEscape = /(\\+)(?:u[0-9a-fA-F]{0,3})?$/;
+
+/** JSON without hidden characters, raw or as escapes; it stays JSON. */
+export function cleanJson(text: string): string {
+  return text.replace(hidden, (found) => {
+    if (!found.startsWith("\\")) return "";
+    if (found.length === 2) return escapes[found] ? "" : found;
+    return unseen.test(String.fromCharCode(Number.parseInt(found.slice(2), 16))) ? "" : found;
+  });
+}
+
+/** An answer's body as such JSON, in chunks where it came in chunks. */
+export function cleanBody(body: Answer["body"]): string | AsyncIterable<string> {
+  if (typeof body === "string") return cleanJson(body);
+  if (Buffer.isBuffer(body)) return cleanJson(body.toString("utf8"));
+  return Symbol.asyncIterator in body ? cleanChunks(body) : cleanJson(JSON.stringify(body));
+}
+
+async function* cleanChunks(chunks: AsyncIterable<string | Buffer>): AsyncGenerator<string, void, void> {
+  let open = "";
+  for await (const chunk of chunks) {
+    const text = open + chunk.toString();
+    const found = openEscape.exec(text);
+    const slashes = found?.[1]?.length ?? 0;
+    const end = found && slashes % 2 === 1 ? found.index + slashes - 1 : text.length;
+    open = text.slice(end);
+    yield cleanJson(text.slice(0, end));
+  }
+  yield cleanJson(open);
+}
+
+/** The longest answer of a tool, in UTF-16 code units. */
+export const maxCharacters = 100_000;
+/** Of a text within JSON, which may double it. */
+const maxPart = 48_000;
+
+type ReadAnswer = (changes?: Readonly<Record<string, string>>) => Promise<string | AsyncIterable<string>>;
+
+/** Reads an answer: with `limit` as a page that fits, and what is still too long in parts of text. */
+async function presentPlain(
+  read: ReadAnswer,
+  { cursor, limit }: { cursor: string | undefined; limit: number | undefined },
+): Promise<string> {
+  const text = limit === undefined ? await textOf(await read()) : await readPage(read, limit);
+  return cursor === undefined && text.length <= maxCharacters ? text : JSON.stringify(textPart(text, cursor));
+}
+
+async function readPage(read: ReadAnswer, given: number): Promise<string> {
+  let limit = given;
+  for (let text = await textOf(await read()); ; text = await textOf(await read({ limit: String(limit) }))) {
+    if (text.length <= maxCharacters || limit <= 1) return text;
+    limit = Math.max(1, Math.floor(limit * Math.min(0.9, (maxCharacters / text.length) * 0.9)));
+  }
+}
+
+/**
+ * A part of a text from a cursor on, and the cursor of the next one, null after the last.
+ * @throws AppError 400 for a cursor that is no number
+ */
+export function textPart(text: string, cursor = "0"): { text: string; next_cursor: string | null } {
+  if (!/^\d{1,9}$/.test(cursor)) throw validationError({ cursor: "Must be the next_cursor of an earlier answer" });
+  const end = Number(cursor) + maxPart;
+  return { text: text.slice(Number(cursor), end), next_cursor: end < text.length ? String(end) : null };
+}
+
+async function textOf(body: string | AsyncIterable<string>): Promise<string> {
+  if (typeof body === "string") return body;
+  let text = "";
+  for await (const chunk of body) text += chunk;
+  return text;
+}
 
 /** A reading route as a tool. Its arguments are the route's parameters, by their names. */
 export interface McpTool {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { watchEventLoop } from "./event-loop.js";
 import { createLogger } from "./logger.js";
 import { createRegistry } from "./metrics.js";
+import { watchEventLoop } from "./run-process.js";
 
 /** Watches by a clock of its own, which stands still between `pass`. */
 function watch() {

@@ -12,13 +12,11 @@ export {
   readEnv,
   urlVariable,
 } from "./env.js";
-export { type Listening, listen } from "./listen.js";
+export { createMessageClasses, type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
-export { createMessageClasses } from "./message-classes.js";
 export { createAccepted, createRegistry, observePool } from "./metrics.js";
 export { openStores } from "./open-stores.js";
-export { openOperationsServer } from "./operations-server.js";
+export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
 export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
-export { observeReadiness, type ReadinessChecks, readiness } from "./readiness.js";
 export { type Running, runProcess } from "./run-process.js";
 export { startHttpService } from "./start-http-service.js";

@@ -4,8 +4,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { connectionLimits } from "./connections.js";
 import { type Listening, type ListenOptions, listen } from "./listen.js";
 import { createRegistry } from "./metrics.js";
-import { openOperationsServer } from "./operations-server.js";
-import { readiness } from "./readiness.js";
+import { openOperationsServer, readiness } from "./operations-server.js";
 
 const open = (
   port: number,

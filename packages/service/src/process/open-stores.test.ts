@@ -20,7 +20,7 @@ import { startPooler } from "@waymark/testing/pooler";
 import pg from "pg";
 import { createRegistry } from "./metrics.js";
 import { openStores, type StoresOptions } from "./open-stores.js";
-import { observeReadiness, readiness } from "./readiness.js";
+import { observeReadiness, readiness } from "./operations-server.js";
 
 const database = useDatabase();
 const prefix = useRolePrefix();

@@ -1,9 +1,82 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import { type Listening, listen } from "./listen.js";
-import type { Readiness } from "./readiness.js";
 
-export interface OperationsServerOptions {
+/** A check per store; it throws when the store does not answer. */
+export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
+
+export interface ReadinessChecks {
+  /** Stores required for any work. */
+  required: Checks;
+  /** Stores with a substitute: the answer names a failed one and stays 200. */
+  bridged?: Checks;
+  /** Sentences about settings that keep nothing from working. */
+  notes?: () => string[];
+}
+
+/** Why a store is not ready, in words that the answer of `/ready` repeats. */
+export class NotReadyError extends Error {
+  override name = "NotReadyError";
+}
+
+export interface Readiness {
+  status: 200 | 503;
+  body: Record<string, unknown>;
+}
+
+/** A slower store is not ready. */
+const checkTimeoutMs = 2_000;
+
+/**
+ * Whether the stores answer, each within two seconds.
+ * @returns status 200 with `{status:"ok", checks}`, or 503 with `{error, checks}` when a required one fails; each check is
+ * `ok` or `failed`
+ */
+export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
+  const all = { ...checks.required, ...checks.bridged };
+  const results = await Promise.all(
+    Object.entries(all).map(async ([name, check]) => ({ name, failure: await failureOf(check) })),
+  );
+  const outcome = Object.fromEntries(results.map(({ name, failure }) => [name, failure ? "failed" : "ok"]));
+  const failed = results.filter(({ name, failure }) => name in checks.required && failure);
+  const notes = checks.notes?.() ?? [];
+  const told = { checks: outcome, ...(notes.length > 0 && { notes }) };
+  if (failed.length === 0) return { status: 200, body: { status: "ok", ...told } };
+  const texts = failed.map(({ name, failure }) =>
+    failure instanceof NotReadyError ? `${name} (${failure.message})` : name,
+  );
+  return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, ...told } };
+}
+
+/** Shows as a metric whether `/ready` answers 200, so a rule can tell a process that is up and does no work. */
+export function observeReadiness(registry: Registry, ready: () => Promise<Readiness>): void {
+  new Gauge({
+    name: "waymark_ready",
+    help: "1 while /ready answers 200, else 0",
+    aggregator: "min",
+    registers: [registry],
+    async collect() {
+      this.set((await ready()).status === 200 ? 1 : 0);
+    },
+  });
+}
+
+async function failureOf(check: () => Promise<unknown>): Promise<Error | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error("timeout")), checkTimeoutMs);
+  });
+  try {
+    await Promise.race([check(), timeout]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface OperationsServerOptions {
   /** Prometheus text. */
   metrics(): Promise<string>;
   ready(): Promise<Readiness>;

@@ -3,17 +3,21 @@ import { createPool, type PoolOptions, serviceTimeouts } from "@waymark/database
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import type { Member } from "./cluster/member.js";
 import { placeIn } from "./cluster/messages.js";
-import type { Siblings } from "./cluster/siblings.js";
+import type { Member, Siblings } from "./cluster/siblings.js";
 import { connectionLimits } from "./connections.js";
 import type { databaseConfig } from "./env.js";
 import { listen } from "./listen.js";
 import { createLogger } from "./logger.js";
 import { createRegistry, observePool } from "./metrics.js";
 import { openStores } from "./open-stores.js";
-import { openOperationsServer } from "./operations-server.js";
-import { type Checks, observeReadiness, type ReadinessChecks, readiness } from "./readiness.js";
+import {
+  type Checks,
+  observeReadiness,
+  openOperationsServer,
+  type ReadinessChecks,
+  readiness,
+} from "./operations-server.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
 
 /** The settings of every HTTP service; each adds its own. */
@@ -78,7 +82,7 @@ export async function startHttpService<Config extends HttpServiceConfig>(
     const config = options.loadConfig(node.env);
     const { processes = 1, http, metrics } = config;
     if (place) {
-      const { joinPrimary } = await import("./cluster/member.js");
+      const { joinPrimary } = await import("./cluster/siblings.js");
       return openService(options, config, log, joinPrimary(node, place));
     }
     if (processes === 1) return openService(options, config, log);

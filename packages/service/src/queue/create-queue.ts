@@ -1,8 +1,7 @@
-import { jobOptions, type ProducerQueue } from "./backend.js";
+import { createServerState, jobOptions, type ProducerQueue } from "./backend.js";
 import { chooseBackend, type QueueServer } from "./choose-backend.js";
 import { isOverWithin, withDeadline } from "./deadline.js";
 import type { QueueKind } from "./queues.js";
-import { createServerState } from "./server-state.js";
 
 /** The adding side of a queue. */
 export interface JobQueue<Payload extends object> {

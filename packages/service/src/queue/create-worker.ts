@@ -1,10 +1,10 @@
 import { DelayedError, type Job } from "bullmq";
 import type { Logger } from "pino";
 import type { OpenedWorker, WorkerSettings } from "./backend.js";
+import { createServerState } from "./backend.js";
 import { chooseBackend, type QueueServer } from "./choose-backend.js";
 import { isOverWithin, pause } from "./deadline.js";
 import type { QueueKind } from "./queues.js";
-import { createServerState } from "./server-state.js";
 
 /** How a job ended: for good, or to run again after a time. */
 export type JobOutcome = "done" | { retryAfterMs: number };

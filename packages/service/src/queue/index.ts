@@ -1,5 +1,4 @@
 export type { QueueServer } from "./choose-backend.js";
 export { createQueue, type JobQueue, QueueUnavailableError } from "./create-queue.js";
 export { createWorker, type JobOutcome, type JobWorker } from "./create-worker.js";
-export { migrateQueues } from "./migrate-queues.js";
-export { type QueueKind, queues } from "./queues.js";
+export { migrateQueues, type QueueKind, queues } from "./queues.js";

@@ -4,9 +4,8 @@ import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
 import { createQueue, QueueUnavailableError } from "./create-queue.js";
 import { createWorker } from "./create-worker.js";
-import { migrateQueues } from "./migrate-queues.js";
 import { createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue.fixture.js";
-import { queues } from "./queues.js";
+import { migrateQueues, queues } from "./queues.js";
 
 const database = useDatabase();
 const prefix = useRolePrefix();

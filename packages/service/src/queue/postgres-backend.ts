@@ -7,10 +7,8 @@ import {
   type PostgresQueueBackend,
   Queue,
 } from "bullmq";
-import type { Producer, ProducerQueue, QueueBackend } from "./backend.js";
-import { CuttableWorker } from "./cuttable-worker.js";
-import { pause } from "./deadline.js";
-import type { ServerState } from "./server-state.js";
+import type { Producer, ProducerQueue, QueueBackend, ServerState } from "./backend.js";
+import { CuttableWorker, pause } from "./deadline.js";
 
 /** Events that the database keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;

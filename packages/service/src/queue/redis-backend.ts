@@ -1,8 +1,7 @@
 import { createRedisBackend, Queue } from "bullmq";
 import { Redis, type RedisOptions } from "ioredis";
-import type { Producer, QueueBackend } from "./backend.js";
-import { CuttableWorker } from "./cuttable-worker.js";
-import type { ServerState } from "./server-state.js";
+import type { Producer, QueueBackend, ServerState } from "./backend.js";
+import { CuttableWorker } from "./deadline.js";
 
 /** Events that Redis keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { AppError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import { Registry } from "prom-client";
-import { createRefusals } from "../limits/refusals.js";
-import { createShares } from "../limits/shares.js";
+import { createRefusals, createShares } from "../limits/shares.js";
 import { type BodyBudget, createBytesReader, type ReadBytes } from "./body-bytes.js";
 
 const mebibyte = 1_048_576;

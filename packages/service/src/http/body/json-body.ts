@@ -1,4 +1,4 @@
-import { validationError } from "@waymark/errors";
+import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import {
   type JsonLayout,
@@ -12,7 +12,22 @@ import {
 } from "../../fields/index.js";
 import { inSteps } from "../limits/turns.js";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
-import { unsupportedMediaType } from "./media-type.js";
+
+/** The request's media type in lower case, without parameters; empty if it has none. */
+export function mediaTypeOf(request: Request): string {
+  return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** @throws AppError 415 unless the request's media type is allowed */
+export function requireMediaType(request: Request, allowed: readonly string[]): string {
+  const mediaType = mediaTypeOf(request);
+  if (!allowed.includes(mediaType)) throw unsupportedMediaType(allowed);
+  return mediaType;
+}
+
+function unsupportedMediaType(allowed: readonly string[]): AppError {
+  return new AppError("unsupported_media_type", { details: { allowed }, headers: { Accept: allowed.join(", ") } });
+}
 
 /** How deeply arrays and objects may nest, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
@@ -25,7 +40,7 @@ export type JsonBody = Record<string, unknown>;
 /** `JSON.parse` takes some ten milliseconds for as many values, and a thousand spans have fewer. */
 const maxParsedValues = 20_000;
 
-export interface BodyReaderOptions {
+interface BodyReaderOptions {
   /** Reads any content type as JSON: browsers send `text/plain`, since it needs no preflight. */
   isAnyTypeJson?: boolean;
   budget?: BodyBudget;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
-import { createRefusals } from "./refusals.js";
+import { createRefusals } from "./shares.js";
 
 describe("createRefusals", () => {
   it("answers 429 for one account and 503 for all, each with the reason and when to try again", () => {

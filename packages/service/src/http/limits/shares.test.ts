@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
-import { createRefusals } from "./refusals.js";
-import { createShares } from "./shares.js";
+import { createRefusals, createShares } from "./shares.js";
 
 describe("shares", () => {
   it("keep places for accounts without any", () => {

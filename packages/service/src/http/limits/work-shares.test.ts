@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { Registry } from "prom-client";
-import { createRefusals } from "./refusals.js";
+import { createRefusals } from "./shares.js";
 import { createWorkShares } from "./work-shares.js";
 
 describe("tasks", () => {

@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import type { Refusals } from "./refusals.js";
+import type { Refusals } from "./shares.js";
 
 /** Shares a scarce resource, so one owner's slow tasks leave room to all others. */
 export interface WorkShares {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { idempotencyKeyParameter } from "../route/idempotency-key.js";
 import type { DocumentedAnswer, MediaTypes, Route } from "../route/route.js";
+import type { OpenApiParameter } from "../schema/json-schema.js";
 import { type JsonSchema, type NamedSchemas, toJsonSchema } from "../schema/json-schema.js";
-import type { OpenApiParameter } from "../schema/openapi-parameter.js";
 
 export interface ApiDescription {
   title: string;

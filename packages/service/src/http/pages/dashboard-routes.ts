@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
-import { htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./html-page.js";
+import { htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

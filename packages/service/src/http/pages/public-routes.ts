@@ -3,8 +3,7 @@ import { type ReadinessChecks, readiness } from "../../process/index.js";
 import { type ApiDescription, describeApi } from "../openapi/openapi.js";
 import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
-import { docsPage } from "./docs-page.js";
-import { htmlPage, prefersHtml, sendHtml, sendJson } from "./html-page.js";
+import { docsPage, htmlPage, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
 
 export interface PublicRoutesOptions {
   api: ApiDescription;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { pino } from "pino";
-import { createAccessLog } from "./access-log.js";
+import { createAccessLog } from "./request-context.js";
 
 /** A logger as `createLogger` makes them, and its lines. */
 function open(level: string) {

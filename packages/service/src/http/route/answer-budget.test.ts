@@ -7,8 +7,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import request from "supertest";
 import { z } from "zod";
-import { createRefusals } from "../limits/refusals.js";
-import { createShares } from "../limits/shares.js";
+import { createRefusals, createShares } from "../limits/shares.js";
 import { mountRoutes } from "./mount-routes.js";
 import { route } from "./route.js";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { validationError } from "@waymark/errors";
 import type { Request } from "express";
-import type { OpenApiParameter } from "../schema/openapi-parameter.js";
+import type { OpenApiParameter } from "../schema/json-schema.js";
 
 const headerName = "Idempotency-Key";
 const maxLength = 255;

@@ -1,7 +1,14 @@
 import { AppError } from "@waymark/errors";
-import type { Response } from "express";
+import type { Request, Response } from "express";
 import type { Shares } from "../limits/shares.js";
 import type { Answer } from "./route.js";
+
+/** Whether a reading request knows the answer with this `ETag`: `If-None-Match` names it, weak or strong, or any (RFC 9110, 13.1.2). */
+export function isKnownTag(request: Pick<Request, "headers" | "method">, tag: string | undefined): boolean {
+  const known = request.headers["if-none-match"];
+  if (known === undefined || (request.method !== "GET" && request.method !== "HEAD")) return false;
+  return known.trim() === "*" || (tag !== undefined && known.includes(tag.replace(/^W\//, "")));
+}
 
 /** Bounds the bytes of answers not read by clients yet. */
 export interface AnswerBudget {

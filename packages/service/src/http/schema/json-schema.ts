@@ -59,3 +59,28 @@ function describeFurther(schema: JsonSchema, schemas: NamedSchemas): void {
 export function resolveSchema(schema: JsonSchema, schemas: NamedSchemas = {}): JsonSchema {
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.slice(refPrefix.length)] ?? schema);
 }
+
+/**
+ * @param details members beside `error`
+ * @param name the schema's name in API descriptions; without details it is `Error`
+ */
+export function errorSchema(details: z.ZodRawShape = {}, name?: string): z.ZodType {
+  const schema = z.object({ error: z.string(), ...details });
+  const ownName = name ?? (Object.keys(details).length === 0 ? "Error" : undefined);
+  return ownName === undefined ? schema : named(ownName, schema);
+}
+
+export function validationErrorSchema(): z.ZodType {
+  return errorSchema({ fields: z.record(z.string(), z.string()) }, "ValidationError");
+}
+
+export interface OpenApiParameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description?: string;
+  /** Of a list: false for one parameter with commas, true for a parameter per value. */
+  explode?: boolean;
+  schema: JsonSchema;
+  example?: string;
+}

@@ -1,12 +1,39 @@
-import cluster, { type Worker } from "node:cluster";
+import type { Worker } from "node:cluster";
+import cluster from "node:cluster";
 import type { Logger } from "pino";
-import { Counter } from "prom-client";
+import { AggregatorRegistry, Counter, type MetricObjectWithValues, type MetricValue } from "prom-client";
 import { createRegistry } from "../metrics.js";
-import { openOperationsServer } from "../operations-server.js";
-import type { Readiness } from "../readiness.js";
+import { openOperationsServer, type Readiness } from "../operations-server.js";
 import { type ProcessLike, type Running, StartFailure } from "../run-process.js";
 import { processVariable, type Question, type ToMember, type ToPrimary } from "./messages.js";
-import { createTotals, type Snapshot } from "./totals.js";
+
+/** A process's metrics at one moment. */
+export type Snapshot = MetricObjectWithValues<MetricValue<string>>[];
+
+/** Adds up the metrics of processes. Sums of counters never fall: what an ended process counted still counts. */
+export function createTotals() {
+  const latest = new Map<number, Snapshot>();
+  let ended: Snapshot = [];
+  return {
+    /** Keeps a process's metrics; without an answer the former ones stay. */
+    put(process: number, snapshot: Snapshot | undefined): void {
+      if (snapshot) latest.set(process, snapshot);
+    },
+    async end(process: number): Promise<void> {
+      const counts = latest.get(process)?.filter(({ type }) => isCount(String(type)));
+      latest.delete(process);
+      if (!counts) return;
+      const sum = AggregatorRegistry.aggregate([ended, counts]);
+      ended = counts.length > 0 ? await sum.getMetricsAsJSON() : ended;
+    },
+    text: (own: Snapshot): Promise<string> => AggregatorRegistry.aggregate([...latest.values(), ended, own]).metrics(),
+  };
+}
+
+/** Of a counter and a histogram; gauges end with their process. prom-client's types say numbers, its snapshots names. */
+function isCount(type: string): boolean {
+  return type === "counter" || type === "histogram";
+}
 
 /** A process that ended starts again after this, and twice as long after each further failure, ... */
 const firstPauseMs = 100;
@@ -16,7 +43,7 @@ const soundAfterMs = 60_000;
 /** Later than a process's own checks. A process too busy to answer counts as it last was. */
 const answerTimeoutMs = 3_000;
 
-export interface PrimaryOptions {
+interface PrimaryOptions {
   node: ProcessLike;
   log: Logger;
   name: string;

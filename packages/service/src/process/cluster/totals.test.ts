@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { createTotals, type Snapshot } from "./totals.js";
+import { createTotals, type Snapshot } from "./primary.js";
 
 async function snapshotOf(count: number): Promise<Snapshot> {
   const registry = new Registry();
