@@ -4,12 +4,12 @@ import {
   ConfigError,
   databaseConfig,
   httpVariables,
-  networksVariable,
   portVariable,
   processesOf,
   readEnv,
   urlVariable,
 } from "@waymark/service";
+import { networksVariable } from "@waymark/service/fields";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 

@@ -5,10 +5,10 @@ import {
   databaseConfig,
   durationVariable,
   integerVariable,
-  networksVariable,
   portVariable,
   readEnv,
 } from "@waymark/service";
+import { networksVariable } from "@waymark/service/fields";
 
 /** The worker's configuration; the table in the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;

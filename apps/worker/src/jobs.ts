@@ -1,7 +1,7 @@
 import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
 import { createDeliverer, createSendDelivery, post } from "@waymark/alerts/sending";
-import type { Networks } from "@waymark/service";
+import type { Networks } from "@waymark/service/fields";
 import { queues } from "@waymark/service/queue";
 import { createPartitions } from "@waymark/web-stats/analytics";
 import type pg from "pg";

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { createChannelLink } from "@waymark/accounts/identity/channel-link";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
-import { isPublicAddress, type Networks } from "@waymark/service";
+import { isPublicAddress, type Networks } from "@waymark/service/fields";
 import { pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import type { Config } from "../config.js";

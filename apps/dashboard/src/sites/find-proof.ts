@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
-import { isPublicAddress } from "@waymark/service";
+import { isPublicAddress } from "@waymark/service/fields";
 import type { ProofAnswer, SiteProof } from "./sites.schema.js";
 
 /** The outside, for tests to replace. */

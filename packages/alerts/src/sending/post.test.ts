@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { networksVariable } from "@waymark/service";
+import { networksVariable } from "@waymark/service/fields";
 import { type Answer, startReceiver } from "@waymark/testing";
 import { type PostOptions, post } from "./post.js";
 

@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
 import { isIP } from "node:net";
-import { isPublicAddress, type Networks } from "@waymark/service";
+import { isPublicAddress, type Networks } from "@waymark/service/fields";
 
 export interface PostOptions {
   /** The private networks that are allowed. */

@@ -10,6 +10,7 @@ export {
   mergeMembers,
 } from "./json-members.js";
 export { type JsonLayout, JsonText, jsonField, jsonObjectField, readOutline } from "./json-outline.js";
+export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
 export {
   asParameter,
   emailField,

@@ -17,6 +17,5 @@ export { createLogger } from "./logger.js";
 export { createAccepted, createRegistry, observePool } from "./metrics.js";
 export { openStores } from "./open-stores.js";
 export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
-export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
 export { type Running, runProcess } from "./run-process.js";
 export { startHttpService } from "./start-http-service.js";
