@@ -134,7 +134,7 @@ const readDayTotalsSql = `
   FROM daily_stat WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3 ORDER BY day`;
 
 export async function readDayTotals(
-  pool: pg.Pool,
+  pool: pg.Pool | pg.ClientBase,
   { siteId, first, last }: { siteId: string } & Days,
 ): Promise<(FigureRow & { version: string })[]> {
   const query = { name: "read-day-totals", text: readDayTotalsSql, values: [siteId, first, last] };

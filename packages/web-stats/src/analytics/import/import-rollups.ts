@@ -55,15 +55,6 @@ const createTablesSql = `
 
 const dropTablesSql = "DROP TABLE IF EXISTS pg_temp.imported_stat, pg_temp.imported_event";
 
-async function createSums(client: pg.ClientBase): Promise<void> {
-  await client.query(dropTablesSql);
-  await client.query(createTablesSql);
-}
-
-async function dropSums(client: pg.ClientBase): Promise<void> {
-  await client.query(dropTablesSql);
-}
-
 /** Adds rows, several of one value too, by the temporary tables' primary keys. */
 const addStatsSql = `
   INSERT INTO imported_stat (day, dimension, value, ${figures})
@@ -203,7 +194,8 @@ export async function importRollups(options: RollupImportOptions): Promise<Rollu
   const progress: RollupImportProgress = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0 };
   const classify = createSourceClassifier({ referrers: loadReferrers(), siteDomain: site.domain });
   await withConnection(pool, async (client) => {
-    await createSums(client);
+    await client.query(dropTablesSql);
+    await client.query(createTablesSql);
     for (const { name, open } of files) {
       const table = plausibleTable(name);
       if (table) await addFile(client, options, progress, { name, table, bytes: open(), classify });
@@ -214,7 +206,7 @@ export async function importRollups(options: RollupImportOptions): Promise<Rollu
       else progress.duplicates++;
       options.onProgress?.({ ...progress });
     }
-    await dropSums(client);
+    await client.query(dropTablesSql);
   });
   return progress;
 }

@@ -3,23 +3,10 @@ import { otherValue } from "../../lists/lists.js";
 import { eventRowBytes, maxEventBytesPerDay, maxValuesPerDay } from "../recording/overflow.js";
 import { mendCount, type SiteDay } from "../recording/record-events.query.js";
 import { statFigures } from "../recording/roll-up.js";
-import { originColumns } from "../recording/visit.js";
+import { visitColumns } from "../recording/visits.query.js";
 import { countStatsSql, createViewsSql, knownDimensions } from "./count-stats.query.js";
 
-const columns = [
-  "last_us",
-  "entry_us",
-  "entry_id",
-  "exit_us",
-  "exit_id",
-  "views",
-  "events",
-  "passive_events",
-  "end_us",
-  "entry_path",
-  "exit_path",
-  ...originColumns,
-];
+const columns = visitColumns.filter((name) => name !== "viewed");
 const names = columns.join(", ");
 const of = (table: string) => columns.map((column) => `${table}.${column}`).join(", ");
 

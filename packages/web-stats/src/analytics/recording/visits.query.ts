@@ -1,27 +1,47 @@
 import type pg from "pg";
-import type { ListColumn } from "../../lists/lists.js";
-import { type CopiedColumn, copyRows } from "./copy-rows.js";
-import { keyOf, toArray } from "./record-events.query.js";
+import { type CopiedColumn, type CopiedType, copyRows } from "./copy-rows.js";
+import { keyOf, type SiteDay, toArray } from "./record-events.query.js";
 import { originColumns, type Visit } from "./visit.js";
 
-/** Columns of `visit` after its key, in the order of the statements. */
-const columns = [
-  ["last_us", "bigint"],
-  ["entry_us", "bigint"],
-  ["entry_id", "uuid"],
-  ["exit_us", "bigint"],
-  ["exit_id", "uuid"],
-  ["views", "int"],
-  ["events", "int"],
-  ["passive_events", "int"],
-  ["end_us", "bigint"],
-  ["entry_path", "text"],
-  ["exit_path", "text"],
-  ["viewed", "bigint[]"],
-  ...originColumns.map((column) => [column, "text"] as const),
-] as const;
+/** A column of `visit`: its name and type, and its value of a row. */
+type Column<Row> = readonly [name: string, type: CopiedType, read: (row: Row) => string | number | null];
 
-const names = columns.map(([name]) => name).join(", ");
+/** Those after the key, in the order of the statements. */
+const columns: readonly Column<Visit>[] = [
+  ["last_us", "bigint", ({ lastUs }) => lastUs],
+  ["entry_us", "bigint", ({ entryUs }) => entryUs],
+  ["entry_id", "uuid", ({ entryId }) => entryId],
+  ["exit_us", "bigint", ({ exitUs }) => exitUs],
+  ["exit_id", "uuid", ({ exitId }) => exitId],
+  ["views", "int", ({ views }) => views],
+  ["events", "int", ({ events }) => events],
+  ["passive_events", "int", ({ passive }) => passive],
+  ["end_us", "bigint", ({ endUs, lastUs }) => (endUs > lastUs ? endUs : null)],
+  ["entry_path", "text", ({ entryPath }) => entryPath],
+  ["exit_path", "text", ({ exitPath }) => exitPath],
+  ["viewed", "bigint[]", ({ viewed }) => `{${viewed.join(",")}}`],
+  ...originColumns.map((column): Column<Visit> => [column, "text", ({ origin }) => origin[column] ?? null]),
+];
+
+export const visitColumns = columns.map(([name]) => name);
+const names = visitColumns.join(", ");
+
+/** Names a row of `visit`. */
+export interface VisitKey extends SiteDay {
+  readonly visitor: string;
+  readonly firstUs: number;
+}
+
+export interface KeyedVisit extends VisitKey {
+  readonly visit: Visit;
+}
+
+const keyColumns: readonly Column<VisitKey>[] = [
+  ["site_id", "uuid", ({ siteId }) => siteId],
+  ["day", "date", ({ day }) => day],
+  ["visitor", "bigint", ({ visitor }) => visitor],
+  ["first_us", "bigint", ({ firstUs }) => firstUs],
+];
 
 /** The visits of visitors of days, by ranges of `visit_pkey`: `OFFSET` keeps the planner from reading a small table whole. */
 const readVisitsSql = `
@@ -103,30 +123,14 @@ const removeVisitsSql = `
   DELETE FROM visit USING unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[]) AS gone (site_id, day, visitor, first_us)
   WHERE (visit.site_id, visit.day, visit.visitor, visit.first_us) = (gone.site_id, gone.day, gone.visitor, gone.first_us)`;
 
-/** A column's value of a visit. */
-const readers: Readonly<Record<string, (visit: Visit) => string | number | null>> = {
-  last_us: ({ lastUs }) => lastUs,
-  entry_us: ({ entryUs }) => entryUs,
-  entry_id: ({ entryId }) => entryId,
-  exit_us: ({ exitUs }) => exitUs,
-  exit_id: ({ exitId }) => exitId,
-  views: ({ views }) => views,
-  events: ({ events }) => events,
-  passive_events: ({ passive }) => passive,
-  end_us: ({ endUs, lastUs }) => (endUs > lastUs ? endUs : null),
-  entry_path: ({ entryPath }) => entryPath,
-  exit_path: ({ exitPath }) => exitPath,
-  viewed: ({ viewed }) => `{${viewed.join(",")}}`,
-};
-
 interface Statement {
   readonly name: string;
   readonly text: string;
-  readonly columns: readonly string[];
+  readonly columns: readonly Column<Visit>[];
 }
 
 /** Rows from arrays, beginning with the key. Lists come as texts of arrays: `unnest` would flatten them. */
-function givenRows(those: typeof columns | readonly (typeof columns)[number][]): string {
+function givenRows(those: readonly Column<Visit>[]): string {
   const parameters = those.map(([, type], index) => `$${index + 5}::${type === "bigint[]" ? "text" : type}[]`);
   return `unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], ${parameters.join(", ")})
     AS given (site_id, day, visitor, first_us, ${those.map(([name]) => name).join(", ")})`;
@@ -138,7 +142,7 @@ const addVisits: Statement = {
   text: `
   INSERT INTO visit (site_id, day, visitor, first_us, ${names})
   SELECT site_id, day, visitor, first_us, ${names.replace("viewed", "viewed::bigint[]")} FROM ${givenRows(columns)}`,
-  columns: columns.map(([name]) => name),
+  columns,
 };
 
 const beginning = new Set<string>(["entry_us", "entry_id", "entry_path", ...originColumns]);
@@ -155,45 +159,30 @@ const growVisits: Statement = {
     WHERE (known.site_id, known.day, known.visitor, known.first_us) = (given.site_id, given.day, given.visitor, given.first_us) OFFSET 0
   ) AS found
   WHERE visit.ctid = found.row_id`,
-  columns: growing.map(([name]) => name),
+  columns: growing,
 };
 
-/** Rows of several days and visitors: the keys beside the visits, in one order. */
-export interface VisitRows {
-  readonly siteIds: string[];
-  readonly days: string[];
-  readonly visitors: string[];
-  readonly firstUs: number[];
+export function removeVisits(client: pg.ClientBase, keys: readonly VisitKey[]): Promise<unknown> {
+  if (keys.length === 0) return nothing;
+  return client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(keys) });
 }
 
-export function removeVisits(client: pg.ClientBase, rows: VisitRows): Promise<unknown> {
-  if (rows.firstUs.length === 0) return nothing;
-  return client.query({ name: "remove-visits", text: removeVisitsSql, values: keysOf(rows) });
-}
-
-/** Adds new visits. */
-export function insertVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<unknown> {
-  return write(client, addVisits, rows, visits);
+export function insertVisits(client: pg.ClientBase, rows: readonly KeyedVisit[]): Promise<unknown> {
+  return write(client, addVisits, rows);
 }
 
 /** As `insertVisits`, by COPY. */
-export async function copyVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<void> {
-  const keys: readonly CopiedColumn<number>[] = [
-    { name: "site_id", type: "uuid", read: (at) => rows.siteIds[at] ?? null },
-    { name: "day", type: "date", read: (at) => rows.days[at] ?? null },
-    { name: "visitor", type: "bigint", read: (at) => rows.visitors[at] ?? null },
-    { name: "first_us", type: "bigint", read: (at) => rows.firstUs[at] ?? null },
+export async function copyVisits(client: pg.ClientBase, rows: readonly KeyedVisit[]): Promise<void> {
+  const copied: readonly CopiedColumn<KeyedVisit>[] = [
+    ...keyColumns.map(([name, type, read]) => ({ name, type, read })),
+    ...columns.map(([name, type, read]) => ({ name, type, read: ({ visit }: KeyedVisit) => read(visit) })),
   ];
-  const values = columns.map(([name, type]): CopiedColumn<number> => {
-    const read = readerOf(name);
-    return { name, type, read: (at) => read(visits[at] as Visit) };
-  });
-  if (visits.length > 0) await copyRows(client, { table: "visit", columns: [...keys, ...values] }, visits.keys());
+  if (rows.length > 0) await copyRows(client, { table: "visit", columns: copied }, rows);
 }
 
 /** Updates visits with the beginning and the entry of their row. */
-export function updateVisits(client: pg.ClientBase, rows: VisitRows, visits: readonly Visit[]): Promise<unknown> {
-  return write(client, growVisits, rows, visits);
+export function updateVisits(client: pg.ClientBase, rows: readonly KeyedVisit[]): Promise<unknown> {
+  return write(client, growVisits, rows);
 }
 
 const nothing = Promise.resolve();
@@ -201,18 +190,13 @@ const nothing = Promise.resolve();
 function write(
   client: pg.ClientBase,
   { name, text, columns }: Statement,
-  rows: VisitRows,
-  visits: readonly Visit[],
+  rows: readonly KeyedVisit[],
 ): Promise<unknown> {
-  if (visits.length === 0) return nothing;
-  const values = [...keysOf(rows), ...columns.map((column) => toArray(visits.map(readerOf(column))))];
-  return client.query({ name, text, values });
+  if (rows.length === 0) return nothing;
+  const values = columns.map(([, , read]) => toArray(rows.map(({ visit }) => read(visit))));
+  return client.query({ name, text, values: [...keysOf(rows), ...values] });
 }
 
-function readerOf(column: string): (visit: Visit) => string | number | null {
-  return readers[column] ?? (({ origin }) => origin[column as ListColumn] ?? null);
-}
-
-function keysOf({ siteIds, days, visitors, firstUs }: VisitRows): string[] {
-  return [siteIds, days, visitors, firstUs].map(toArray);
+function keysOf(keys: readonly VisitKey[]): string[] {
+  return keyColumns.map(([, , read]) => toArray(keys.map(read)));
 }

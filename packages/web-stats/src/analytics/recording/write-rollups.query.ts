@@ -3,9 +3,15 @@ import { listsPerView } from "../../lists/lists.js";
 import { type CopiedColumn, copyRows } from "./copy-rows.js";
 import { eventRowBytes } from "./overflow.js";
 import { gather, toArray } from "./record-events.query.js";
-import type { DayChange } from "./roll-up.js";
-import { type StatChange, statFigures } from "./roll-up.js";
-import { copyVisits, insertVisits, removeVisits, updateVisits, type VisitRows } from "./visits.query.js";
+import { type DayChange, type StatChange, statFigures } from "./roll-up.js";
+import {
+  copyVisits,
+  insertVisits,
+  type KeyedVisit,
+  removeVisits,
+  updateVisits,
+  type VisitKey,
+} from "./visits.query.js";
 
 /** The columns of `daily_stat` that count; durations may pass 2^31. */
 const figureArrays = (first: number) =>
@@ -89,27 +95,30 @@ export function writeRollups(client: pg.ClientBase, changes: readonly DayChange[
 
 const nothing = Promise.resolve();
 
+type Row = readonly (string | number)[];
+
 function writeStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
-  const rows = new Columns(3 + statFigures.length);
+  const rows: Row[] = [];
   for (const [index, { stats }] of changes.entries()) {
     for (const [dimension, values] of stats) {
       for (const [value, change] of values) {
-        if (isChanged(change)) rows.add(index + 1, dimension, value, ...figuresOf(change));
+        if (isChanged(change)) rows.push([index + 1, dimension, value, ...figuresOf(change)]);
       }
     }
   }
-  if (rows.count === 0) return nothing;
-  const values = [changes.map(({ siteId }) => siteId), changes.map(({ day }) => day), ...rows.toArrays()];
+  if (rows.length === 0) return nothing;
+  const values = [changes.map(({ siteId }) => siteId), changes.map(({ day }) => day), ...toArrays(rows)];
   return client.query({ name: "write-stats", text: writeStatsSql, values });
 }
 
 function writeUnnamedStats(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
-  const rows = new Columns(3 + statFigures.length);
+  const rows: Row[] = [];
   for (const { siteId, day, unnamedStats } of changes) {
-    for (const [hash, change] of unnamedStats) if (isChanged(change)) rows.add(siteId, day, hash, ...figuresOf(change));
+    for (const [hash, change] of unnamedStats)
+      if (isChanged(change)) rows.push([siteId, day, hash, ...figuresOf(change)]);
   }
-  if (rows.count === 0) return nothing;
-  return client.query({ name: "write-unnamed-stats", text: writeUnnamedStatsSql, values: rows.toArrays() });
+  if (rows.length === 0) return nothing;
+  return client.query({ name: "write-unnamed-stats", text: writeUnnamedStatsSql, values: toArrays(rows) });
 }
 
 function figuresOf(change: StatChange): number[] {
@@ -121,34 +130,26 @@ function isChanged(change: StatChange): boolean {
 }
 
 function writeVisits(client: pg.ClientBase, changes: readonly DayChange[], copies: boolean): Promise<unknown> {
-  const noRows = (): VisitRows => ({ siteIds: [], days: [], visitors: [], firstUs: [] });
-  const [removed, added, grown] = [noRows(), noRows(), noRows()];
-  for (const day of changes) {
-    for (const change of day.visits) {
-      const add = (rows: VisitRows, firstUs: number) => {
-        rows.siteIds.push(day.siteId);
-        rows.days.push(day.day);
-        rows.visitors.push(change.visitor);
-        rows.firstUs.push(firstUs);
-      };
-      for (const firstUs of change.removed) add(removed, firstUs);
-      for (const { firstUs } of change.added) add(added, firstUs);
-      for (const { firstUs } of change.grown) add(grown, firstUs);
+  const removed: VisitKey[] = [];
+  const [added, grown]: [KeyedVisit[], KeyedVisit[]] = [[], []];
+  for (const { siteId, day, visits } of changes) {
+    for (const change of visits) {
+      const { visitor } = change;
+      for (const firstUs of change.removed) removed.push({ siteId, day, visitor, firstUs });
+      for (const visit of change.added) added.push({ siteId, day, visitor, firstUs: visit.firstUs, visit });
+      for (const visit of change.grown) grown.push({ siteId, day, visitor, firstUs: visit.firstUs, visit });
     }
   }
-  const visits = changes.flatMap((day) => day.visits);
-  const addedVisits = visits.flatMap((change) => change.added);
-  const grownVisits = visits.flatMap((change) => change.grown);
   return gather(
     copies,
     () => removeVisits(client, removed),
-    () => (copies ? copyVisits : insertVisits)(client, added, addedVisits),
-    () => updateVisits(client, grown, grownVisits),
+    () => (copies ? copyVisits : insertVisits)(client, added),
+    () => updateVisits(client, grown),
   );
 }
 
 function writeVisitors(client: pg.ClientBase, changes: readonly DayChange[], copies: boolean): Promise<unknown> {
-  const [added, changed]: [VisitorRow[], VisitorRow[]] = [[], []];
+  const [added, changed]: [Row[], Row[]] = [[], []];
   for (const { siteId, day, visitors } of changes) {
     for (const [visitor, { isNew, newlySeen, entry, isEntryNew }] of visitors) {
       if (!isNew && newlySeen.length === 0 && !isEntryNew) continue;
@@ -173,51 +174,32 @@ const visitorColumns = [
   ["entry_path", "text"],
 ] as const;
 
-type VisitorRow = readonly string[];
-
-function upsertVisitors(client: pg.ClientBase, rows: readonly VisitorRow[]): Promise<unknown> {
+function upsertVisitors(client: pg.ClientBase, rows: readonly Row[]): Promise<unknown> {
   if (rows.length === 0) return nothing;
-  const values = visitorColumns.map((_column, index) => toArray(rows.map((row) => row[index] ?? null)));
-  return client.query({ name: "write-visitors", text: writeVisitorsSql, values });
+  return client.query({ name: "write-visitors", text: writeVisitorsSql, values: toArrays(rows) });
 }
 
-async function copyVisitors(client: pg.ClientBase, rows: readonly VisitorRow[]): Promise<void> {
-  const columns = visitorColumns.map(([name, type], index): CopiedColumn<VisitorRow> => {
+async function copyVisitors(client: pg.ClientBase, rows: readonly Row[]): Promise<void> {
+  const columns = visitorColumns.map(([name, type], index): CopiedColumn<Row> => {
     return { name, type, read: (row) => row[index] ?? null };
   });
   if (rows.length > 0) await copyRows(client, { table: "daily_visitor", columns }, rows);
 }
 
 function writeEventCounts(client: pg.ClientBase, changes: readonly DayChange[]): Promise<unknown> {
-  const rows = new Columns(6);
+  const rows: Row[] = [];
   for (const { siteId, day, events } of changes) {
     for (const [name, properties] of events) {
       for (const [property, values] of properties) {
-        for (const [value, count] of values) rows.add(siteId, day, name, property, value, count);
+        for (const [value, count] of values) rows.push([siteId, day, name, property, value, count]);
       }
     }
   }
-  if (rows.count === 0) return nothing;
-  return client.query({ name: "write-event-counts", text: writeEventCountsSql, values: rows.toArrays() });
+  if (rows.length === 0) return nothing;
+  return client.query({ name: "write-event-counts", text: writeEventCountsSql, values: toArrays(rows) });
 }
 
-/** Rows as one list per column, for `unnest`. */
-class Columns {
-  private readonly columns: (string | number | null)[][];
-
-  constructor(width: number) {
-    this.columns = Array.from({ length: width }, () => []);
-  }
-
-  get count(): number {
-    return this.columns[0]?.length ?? 0;
-  }
-
-  add(...row: readonly (string | number | null)[]): void {
-    for (let index = 0; index < row.length; index++) this.columns[index]?.push(row[index] ?? null);
-  }
-
-  toArrays(): string[] {
-    return this.columns.map(toArray);
-  }
+/** Rows of one width as an array per column, for `unnest`. */
+function toArrays(rows: readonly Row[]): string[] {
+  return (rows[0] ?? []).map((_value, index) => toArray(rows.map((row) => row[index] ?? null)));
 }

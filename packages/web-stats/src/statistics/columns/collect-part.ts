@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { visitSql } from "../metrics.js";
-import { type Days, eventSpan } from "../range.js";
-import { versionSql } from "../statistics.query.js";
+import { eventSpan } from "../range.js";
 import { type DayPart, detailColumns, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
 import { collectFloats, collectNumbers, narrow, TextCollector, TextSize } from "./part-blocks.js";
 
@@ -207,21 +206,6 @@ function isAfter([visitor, us]: EventRow, [other, , lastUs]: VisitRow): boolean 
 export interface SiteDay {
   readonly siteId: string;
   readonly day: string;
-}
-
-/** Days with events and their versions. Reads a range of `daily_stat_pkey`. */
-const readVersionsSql = `
-  SELECT day::text, ${versionSql} AS version FROM daily_stat
-  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND day BETWEEN $2 AND $3 ORDER BY day`;
-
-/** Reads the versions of the days with events, by day in order. */
-export async function readVersions(
-  client: pg.Pool | pg.ClientBase,
-  { siteId, first, last }: { siteId: string } & Days,
-): Promise<Map<string, string>> {
-  const query = { name: "read-day-versions", text: readVersionsSql, values: [siteId, first, last] };
-  const { rows } = await client.query<{ day: string; version: string }>(query);
-  return new Map(rows.map(({ day, version }) => [day, version]));
 }
 
 /** A day's visits in the order of `visit_pkey`. */

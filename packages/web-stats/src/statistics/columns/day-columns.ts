@@ -5,9 +5,9 @@ import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Days } from "../range.js";
-import { versionSql } from "../statistics.query.js";
+import { readDayTotals, versionSql } from "../statistics.query.js";
 import { createWork, tooLong, type Work } from "../work.js";
-import { collectParts, openDay, readVersions, type SiteDay } from "./collect-part.js";
+import { collectParts, openDay, type SiteDay } from "./collect-part.js";
 import type { DayPart, PartNeeds } from "./day-part.js";
 import { hasNeeds, type PartBlocks, type ReadBlocks, readPart, sizeOf } from "./part-blocks.js";
 
@@ -350,8 +350,7 @@ export function readDay<Result>(
     inTransaction(client, async () => {
       await client.query(oneMoment);
       const { siteId, day } = siteDay;
-      const versions = await readVersions(client, { siteId, first: day, last: day });
-      const version = versions.get(day) ?? "";
+      const [{ version } = { version: "" }] = await readDayTotals(client, { siteId, first: day, last: day });
       const { visits, events } = await openDay(client, siteDay, needs);
       return work(collectParts(visits, events, { needs }), client, version);
     }),

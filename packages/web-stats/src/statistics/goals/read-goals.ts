@@ -2,10 +2,9 @@ import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { TextCollector } from "../columns/part-blocks.js";
-import type { Filter } from "../filters/filter.js";
-import { matchVisits, needsOf } from "../filters/filter.js";
+import { type Filter, matchVisits, needsOf } from "../filters/filter.js";
 import { type Days, eventSpan } from "../range.js";
-import { readEventDays } from "../statistics.query.js";
+import { readDayTotals, readEventDays } from "../statistics.query.js";
 import type { Work } from "../work.js";
 import {
   addRevenue,
@@ -20,21 +19,6 @@ import {
   walkFunnel,
 } from "./count-goals.js";
 import { type Funnel, type Goal, listGoals, requireFunnel } from "./goals.query.js";
-
-/** The page views and custom events of each day, with a visitor or without. A range of `daily_stat_pkey`. */
-const readDayCountsSql = `
-  SELECT day::text, (pageviews + events)::float8 AS count FROM daily_stat
-  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND day BETWEEN $2 AND $3`;
-
-/** A day with more events than its visitors have has events without a visitor. */
-async function readDayCounts(
-  pool: pg.Pool,
-  { siteId, days }: { siteId: string; days: Days },
-): Promise<Map<string, number>> {
-  const query = { name: "read-day-counts", text: readDayCountsSql, values: [siteId, days.first, days.last] };
-  const { rows } = await pool.query<{ day: string; count: number }>(query);
-  return new Map(rows.map(({ day, count }) => [day, count]));
-}
 
 interface AnonymousRow {
   name: string | null;
@@ -145,7 +129,8 @@ export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ go
   let all = 0;
   if (days && goals.length > 0) {
     const isAll = filters.length === 0;
-    const counts = isAll ? await readDayCounts(deps.pool, { siteId, days }) : new Map<string, number>();
+    const totals = isAll ? await readDayTotals(deps.pool, { siteId, ...days }) : [];
+    const counts = new Map(totals.map(({ value, pageviews, events }) => [value, pageviews + events]));
     const needs = { details: needsOf(filters).details || goals.some(({ event }) => event !== null) };
     let known = 0;
     const { work } = deps.columns;
@@ -158,6 +143,7 @@ export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ go
         known += part.events.count;
       },
       async (day) => {
+        // More events than its visitors have are without a visitor.
         if (isAll && known !== counts.get(day)) await countAnonymous(deps.pool, { siteId, day, goals, tallies, work });
         known = 0;
       },
