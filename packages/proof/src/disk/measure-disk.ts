@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { type AppProcess, startApp } from "@waymark/local";
+import type { AppProcess } from "@waymark/local";
 import type pg from "pg";
 import { formatTable } from "../load/figures.js";
+import { startService } from "../system/start-service.js";
 import { createTraces, endTraces, sendEvents, sendOtlp, sendSpans } from "./send.js";
 import { hasVisitorDays, measureTables, readVersion, readWal, type TableSize } from "./table-sizes.query.js";
 
@@ -56,9 +57,9 @@ export async function measureDisk(options: DiskOptions): Promise<DiskReport> {
   });
   const apps: AppProcess[] = [];
   const start = async (name: "trace-api" | "collector") => {
-    const app = startService(name, options);
-    apps.push(app);
-    return `http://127.0.0.1:${await app.ready}`;
+    const { port, process } = await startService(name, { ...options, env: { COUNTRY_HEADER: "CF-IPCountry" } });
+    apps.push(process);
+    return `http://127.0.0.1:${port}`;
   };
   try {
     const { id: accountId } = await accounts.createAccount(createPrisma(pool), { email: `a@${domain}`, plan: "pro" });
@@ -77,29 +78,6 @@ export async function measureDisk(options: DiskOptions): Promise<DiskReport> {
     await Promise.all(apps.map((app) => app.stop()));
     await pool.end();
   }
-}
-
-function startService(name: "trace-api" | "collector", { build, folder, databaseUrl }: DiskOptions): AppProcess {
-  const prefix = name.toUpperCase().replace("-", "_");
-  return startApp({
-    name,
-    entry: join(build, "apps", name, "dist/main.js"),
-    nodeFlags: [],
-    env: {
-      DATABASE_URL: databaseUrl,
-      DIRECT_DATABASE_URL: databaseUrl,
-      [`${prefix}_PORT`]: "0",
-      [`${prefix}_METRICS_PORT`]: "0",
-      TRACE_RATE_LIMIT_PER_SECOND: "0",
-      COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-      COLLECTOR_RATE_LIMIT_PER_SITE: "0",
-      TRUSTED_PROXIES: "loopback",
-      COUNTRY_HEADER: "CF-IPCountry",
-    },
-    cwd: build,
-    logFile: join(folder, `${name}.log`),
-    say: () => undefined,
-  });
 }
 
 type Target = Parameters<typeof createTraces>[0];

@@ -3,14 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { amount, built } from "@waymark/testing";
+import { withoutRateLimits } from "../system/start-service.js";
 import { type System, startSystem } from "../system/start-system.js";
-import { fuzzSettings, runFuzz } from "./run-fuzz.js";
+import { runFuzz } from "./run-fuzz.js";
 
 let system: System;
 beforeAll(async () => {
   built(new URL("../../dist/", import.meta.url));
   const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
-  system = await startSystem({ folder, env: fuzzSettings, say: () => undefined });
+  system = await startSystem({ folder, env: withoutRateLimits, say: () => undefined });
 });
 afterAll(async () => {
   await system.stop();

@@ -10,13 +10,6 @@ import { type PlannedRequest, planRequest } from "./plan-request.js";
 import { curlOf, type Received, type Sent, send } from "./send.js";
 import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
 
-/** Limits of a client's rate would refuse most requests of one machine. */
-export const fuzzSettings = {
-  TRACE_RATE_LIMIT_PER_SECOND: "0",
-  COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-  TRUSTED_PROXIES: "loopback",
-};
-
 interface FuzzOptions {
   requests: number;
   seed: number;

@@ -5,9 +5,10 @@ import { changePlan } from "@waymark/accounts";
 import { createRandom } from "@waymark/local";
 import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
 import { fillSite, planCostly } from "../fuzz/plan-costly.js";
-import { complete, fuzzSettings, planRequests, watchAll } from "../fuzz/run-fuzz.js";
+import { complete, planRequests, watchAll } from "../fuzz/run-fuzz.js";
 import { curlOf, type Received, send } from "../fuzz/send.js";
 import { createTenant, learnIds, renewProofs } from "../fuzz/tenant.js";
+import { withoutRateLimits } from "../system/start-service.js";
 import type { System } from "../system/start-system.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
 import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
@@ -19,7 +20,7 @@ import { readWitness } from "./witness.js";
 /** @param receiverUrl of mails and webhooks */
 export function isolationSettings(receiverUrl: string): NodeJS.ProcessEnv {
   return {
-    ...fuzzSettings,
+    ...withoutRateLimits,
     RESEND_API_KEY: "re_isolation",
     RESEND_BASE_URL: receiverUrl,
     ALERT_FROM: "alerts@example.com",

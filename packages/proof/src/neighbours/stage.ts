@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 import { createSite, issueKey } from "@waymark/accounts";
 import { prepareDatabase } from "@waymark/cli";
 import { createPool, createUuidV7, withTransaction } from "@waymark/database";
-import { type AppProcess, anyFreePort, startApp, startEmbeddedPostgres } from "@waymark/local";
+import { type AppProcess, startEmbeddedPostgres } from "@waymark/local";
 import type pg from "pg";
 import { fillSite } from "../fuzz/plan-costly.js";
 import { createTenant, type Tenant } from "../fuzz/tenant.js";
-import { waitUntilReady } from "../system/start-system.js";
+import { startService } from "../system/start-service.js";
 import type { Target } from "./attacks.js";
 import type { Victim } from "./victim.js";
 
@@ -28,58 +28,23 @@ const keysOfStatistics = 60;
 const dashboardUrl = "http://localhost:4000";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Limits of a client's rate would refuse most of one machine's requests. */
-const env = {
-  TRACE_RATE_LIMIT_PER_SECOND: "0",
-  COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0",
-  COLLECTOR_RATE_LIMIT_PER_SITE: "0",
-  TRUSTED_PROXIES: "loopback",
-  DASHBOARD_URL: dashboardUrl,
-};
-
 /** Opens a Postgres with an attacker and a victim, and sends the attacker's page views through the collector. */
-export async function openStage({
-  events = unstoredEvents,
-  say,
-}: {
-  events?: number;
-  say(line: string): void;
-}): Promise<Stage> {
+export async function openStage({ say }: { say(line: string): void }): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-neighbours-"));
   const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
   const undo = [() => rm(folder, { recursive: true, force: true }), () => postgres.stop()];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
-  const start = async (app: string, build = root) => {
-    const prefix = app.toUpperCase().replace("-", "_");
-    const [port, metricsPort] = [await anyFreePort(), await anyFreePort()];
-    const process = startApp({
-      name: app,
-      entry: join(build, "apps", app, "dist/main.js"),
-      nodeFlags: [],
-      env: {
-        ...env,
-        DATABASE_URL: postgres.connectionString,
-        WAYMARK_DATA_DIR: join(folder, app),
-        [`${prefix}_PORT`]: String(port),
-        [`${prefix}_METRICS_PORT`]: String(metricsPort),
-      },
-      cwd: build,
-      logFile: join(folder, `${app}.log`),
-      say: () => undefined,
-    });
-    // Earlier builds do not tell this process that they are ready.
-    await waitUntilReady(`http://127.0.0.1:${metricsPort}`);
-    return { port, process };
-  };
+  const start = (app: string, build = root) =>
+    startService(app, { build, folder, databaseUrl: postgres.connectionString, env: { DASHBOARD_URL: dashboardUrl } });
   try {
     await prepareDatabase(postgres.connectionString, undefined);
     const options = { maxConnections: 3, applicationName: "neighbours", statementTimeoutMs: 0 };
     const pool = createPool({ connectionString: postgres.connectionString, ...options });
     undo.push(() => pool.end());
     const collector = await start("collector");
-    const [target, victim] = await makeAccounts(pool, { port: collector.port, events, say });
+    const [target, victim] = await makeAccounts(pool, { port: collector.port, say });
     await collector.process.stop();
     return { target, victim, start, stop };
   } catch (error) {
@@ -90,7 +55,7 @@ export async function openStage({
 
 async function makeAccounts(
   pool: pg.Pool,
-  { port, events, say }: { port: number; events: number; say(line: string): void },
+  { port, say }: { port: number; say(line: string): void },
 ): Promise<[Omit<Target, "port">, Victim]> {
   const url = `http://127.0.0.1:${port}`;
   const store = { pool, url: () => dashboardUrl };
@@ -102,8 +67,8 @@ async function makeAccounts(
   const paths = { id: attacker.siteId, domain: attacker.domain };
   await fillSite(url, paths, longPaths);
   say(`${longPaths} page views with long paths are stored`);
-  for (const site of unstored) await fillSite(url, site, events);
-  say(`${events} events of each of three sites are stored`);
+  for (const site of unstored) await fillSite(url, site, unstoredEvents);
+  say(`${unstoredEvents} events of each of three sites are stored`);
   await makeGoals(pool, attacker.siteId);
   return [
     {
