@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
@@ -61,7 +62,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
 
   beforeAll(async () => {
     server = createServer((request, response) => dashboard.app(request, response)).listen(0, "127.0.0.1");
-    browser = await openChromium(executablePath);
+    [browser] = await Promise.all([openChromium(executablePath), once(server, "listening")]);
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterEach(async () => {
