@@ -10,12 +10,5 @@ export {
   printable,
   styles,
 } from "./mail-text.js";
-export {
-  type Delivery,
-  type Mail,
-  type Mailer,
-  type MailSettings,
-  mailVariables,
-  openMailer,
-  readMailSettings,
-} from "./mailer.js";
+export type { Delivery, Mail, Mailer } from "./mailer.js";
+export { type MailSettings, mailVariables, openMailer, readMailSettings } from "./open-mailer.js";

@@ -1,8 +1,3 @@
-import { resolve } from "node:path";
-import { urlVariable } from "@waymark/service";
-import type { Logger } from "pino";
-import { z } from "zod";
-
 /** A mail to one person. */
 export interface Mail {
   to: string;
@@ -26,51 +21,4 @@ export type Delivery =
 /** Sends mails; reports problems of the mail or its receiver as an outcome, not as an error. */
 export interface Mailer {
   send(mail: Mail): Promise<Delivery>;
-}
-
-/** `name@host` or `Name <name@host>`, on one line: Resend checks the rest. */
-const sender = z
-  .string()
-  .max(320)
-  .regex(/^(?:[^<>\r\n]*<[^@\s<>]+@[^@\s<>]+>|[^@\s<>]+@[^@\s<>]+)$/, "must be like 'Waymark <alerts@example.com>'");
-
-/** How mails leave: through Resend, or as files in a folder. */
-export interface MailSettings {
-  from: string;
-  resend: { apiKey: string; baseUrl: string } | undefined;
-  folder: string;
-}
-
-/** The variables of a process with mails, for its `readEnv`. */
-export function mailVariables(env: NodeJS.ProcessEnv) {
-  return {
-    RESEND_API_KEY: z.string().optional(),
-    RESEND_BASE_URL: urlVariable(["https:", "http:"]).default("https://api.resend.com"),
-    // Resend sends from verified domains only, so no default works with its key.
-    ALERT_FROM: env["RESEND_API_KEY"] ? sender : sender.default("Waymark <alerts@localhost>"),
-    WAYMARK_DATA_DIR: z.string().default(".waymark"),
-  };
-}
-
-type MailValues = z.output<z.ZodObject<ReturnType<typeof mailVariables>>>;
-
-/** The settings in variables read by {@link mailVariables}. */
-export function readMailSettings(read: MailValues): MailSettings {
-  return {
-    from: read.ALERT_FROM,
-    resend: read.RESEND_API_KEY
-      ? { apiKey: read.RESEND_API_KEY, baseUrl: read.RESEND_BASE_URL.replace(/\/+$/, "") }
-      : undefined,
-    folder: resolve(read.WAYMARK_DATA_DIR, "mails"),
-  };
-}
-
-/** Opens Resend with its key, or the mailer of files. Loads only the one in use: each brings a library along. */
-export async function openMailer({ from, folder, resend }: MailSettings, log: Logger): Promise<Mailer> {
-  if (resend) {
-    const { createResendMailer } = await import("./resend-mailer.js");
-    return createResendMailer({ ...resend, from });
-  }
-  const { createFileMailer } = await import("./file-mailer.js");
-  return createFileMailer({ folder, from, log });
 }
