@@ -6,6 +6,7 @@ import {
   type Route,
   validationErrorSchema,
 } from "@waymark/service/http";
+import type { McpTool } from "@waymark/service/mcp";
 import { otherValue } from "@waymark/web-stats/lists";
 import { z } from "zod";
 
@@ -34,6 +35,23 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
     commonAnswers: () => commonAnswers,
     routes,
   };
+}
+
+/** The tools of the statistics API. */
+export function statisticsTools(routes: { listSites: Route; getStats: Route; getEvents: Route }): McpTool[] {
+  return [
+    { name: "list_sites", description: "List the account's sites with their ids.", route: routes.listSites },
+    {
+      name: "get_stats",
+      description: "Read a site's visitors, page views, sources and other figures of a range.",
+      route: routes.getStats,
+    },
+    {
+      name: "get_events",
+      description: "Read a site's custom events of a range, with their properties.",
+      route: routes.getEvents,
+    },
+  ];
 }
 
 /** Explains `(other)`, for the descriptions of statistics and custom events. */

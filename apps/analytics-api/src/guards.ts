@@ -2,7 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { planOf, statisticsRequestsPerMinute, upgradePath } from "@waymark/plan";
 import type { Limiter } from "@waymark/service/limits";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 
 /** The limit per key and minute of the contract. */
 export const statisticsLimit = { name: "statistics", points: statisticsRequestsPerMinute, windowSeconds: 60 };
@@ -33,3 +33,10 @@ export const requireStatisticsPlan: RequestHandler = (_request, response, next) 
   if (!planOf(plan).statisticsApi) throw new AppError("plan_required", { details: { upgrade_url: upgradePath } });
   next();
 };
+
+/** Calls guards of the API one after the other, as for a request of its own. */
+export function passGuards(guards: readonly RequestHandler[]) {
+  return async ({ request, response }: { request: Request; response: Response }): Promise<void> => {
+    for (const guard of guards) await guard(request, response, () => undefined);
+  };
+}

@@ -11,9 +11,9 @@ import { createApiKey } from "@waymark/auth";
 import { createPool, createUuidV7, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
 import { memoryOf } from "@waymark/local/process-usage";
-import { makeFunnel } from "./make-funnel.mjs";
 import { measureCollector } from "./measure-collector.mjs";
 import { measureStats } from "./measure-stats.mjs";
+import { makeFunnel } from "./stats-requests.mjs";
 
 const help = `Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.
 

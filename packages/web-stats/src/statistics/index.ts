@@ -32,7 +32,6 @@ export {
   type Figures,
   type Overview,
 } from "./read-overview.js";
-export { createReadShares, type ReadShares } from "./read-shares.js";
 export {
   type Filtering,
   intervals,
@@ -44,3 +43,4 @@ export {
 export { readFilteredRealtime, readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { readCoverage, readEventDays } from "./statistics.query.js";
+export { createReadShares, type ReadShares } from "./work.js";

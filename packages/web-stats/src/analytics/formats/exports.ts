@@ -1,5 +1,5 @@
-import { type CsvRecord, openCsv } from "./csv.js";
 import type { LineReader, Reading } from "./format.js";
+import { type CsvRecord, openCsv } from "./format.js";
 
 /** Other tools' names of browsers and systems, in lower case and without a version, and those of the statistics. */
 const browsers: Readonly<Record<string, string>> = {

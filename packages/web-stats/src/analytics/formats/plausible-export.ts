@@ -1,7 +1,7 @@
 import type { Classification } from "../attribution/source-classifier.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
-import type { CsvRecord } from "./csv.js";
 import { browserName, countryCode, deviceName, systemName } from "./exports.js";
+import type { CsvRecord } from "./format.js";
 
 /** Plausible's figures of a value. */
 interface DayCounts {

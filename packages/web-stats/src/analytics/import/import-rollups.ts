@@ -5,8 +5,8 @@ import type pg from "pg";
 import { otherValue } from "../../lists/lists.js";
 import { loadReferrers } from "../attribution/referrer-directory.js";
 import { createSourceClassifier } from "../attribution/source-classifier.js";
-import { openCsv } from "../formats/csv.js";
 import type { Reading } from "../formats/format.js";
+import { openCsv } from "../formats/format.js";
 import {
   type Classify,
   type DayFigures,

@@ -1,5 +1,5 @@
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
-import { parseCsvRecord } from "../formats/csv.js";
+import { parseCsvRecord } from "../formats/format.js";
 
 /** A line, or why it is no text. Numbers start at 1 and count every line. */
 export type Line = { readonly number: number } & ({ readonly text: string } | { readonly problem: string });

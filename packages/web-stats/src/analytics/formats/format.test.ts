@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { openCsv, parseCsvRecord } from "./csv.js";
+import { openCsv, parseCsvRecord } from "./format.js";
 
 describe("parseCsvRecord", () => {
   it.each([
