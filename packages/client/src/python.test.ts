@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { describeWithProgram } from "@waymark/testing";
 
 const run = promisify(execFile);
-const folder = fileURLToPath(new URL("../python/", import.meta.url));
+const folder = fileURLToPath(new URL("../../client-python/", import.meta.url));
 const build =
   "import sys; sys.path.insert(0, 'backend'); import wheel_of_waymark as w; print(w.build_wheel(sys.argv[1]))";
 const unpack = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])";

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -23,7 +21,7 @@ interface Row {
 
 const database = useDatabase();
 const program = fileURLToPath(new URL("../../clients/record.py", import.meta.url));
-const sdk = join(dirname(createRequire(import.meta.url).resolve("@waymark/client/package.json")), "python");
+const sdk = fileURLToPath(new URL("../../../../packages/client-python/", import.meta.url));
 const opened: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const close of opened.reverse()) await close();
