@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import { rebuildUsage } from "@waymark/traces";
@@ -298,7 +299,7 @@ describe("a deletion", () => {
     for (const each of requests) void each.then(() => (hasEnded = true));
     const sql =
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'";
-    for (const until = Date.now() + 120_000; !hasEnded && Date.now() < until; )
+    for (const until = Date.now() + 120_000; !hasEnded && Date.now() < until; await pause(5))
       if (((await test.pool.query(sql)).rowCount ?? 0) >= count) return;
     if (!hasEnded) throw new Error("The statements did not come to wait");
   }

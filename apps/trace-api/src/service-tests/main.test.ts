@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPool } from "@waymark/database";
@@ -213,7 +214,8 @@ const hasJustBegun = "clock_timestamp() - query_start < interval '300 ms'";
 async function until(what: string, condition: string, sessions: number): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity
     WHERE application_name = 'waymark trace-api' AND datname = current_database() AND ${condition}`;
-  for (const end = Date.now() + 120_000; Date.now() < end; ) if ((await pool.query(sql)).rowCount === sessions) return;
+  for (const end = Date.now() + 120_000; Date.now() < end; await pause(5))
+    if ((await pool.query(sql)).rowCount === sessions) return;
   throw new Error(`Waited in vain until ${what}`);
 }
 
