@@ -190,7 +190,8 @@ async function hold(connectionString: string, stops: (() => Promise<void>)[], sq
 async function untilLockWaits(pool: pg.Pool): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
-  for (const until = Date.now() + 120_000; Date.now() < until; ) if ((await pool.query(sql)).rowCount) return;
+  for (const until = Date.now() + 120_000; Date.now() < until; await setTimeout(5))
+    if ((await pool.query(sql)).rowCount) return;
   throw new Error("No statement came to wait");
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
@@ -20,7 +21,7 @@ async function addSpan(account: TestAccount, traceId: string): Promise<string> {
 /** Waits until so many statements of the app wait for locks. */
 async function untilWaiting(count: number): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name = 'test'`;
-  for (const until = Date.now() + 120_000; Date.now() < until; ) {
+  for (const until = Date.now() + 120_000; Date.now() < until; await pause(5)) {
     if (((await test.pool.query(sql)).rowCount ?? 0) >= count) return;
   }
   throw new Error("The statements did not come to wait");

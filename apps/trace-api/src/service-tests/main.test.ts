@@ -193,7 +193,7 @@ describe("the trace service as a process", () => {
       const { rows } = await pool.query("SELECT id FROM alert WHERE account_id = $1", [account.id]);
       expect(rows).toHaveLength(1);
       const isQueued = async () => (await redis.keys("*")).some((key) => key.endsWith(rows[0].id));
-      for (const until = Date.now() + 120_000; Date.now() < until && !(await isQueued()); );
+      for (const until = Date.now() + 120_000; Date.now() < until && !(await isQueued()); ) await pause(5);
       expect(await isQueued()).toBe(true);
       await redis.quit();
     });
