@@ -86,7 +86,7 @@ describe("a run of test files", () => {
   });
 
   it("ends files that wait or block for long, and says so", () => {
-    const { status, output } = run(["waits", "blocks"], { jest: ["--maxWorkers=2", "--testTimeout=12000"] });
+    const { status, output } = run(["waits", "blocks"], { jest: ["--maxWorkers=2", "--testTimeout=5000"] });
     expect(status).toBe(1);
     expect(output).toMatch(/Not ended: never ends\. Open: .*Timeout/);
     expect(output).not.toContain("Not ended: never yields");
