@@ -22,6 +22,7 @@ import {
   writeSuccess,
 } from "@waymark/traces/otlp";
 import { z } from "zod";
+import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaders, quotaHeaders, senderOf } from "../usage/trace-quota.js";
 import { sendOtlpError } from "./otlp-error.js";
 import { partialSuccessOf } from "./partial-success.js";
@@ -31,6 +32,7 @@ import { createSpansStore, type StoreSpansDeps } from "./store-spans.js";
 const maxJsonDepth = 820;
 
 interface OtlpDeps extends StoreSpansDeps {
+  reserve: Pick<ByteReserve, "ahead">;
   now(): Date;
 }
 
@@ -90,7 +92,10 @@ export function otlpRoute(deps: OtlpDeps) {
       const partial = partialSuccessOf(mapped, stored, quota);
       return {
         status: 200,
-        headers: { ...(stored.used !== undefined && quotaHeaders(quota)), ...byteHeaders(quota, stored) },
+        headers: {
+          ...(stored.used !== undefined && quotaHeaders(quota)),
+          ...byteHeaders(quota, stored, deps.reserve.ahead(sender.accountId)),
+        },
         contentType: body.mediaType,
         body: writeSuccess(messages, body.mediaType, partial),
       };

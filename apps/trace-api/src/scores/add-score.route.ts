@@ -6,11 +6,13 @@ import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, spanNotFound } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
 import { bytesOfScore, createScoreAdder, maxScoresPerTrace } from "./add-score.query.js";
 import { newScoreSchema } from "./score.schema.js";
 
 interface AddScoreDeps {
+  reserve: Pick<ByteReserve, "ahead">;
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   guardIdempotency: IdempotencyGuard;
@@ -63,7 +65,7 @@ export function addScoreRoutes(deps: AddScoreDeps) {
         if (!("id" in result)) throw new AppError(result.outcome);
         return {
           status: 201,
-          headers: { ...byteHeaders({ plan }, result), ...replayed(result) },
+          headers: { ...byteHeaders({ plan }, result, deps.reserve.ahead(accountId)), ...replayed(result) },
           body: { score_id: result.id },
         };
       },

@@ -8,12 +8,14 @@ import { bytesAreUsedUp, spanNotFound } from "../answers.js";
 import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
 import { createSpanChanger } from "./change-span.query.js";
 import { bytesOfChange } from "./span-to-change.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */
 export function changeSpanRoute(deps: {
+  reserve: Pick<ByteReserve, "ahead">;
   pool: pg.Pool;
   createGroupCommit: CreateGroupCommit;
   clearFailure: ClearFailure;
@@ -22,7 +24,7 @@ export function changeSpanRoute(deps: {
   now(): Date;
 }) {
   const changeSpan = createSpanChanger(deps);
-  const { clearFailure, now } = deps;
+  const { clearFailure, reserve, now } = deps;
   return route({
     method: "patch",
     path: "/traces/:trace_id/spans/:span_id",
@@ -56,7 +58,7 @@ export function changeSpanRoute(deps: {
       if (outcome === "attributes_too_large") throw validationError({ attributes: attributesTooLarge });
       if (outcome === "failing_changed") await clearFailure({ accountId, traceId });
       else if (outcome !== "changed") throw new AppError(outcome);
-      return { status: 200, headers: byteHeaders({ plan }, result), body: { ok: true } };
+      return { status: 200, headers: byteHeaders({ plan }, result, reserve.ahead(accountId)), body: { ok: true } };
     },
   });
 }

@@ -3,6 +3,7 @@ import { newTraceSchema } from "@waymark/traces";
 import { z } from "zod";
 import { agentLimitReached, monthIsUsedUp, replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
+import type { ByteReserve } from "../usage/byte-reserve.js";
 import {
   agentLimitError,
   byteHeaderNames,
@@ -17,6 +18,7 @@ import type { CreateTrace } from "./create-trace.js";
 import { bytesOfTrace } from "./trace-row.js";
 
 interface CreateTraceDeps {
+  reserve: Pick<ByteReserve, "ahead">;
   createTrace: CreateTrace;
   guardIdempotency: IdempotencyGuard;
   uuid(): string;
@@ -24,7 +26,7 @@ interface CreateTraceDeps {
 }
 
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ createTrace, guardIdempotency, uuid, now }: CreateTraceDeps) {
+export function createTraceRoute({ createTrace, reserve, guardIdempotency, uuid, now }: CreateTraceDeps) {
   return route({
     method: "post",
     path: "/traces",
@@ -63,7 +65,11 @@ export function createTraceRoute({ createTrace, guardIdempotency, uuid, now }: C
       if (result.outcome === "byte_limit") throw byteLimitError(quota, result.usedBytes);
       return {
         status: 201,
-        headers: { ...quotaHeaders(quota), ...byteHeaders(quota, result), ...replayed(result) },
+        headers: {
+          ...quotaHeaders(quota),
+          ...byteHeaders(quota, result, reserve.ahead(accountId)),
+          ...replayed(result),
+        },
         body: { trace_id: result.traceId },
       };
     },

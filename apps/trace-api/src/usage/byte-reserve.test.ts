@@ -98,7 +98,27 @@ describe("a reserve of bytes", () => {
 });
 
 describe("spans of a busy account", () => {
-  const current = async (account: TestAccount) => (await account.get("/api/v1/usage").expect(200)).body.bytes.current;
+  it("show what is stored in every answer, and in the usage that follows at once", async () => {
+    const account = await test.makeAccount("pro");
+    const path = `/api/v1/traces/${await account.makeTrace()}/spans`;
+    const remainingOf = ({ headers }: { headers: Record<string, string> }) =>
+      Number(headers["waymark-bytes-remaining"]);
+    const first = remainingOf(await account.post(path, spanBody()).expect(201));
+    const size = first - remainingOf(await account.post(path, spanBody()).expect(201));
+    for (let sent = 2; sent < 60; sent++) {
+      const answer = await account.post(path, spanBody()).expect(201);
+      expect(remainingOf(answer)).toBe(first - sent * size);
+    }
+    const score = remainingOf(
+      await account.post(path.replace("/spans", "/scores"), { name: "good", value: 1 }).expect(201),
+    );
+    expect(first - 59 * size - score).toBeLessThan(1_000);
+    expect(await remaining(account)).toBe(score);
+  });
+
+  const read = async (account: TestAccount) => (await account.get("/api/v1/usage").expect(200)).body.bytes;
+  const current = async (account: TestAccount) => (await read(account)).current;
+  const remaining = async (account: TestAccount) => (await read(account)).remaining;
 
   it("count exactly, whichever way they come and however often", async () => {
     const account = await test.makeAccount("pro");
@@ -121,6 +141,6 @@ describe("spans of a busy account", () => {
     }
     // Of 48: 6 unknown, 6 of two spans, 6 with attributes of two bytes, 24 plain; and 6 that are stored once.
     const expected = size * (1 + 4 * (6 * 2 + 6 + 24) + 6) + 4 * 6 * 2;
-    while ((await current(account)) - before !== expected) await setTimeout(20);
+    expect((await current(account)) - before).toBe(expected);
   });
 });

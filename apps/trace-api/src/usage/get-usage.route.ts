@@ -4,6 +4,7 @@ import { named, route } from "@waymark/service/http";
 import { getUsage, presentUsage, timestamp, type Used } from "@waymark/traces";
 import { z } from "zod";
 import type { TimedReads } from "../batching/timed-reads.js";
+import type { ByteReserve } from "./byte-reserve.js";
 
 const usageSchema = named(
   "Usage",
@@ -25,7 +26,12 @@ const usageSchema = named(
 );
 
 /** `GET /usage`: the limits of an account's plan, and their use. */
-export function getUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
+export function getUsageRoute({
+  pool,
+  createGroupCommit,
+  reserve,
+  now,
+}: TimedReads & { reserve: Pick<ByteReserve, "settle"> }) {
   const readUsage = createGroupCommit<{ accountId: string; month: string }, Used>({
     name: "get-usage",
     run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
@@ -55,6 +61,7 @@ export function getUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
     async handle({ response }) {
       const { accountId, plan } = principalOf(response);
       const month = utcMonth(now());
+      await reserve.settle(accountId);
       const used = await readUsage({ accountId, month: month.firstDay });
       return { status: 200, body: presentUsage(plan, used, month) satisfies z.output<typeof usageSchema> };
     },

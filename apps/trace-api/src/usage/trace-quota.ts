@@ -59,12 +59,16 @@ export function traceLimitError(quota: TraceQuota): AppError {
 /** The headers of answers to requests that store contents. */
 export const byteHeaderNames = ["Waymark-Bytes-Limit", "Waymark-Bytes-Remaining"] as const;
 
-/** Those headers, of the month; none where the request stored nothing. */
-export function byteHeaders({ plan }: Pick<Sender, "plan">, result: object): Readonly<Record<string, string>> {
+/** Those headers, of the month without what it counts ahead; none where the request stored nothing. */
+export function byteHeaders(
+  { plan }: Pick<Sender, "plan">,
+  result: object,
+  ahead = 0,
+): Readonly<Record<string, string>> {
   if (!("usedBytes" in result) || typeof result.usedBytes !== "number") return {};
   return {
     "Waymark-Bytes-Limit": String(plan.bytesPerMonth),
-    "Waymark-Bytes-Remaining": String(remainingBytes({ plan, usedBytes: result.usedBytes })),
+    "Waymark-Bytes-Remaining": String(remainingBytes({ plan, usedBytes: result.usedBytes - ahead })),
   };
 }
 
