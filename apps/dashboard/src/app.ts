@@ -6,8 +6,10 @@ import {
   createBodyReader,
   createBytesReader,
   createRefusals,
+  describeApi,
   healthRoutes,
   mountRoutes,
+  pageRoute,
   type Route,
   requestContext,
 } from "@waymark/service/http";
@@ -16,18 +18,10 @@ import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { getAgentRoute } from "./agents/get-agent.route.js";
-import { listAgentsRoute, listDurationsRoute } from "./agents/list-agents.route.js";
-import { countUnsentAlertsRoute } from "./alerts/count-unsent-alerts.route.js";
-import { listAlertsRoute } from "./alerts/list-alerts.route.js";
-import { retryAlertRoute } from "./alerts/retry-alert.route.js";
-import { describeRoutesRoute } from "./api.js";
-import { changePlanRoute } from "./billing/change-plan.route.js";
-import { getBillingRoute } from "./billing/get-billing.route.js";
-import { getUsageRoute } from "./billing/get-usage.route.js";
-import { listInvoicesRoute } from "./billing/list-invoices.route.js";
+import { agentRoutes } from "./agents/agents.route.js";
+import { alertRoutes } from "./alerts/alerts.route.js";
+import { billingRoutes } from "./billing/billing.route.js";
 import type { Payments } from "./billing/payments.js";
-import { openPortalRoute, startCheckoutRoute } from "./billing/start-payment.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import {
   changeAlertSettingsRoute,
@@ -39,64 +33,25 @@ import { createChannelRoute } from "./channels/create-channel.route.js";
 import { listChannelsRoute } from "./channels/list-channels.route.js";
 import { createRuleRoute, deleteRuleRoute, listRulesRoute } from "./channels/rules.route.js";
 import type { Config } from "./config.js";
-import { getCostsRoute } from "./costs/get-costs.route.js";
-import { listFailuresRoute } from "./failures/list-failures.route.js";
-import { listMutesRoute, muteFailureRoute, unmuteFailureRoute } from "./failures/mutes.route.js";
-import { createFunnelRoute } from "./goals/create-funnel.route.js";
-import { createGoalRoute } from "./goals/create-goal.route.js";
-import { deleteFunnelRoute } from "./goals/delete-funnel.route.js";
-import { deleteGoalRoute } from "./goals/delete-goal.route.js";
-import { getFunnelRoute } from "./goals/get-funnel.route.js";
-import { listFunnelsRoute } from "./goals/list-funnels.route.js";
-import { listGoalsRoute } from "./goals/list-goals.route.js";
-import { createKeyRoute } from "./keys/create-key.route.js";
-import { listKeysRoute } from "./keys/list-keys.route.js";
-import { revokeKeyRoute } from "./keys/revoke-key.route.js";
+import { getCostsRoute } from "./costs/costs.route.js";
+import { failureRoutes } from "./failures/failures.route.js";
+import { funnelRoutes, goalRoutes } from "./goals/goals.route.js";
+import { keyRoutes } from "./keys/keys.route.js";
 import { type Pages, pageRoutes } from "./pages/pages.js";
-import { changeAccountRoute } from "./people/change-account.route.js";
-import { changePersonRoute } from "./people/change-person.route.js";
-import { dropInvitationRoute } from "./people/drop-invitation.route.js";
-import { invitePersonRoute } from "./people/invite-person.route.js";
-import { listAuditRoute } from "./people/list-audit.route.js";
-import { listPeopleRoute } from "./people/list-people.route.js";
-import { removePersonRoute } from "./people/remove-person.route.js";
+import { peopleRoutes } from "./people/people.route.js";
 import { admitViewer } from "./security/admission.js";
-import { refuseCrossSite } from "./security/cross-site.js";
-import { securityHeaders } from "./security/headers.js";
+import { refuseCrossSite, securityHeaders } from "./security/origin.js";
 import type { AccountMails } from "./session/account-mails.js";
-import { changeMeRoute } from "./session/change-me.route.js";
-import { changePasswordRoute } from "./session/change-password.route.js";
-import { endOtherSessionsRoute } from "./session/end-other-sessions.route.js";
-import { endSessionRoute } from "./session/end-session.route.js";
-import { forgotRoute } from "./session/forgot-password.route.js";
-import { getLinkRoute } from "./session/get-link.route.js";
-import { getMeRoute } from "./session/get-me.route.js";
 import type { Guesses } from "./session/guesses.js";
-import { listSessionsRoute } from "./session/list-sessions.route.js";
+import { linkRoutes } from "./session/link.route.js";
+import { meRoutes } from "./session/me.route.js";
 import type { OtherCells } from "./session/other-cells.js";
-import { getSignInRoute, signInRoute } from "./session/sign-in.route.js";
-import { signOutRoute } from "./session/sign-out.route.js";
-import { signUpRoute } from "./session/sign-up.route.js";
-import { switchAccountRoute } from "./session/switch-account.route.js";
-import { useLinkRoute } from "./session/use-link.route.js";
+import { signInRoutes } from "./session/sign-in.route.js";
 import { requireSession, type Sessions } from "./session/viewer.js";
-import { changeSiteRoute } from "./sites/change-site.route.js";
-import { createSiteRoute } from "./sites/create-site.route.js";
-import { deleteSiteRoute } from "./sites/delete-site.route.js";
-import { listSitesRoute } from "./sites/list-sites.route.js";
-import { type ProofDeps, proveSiteRoute } from "./sites/prove-site.route.js";
-import { getEventsRoute } from "./statistics/get-events.route.js";
-import { getRealtimeRoute } from "./statistics/get-realtime.route.js";
-import { getStatsRoute } from "./statistics/get-stats.route.js";
-import { exportTraceRoute } from "./trace/export-trace.route.js";
-import { getContentRoute } from "./trace/get-content.route.js";
-import { getOutlineRoute } from "./trace/get-outline.route.js";
-import { getSpanRoute } from "./trace/get-span.route.js";
-import { deleteTraceRoute } from "./traces/delete-trace.route.js";
-import { findOtelTraceRoute } from "./traces/find-otel-trace.route.js";
-import { getChangesRoute } from "./traces/get-changes.route.js";
-import { listAgentNamesRoute } from "./traces/list-agent-names.route.js";
-import { listTracesRoute } from "./traces/list-traces.route.js";
+import { type SiteDeps, siteRoutes } from "./sites/sites.route.js";
+import { statisticsRoutes } from "./statistics/statistics.route.js";
+import { traceRoutes } from "./trace/trace.route.js";
+import { traceListRoutes } from "./traces/traces.route.js";
 
 /** The dependencies of the dashboard. */
 export interface AppDeps {
@@ -110,7 +65,7 @@ export interface AppDeps {
   guesses: Guesses;
   mails: AccountMails;
   otherCells: OtherCells;
-  proofs: ProofDeps["proofs"];
+  proofs: SiteDeps["proofs"];
   /** Undefined without Stripe's settings. */
   payments: Payments | undefined;
   pages: Pages;
@@ -134,64 +89,22 @@ function hideToken(path: string): string {
   return path.replace(/^(\/dashboard\/link\/).+/s, "$1…");
 }
 
-/** The routes before a session. */
-function openRoutesOf(deps: AppDeps): Route[] {
-  const checkPassword = createPasswordCheck(deps);
-  return [
-    getSignInRoute(deps),
-    signInRoute({ ...deps, checkPassword }),
-    signOutRoute(deps),
-    signUpRoute(deps),
-    forgotRoute(deps),
-    getLinkRoute(deps),
-    useLinkRoute(deps),
-  ];
-}
-
 /** Days of visits and events kept in memory for filters, goals and funnels. */
 const maxColumnBytes = 67_108_864;
 
 /** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
+  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
+  const statistics = { ...deps, reads: openReads(deps), columns };
   return [
-    getMeRoute(deps),
-    changeMeRoute(deps),
-    changePasswordRoute(deps),
-    switchAccountRoute(deps),
-    listSessionsRoute(deps),
-    endOtherSessionsRoute(deps),
-    endSessionRoute(deps),
-    listPeopleRoute(deps),
-    invitePersonRoute(deps),
-    changePersonRoute(deps),
-    removePersonRoute(deps),
-    dropInvitationRoute(deps),
-    changeAccountRoute(deps),
-    listAuditRoute(deps),
-    listKeysRoute(deps),
-    createKeyRoute(deps),
-    revokeKeyRoute(deps),
-    listSitesRoute(deps),
-    createSiteRoute(deps),
-    changeSiteRoute(deps),
-    deleteSiteRoute(deps),
-    proveSiteRoute(deps),
-    listTracesRoute(deps),
-    getChangesRoute(deps),
-    listAgentNamesRoute(deps),
-    findOtelTraceRoute(deps),
-    deleteTraceRoute(deps),
-    getOutlineRoute(deps),
-    getSpanRoute(deps),
-    getContentRoute(deps),
-    exportTraceRoute(deps),
-    listAlertsRoute(deps),
-    countUnsentAlertsRoute(deps),
-    retryAlertRoute(deps),
-    listFailuresRoute(deps),
-    listMutesRoute(deps),
-    muteFailureRoute(deps),
-    unmuteFailureRoute(deps),
+    ...meRoutes(deps),
+    ...peopleRoutes(deps),
+    ...keyRoutes(deps),
+    ...siteRoutes(deps),
+    ...traceListRoutes(deps),
+    ...traceRoutes(deps),
+    ...alertRoutes(deps),
+    ...failureRoutes(deps),
     getCostsRoute(deps),
     listChannelsRoute(deps),
     createChannelRoute(deps),
@@ -202,34 +115,30 @@ function routesOf(deps: AppDeps): Route[] {
     listRulesRoute(deps),
     createRuleRoute(deps),
     deleteRuleRoute(deps),
-    ...statisticsRoutes(deps),
-    getUsageRoute(deps),
-    changePlanRoute(deps),
-    getBillingRoute(deps),
-    listInvoicesRoute(deps),
-    startCheckoutRoute(deps),
-    openPortalRoute(deps),
-    listAgentsRoute(deps),
-    listDurationsRoute(deps),
-    getAgentRoute(deps),
+    ...statisticsRoutes(statistics),
+    ...goalRoutes(statistics),
+    ...funnelRoutes(statistics),
+    ...billingRoutes(deps),
+    ...agentRoutes(deps),
   ];
 }
 
-function statisticsRoutes(deps: AppDeps): Route[] {
-  const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  const reading = { ...deps, reads: openReads(deps), columns };
-  return [
-    getStatsRoute(reading),
-    getEventsRoute(reading),
-    getRealtimeRoute(reading),
-    listGoalsRoute(reading),
-    createGoalRoute(deps),
-    deleteGoalRoute(deps),
-    listFunnelsRoute(deps),
-    getFunnelRoute(reading),
-    createFunnelRoute(deps),
-    deleteFunnelRoute(deps),
-  ];
+/** Lists the routes with the schemas of their requests, itself included, for `pnpm fuzz` and `pnpm isolation`. */
+function describeRoutesRoute(basePath: string, routes: readonly Route[]): Route {
+  const own = pageRoute({
+    method: "get",
+    path: "/openapi.json",
+    handle: async () => ({ status: 200, body: document }),
+  });
+  const described = [...routes, own];
+  const document = describeApi({
+    title: "Waymark dashboard",
+    version: "1",
+    description: "",
+    basePath,
+    routes: described,
+  });
+  return own;
 }
 
 /** The dashboard: its middleware in order, and every route. */
@@ -237,7 +146,8 @@ export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
-  const [open, guarded] = [openRoutesOf(deps), routesOf(deps)];
+  const open = [...signInRoutes({ ...deps, checkPassword: createPasswordCheck(deps) }), ...linkRoutes(deps)];
+  const guarded = routesOf(deps);
   const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...open, ...guarded]);
 
   const app = express();

@@ -16,8 +16,8 @@ import { readPages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";
 import { createGuesses } from "./session/guesses.js";
 import { createOtherCells } from "./session/other-cells.js";
-import { createProofNetwork } from "./sites/proof-network.js";
-import { proofLimit } from "./sites/prove-site.route.js";
+import { createProofNetwork } from "./sites/find-proof.js";
+import { proofLimit } from "./sites/sites.route.js";
 
 await startHttpService(process, {
   name: "dashboard",

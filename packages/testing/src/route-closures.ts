@@ -6,14 +6,18 @@ import type { SourceFile } from "./house-rules.js";
 const importPattern =
   /\b(?:import|export)\b(?! type)(?:[^'"`;{]*\{([^}]*)\})?[^'"`;{]*?\bfrom\s*"([^"]+)"|\bimport\s*\(?\s*"([^"]+)"/g;
 
-/** A route and how many other files of the repository its imports reach. */
+/** A file of routes, their number, and how many other files of the repository its imports reach. */
 export interface RouteClosure {
   path: string;
+  routes: number;
   reached: number;
 }
 
+/** The start of a route's declaration. */
+const routePattern = /\bpath: ["`]|\b(?:viewer|owner)Route\(/g;
+
 /**
- * The closures of all routes, the smallest first. Types do not count. Nor does an `index.ts`: a name leads on to the file that
+ * The closures of all files of routes, the smallest first. Types do not count. Nor does an `index.ts`: a name leads on to the file that
  * has it.
  */
 export function measureRouteClosures(
@@ -45,7 +49,11 @@ export function measureRouteClosures(
   };
   return [...texts.keys()]
     .filter((path) => /^apps\/.*\.route\.ts$/.test(path))
-    .map((path) => ({ path, reached: reach(path, new Set()).size - 1 }))
+    .map((path) => ({
+      path,
+      routes: Math.max(1, texts.get(path)?.match(routePattern)?.length ?? 0),
+      reached: reach(path, new Set()).size - 1,
+    }))
     .sort((a, b) => a.reached - b.reached);
 }
 

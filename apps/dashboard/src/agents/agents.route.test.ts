@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
-import type { AgentDetail, AgentList, DurationList } from "./agents.schema.js";
+import type { AgentDetail, AgentList, DurationList } from "./agents.route.js";
 
 const test = useDashboard();
 const now = new Date("2026-06-30T15:00:00Z");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import { useDashboard } from "../dashboard.fixture.js";
-import type { AlertList, ListedAlert } from "./alerts.schema.js";
+import type { AlertList, ListedAlert } from "./alerts.route.js";
 
 const dashboard = useDashboard();
 const { pool } = dashboard;

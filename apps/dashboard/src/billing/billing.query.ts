@@ -2,7 +2,6 @@ import { isLiveKeySql } from "@waymark/accounts";
 import { uuidV7Floor } from "@waymark/database";
 import { type PlanId, plans } from "@waymark/plan";
 import type pg from "pg";
-import type { OnFree } from "./billing.schema.js";
 
 /** The pool, or the connection of a transaction. */
 type Db = Pick<pg.ClientBase, "query">;
@@ -59,6 +58,14 @@ export async function addStripeEvent(db: Db, id: string): Promise<boolean> {
 export async function lockCustomer(db: Db, customerId: string): Promise<void> {
   await db.query("SET LOCAL lock_timeout = '8s'");
   await db.query("SELECT pg_advisory_xact_lock(hashtextextended('stripe customer ' || $1, 0))", [customerId]);
+}
+
+export interface OnFree {
+  /** Stored traces older than Free's retention; at most 10,000. */
+  oldTraces: number;
+  hasMoreOldTraces: boolean;
+  /** Keys of the statistics API that work now. */
+  statisticsKeys: number;
 }
 
 const maxCountedTraces = 10_000;

@@ -1,3 +1,4 @@
+import { AppError } from "@waymark/errors";
 import type { Stripe } from "stripe";
 import type { Config } from "../config.js";
 
@@ -161,4 +162,15 @@ function idOf(value: unknown): string | undefined {
 /** Postgres takes no NUL. */
 export function isStripeId(id: unknown): id is string {
   return typeof id === "string" && /^[!-~]{1,255}$/.test(id);
+}
+
+/** @throws AppError 502 for an error of Stripe's library */
+export async function atStripe<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isStripes = error instanceof Error && "rawType" in error;
+    if (!isStripes) throw error;
+    throw new AppError("payments_away", { cause: error });
+  }
 }

@@ -1,10 +1,14 @@
+import { changePlan } from "@waymark/accounts";
+import { recordAudit } from "@waymark/accounts/identity";
+import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
+import { type PlanId, planOf } from "@waymark/plan";
 import { type EncodedBody, pageRoute } from "@waymark/service/http";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { applyEvent } from "./apply-event.js";
-import { isStripeId, type Payments } from "./payments.js";
+import { addStripeEvent, type BillingRow, findCustomer, lockCustomer, setSubscription } from "./billing.query.js";
+import { atStripe, isStripeId, type PaymentEvent, type Payments } from "./payments.js";
 
 interface Deps {
   pool: pg.Pool;
@@ -30,4 +34,45 @@ export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
       return { status: 200, body: {} };
     },
   });
+}
+
+/**
+ * Applies an event once: it and the plan are stored in one transaction. The plan follows the customer's subscriptions as Stripe
+ * has them now, so the order of events does not matter. A failed read rolls all back, and Stripe sends the event again.
+ */
+async function applyEvent(
+  { pool, payments, log }: Pick<Deps, "pool" | "log"> & { payments: Payments },
+  event: PaymentEvent,
+): Promise<void> {
+  const { id: eventId, customerId, subscriptionId } = event;
+  await withTransaction(pool, async (client) => {
+    if (!(await addStripeEvent(client, eventId)) || !customerId || !subscriptionId) return;
+    await lockCustomer(client, customerId);
+    const account = await findCustomer(client, customerId);
+    if (!account) {
+      log.warn({ eventId, type: event.type }, "an event of Stripe names a customer of no account");
+      return;
+    }
+    const live = await atStripe(() => payments.readLive(customerId));
+    if (live.length > 1)
+      log.warn({ accountId: account.id, live }, "an account pays for several subscriptions at Stripe");
+    const change = decide(account, live);
+    if (!change) return;
+    await setSubscription(client, account.id, change.subscriptionId);
+    if (change.plan === account.plan) return;
+    await changePlan(client, account.id, change.plan);
+    const subject = `${planOf(change.plan).name}, by Stripe`;
+    await recordAudit(client, { accountId: account.id, personId: null, action: "plan_changed", subject });
+  });
+}
+
+/** A live subscription brings Pro. Without any, Free comes back where one had paid; the operator's Pro stays. */
+function decide(
+  { subscriptionId }: BillingRow,
+  live: readonly string[],
+): { plan: PlanId; subscriptionId: string | null } | undefined {
+  const [first] = live;
+  if (first === undefined) return subscriptionId === null ? undefined : { plan: "free", subscriptionId: null };
+  const isKept = subscriptionId !== null && live.includes(subscriptionId);
+  return { plan: "pro", subscriptionId: isKept ? subscriptionId : first };
 }

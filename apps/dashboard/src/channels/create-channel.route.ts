@@ -9,13 +9,8 @@ import type { Config } from "../config.js";
 import { ownerOf } from "../session/viewer.js";
 import { type CreatedChannel, createChannelBody } from "./channels.schema.js";
 
-interface Deps {
-  pool: pg.Pool;
-  config: Pick<Config, "webhookNetworks">;
-}
-
 /** `POST /channels`: failures from now on go there, too. */
-export function createChannelRoute({ pool, config }: Deps) {
+export function createChannelRoute({ pool, config }: { pool: pg.Pool; config: Pick<Config, "webhookNetworks"> }) {
   return pageRoute({
     method: "post",
     path: "/channels",

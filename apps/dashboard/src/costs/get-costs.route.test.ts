@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
-import type { Costs } from "./costs.schema.js";
+import type { Costs } from "./costs.route.js";
 import { insertModelDay } from "./model-days.fixture.js";
 
 const { pool, makeAccount, signIn } = useDashboard();

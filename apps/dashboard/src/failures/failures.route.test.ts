@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
-import type { FailureList, MuteList } from "./failures.schema.js";
+import type { FailureList, MuteList } from "./failures.route.js";
 
 const dashboard = useDashboard();
 const { pool } = dashboard;

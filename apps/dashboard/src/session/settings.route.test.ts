@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
-import { describeClient } from "./describe-client.js";
+import { describeClient } from "./me.route.js";
 
 const dashboard = useDashboard();
 const password = "correct horse battery";

@@ -1,31 +1,60 @@
 import {
+  browserProofOf,
   type CheckPassword,
+  createLink,
   createSessionCookie,
+  createSignUpCookie,
+  createToken,
+  endSession,
   endSessionOfToken,
+  findPersonByEmail,
+  hasEnoughLinks,
   homeAccountOf,
+  linkUrl,
+  type NewLink,
+  type Passwords,
+  passwordProblem,
   startSession,
 } from "@waymark/accounts/identity";
-import { AppError } from "@waymark/errors";
+import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
+import type { Request } from "express";
+import type pg from "pg";
 import type { Config } from "../config.js";
+import type { AccountMails } from "./account-mails.js";
 import type { Guesses } from "./guesses.js";
-import { type MailLinkDeps, mailLink } from "./mail-link.js";
 import type { OtherCells } from "./other-cells.js";
-import { type EntryOptions, type SignInAnswer, signInBody } from "./session.schema.js";
+import {
+  type EntryOptions,
+  forgotBody,
+  type MailedAnswer,
+  type SignInAnswer,
+  signInBody,
+  signUpBody,
+} from "./session.schema.js";
+import type { Sessions } from "./viewer.js";
 
-export interface SignInDeps extends MailLinkDeps {
+interface SignInDeps {
+  pool: pg.Pool;
   config: Pick<Config, "url" | "signUp">;
   checkPassword: CheckPassword;
+  passwords: Passwords;
   guesses: Guesses;
   otherCells: OtherCells;
+  mails: AccountMails;
+  sessions: Sessions;
+  now(): Date;
 }
 
-export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
-  return pageRoute({
+/** The ways to a session, and out of one. */
+export function signInRoutes(deps: SignInDeps) {
+  const { config } = deps;
+  const options = pageRoute({
     method: "get",
     path: "/sign-in",
     handle: async () => ({ status: 200, body: { signUp: config.signUp } satisfies EntryOptions }),
   });
+  return [options, signInRoute(deps), signOutRoute(deps), signUpRoute(deps), forgotRoute(deps)];
 }
 
 /**
@@ -33,7 +62,7 @@ export function getSignInRoute({ config }: Pick<SignInDeps, "config">) {
  * answer of a wrong one: guessing goes nowhere, and nobody locks another person out. What is wrong here may be right in another
  * cell, which counts its guesses itself.
  */
-export function signInRoute(deps: SignInDeps) {
+function signInRoute(deps: SignInDeps) {
   const { pool, config, checkPassword, guesses, otherCells, mails, now } = deps;
   const cookie = createSessionCookie(config.url);
   return pageRoute({
@@ -65,4 +94,85 @@ export function signInRoute(deps: SignInDeps) {
       return { status: 200, headers, body: { isSignedIn: true } satisfies SignInAnswer };
     },
   });
+}
+
+/** `POST /sign-out`. Without a session it only removes the cookie. */
+function signOutRoute({ pool, config, sessions }: SignInDeps) {
+  const cookie = createSessionCookie(config.url);
+  return pageRoute({
+    method: "post",
+    path: "/sign-out",
+    async handle({ request }) {
+      const viewer = await sessions.find(request.headers.cookie);
+      if (viewer) {
+        await endSession(pool, viewer);
+        sessions.forget(viewer.accountId);
+      }
+      return { status: 200, headers: { "Set-Cookie": cookie.remove() }, body: {} };
+    },
+  });
+}
+
+/** The answer to any address, known or not. */
+const mailed = { status: 202, body: { isMailed: true } satisfies MailedAnswer };
+
+/**
+ * `POST /sign-up`. The mail decides: a new address gets a link that makes its person, a known one is told so. Work and answer
+ * are the same for both. The browser keeps a proof: elsewhere the link asks for a password anew, since the one given here may be
+ * that of a stranger.
+ */
+function signUpRoute(deps: SignInDeps) {
+  const { pool, config, passwords, guesses, mails } = deps;
+  const cookie = createSignUpCookie(config.url);
+  const mail = async (signUp: { name: string; email: string; passwordHash: string; token: string }) => {
+    const { email } = signUp;
+    if (!(await findPersonByEmail(pool, email))) return mailLink(deps, { purpose: "verify", ...signUp });
+    const { isAllowed } = await mails.admit("known", email);
+    if (isAllowed) await mails.send(email, { purpose: "known", link: new URL("/dashboard/sign-in", config.url).href });
+  };
+  return pageRoute({
+    method: "post",
+    path: "/sign-up",
+    body: signUpBody,
+    async handle({ body: { name, email, password }, request }) {
+      if (config.signUp === "invited") throw new AppError("sign_up_closed");
+      const problem = passwordProblem(password);
+      if (problem) throw validationError({ password: problem });
+      const { isAllowed, network } = await guesses.admit(request, "sign-up", email);
+      const passwordHash = await passwords.hash(password, network);
+      const token = createToken();
+      if (isAllowed) mails.later(() => mail({ name, email, passwordHash, token }));
+      return { ...mailed, headers: { "Set-Cookie": cookie.write(browserProofOf(token)) } };
+    },
+  });
+}
+
+/** `POST /forgot`: mails a link to a known address; each cell to those that it knows. */
+function forgotRoute(deps: SignInDeps) {
+  const { pool, guesses, otherCells, mails } = deps;
+  const mail = async (email: string, request: Request) => {
+    const person = await findPersonByEmail(pool, email);
+    if (person) await mailLink(deps, { purpose: "reset", email, personId: person.id });
+    await otherCells.ask({ request, method: "POST", path: "/forgot", body: { email } });
+  };
+  return pageRoute({
+    method: "post",
+    path: "/forgot",
+    body: forgotBody,
+    async handle({ body: { email }, request }) {
+      const { isAllowed } = await guesses.admit(request, "forgot", email);
+      if (isAllowed) mails.later(() => mail(email, request));
+      return mailed;
+    },
+  });
+}
+
+type MailedLink = Omit<NewLink, "now" | "purpose"> & { purpose: "verify" | "reset" | "sign_in" };
+
+/** Mails a link, unless the address has ten of the purpose that still work: nobody fills a mailbox, or locks anybody out. */
+async function mailLink({ pool, config, mails, now }: SignInDeps, given: MailedLink): Promise<void> {
+  const link = { ...given, now: now() };
+  if (await hasEnoughLinks(pool, link)) return;
+  const { token, expiresAt } = await createLink(pool, link);
+  await mails.send(link.email, { purpose: link.purpose, link: linkUrl(config.url.href, token), expiresAt });
 }

@@ -1,6 +1,8 @@
 import type { SessionCache, Viewer } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
+import { pageRoute, type Route } from "@waymark/service/http";
 import type { RequestHandler, Response } from "express";
+import type { z } from "zod";
 
 export type { Viewer } from "@waymark/accounts/identity";
 
@@ -24,8 +26,46 @@ export function viewerOf(response: Response): Viewer {
 }
 
 /** @throws AppError 403 for a member */
-export function ownerOf(response: Response): Viewer {
-  const viewer = viewerOf(response);
+export function requireOwner(viewer: Viewer): Viewer {
   if (viewer.role !== "owner") throw new AppError("owner_only");
   return viewer;
 }
+
+/** The viewer of a request. @throws AppError 403 for a member */
+export function ownerOf(response: Response): Viewer {
+  return requireOwner(viewerOf(response));
+}
+
+type PageSpec<Query extends z.ZodType, Body extends z.ZodType> = Parameters<typeof pageRoute<Query, Body>>[0];
+
+interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType> {
+  query?: Query;
+  body?: Body;
+  /** 200 without it. */
+  status?: 200 | 201;
+  /** Returns the object to answer; `{}` without one. */
+  handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Viewer }): Promise<unknown>;
+}
+
+function routeFor(find: (response: Response) => Viewer) {
+  return <Query extends z.ZodType = z.ZodUnknown, Body extends z.ZodType = z.ZodUnknown>(
+    method: Route["method"],
+    path: string,
+    { status = 200, handle, ...schemas }: ViewerSpec<Query, Body>,
+  ): Route =>
+    pageRoute<Query, Body>({
+      method,
+      path,
+      ...schemas,
+      async handle(input) {
+        const body = await handle({ ...input, viewer: find(input.response) });
+        return { status, body: body ?? {} };
+      },
+    });
+}
+
+/** A route for everybody with a session. */
+export const viewerRoute = routeFor(viewerOf);
+
+/** A route for owners; it answers members 403. */
+export const ownerRoute = routeFor(ownerOf);

@@ -1,7 +1,23 @@
+import { Resolver } from "node:dns/promises";
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
 import { isPublicAddress } from "@waymark/service/fields";
-import type { ProofAnswer, SiteProof } from "./sites.schema.js";
+
+/** What an account publishes to get a domain's events for good. One of both is enough. */
+export interface SiteProof {
+  /** The content of the file and of the record. */
+  text: string;
+  fileUrl: string;
+  recordName: string;
+}
+
+/** The answer of `POST /sites/:id/proof`. The reasons say why a place proves nothing. */
+export interface ProofAnswer {
+  isProven: boolean;
+  file?: string;
+  record?: string;
+}
 
 /** The outside, for tests to replace. */
 export interface ProofNetwork {
@@ -13,7 +29,7 @@ export interface ProofNetwork {
   connect(address: string, host: string): Duplex;
 }
 
-export interface ProofOptions {
+interface ProofOptions {
   network: ProofNetwork;
   timeoutMs?: number;
 }
@@ -124,4 +140,29 @@ async function fetchFile(url: URL, network: ProofNetwork, signal: AbortSignal): 
     asked.on("error", reject);
     asked.end();
   });
+}
+
+const answerTimeoutMs = 2_000;
+
+/** Codes of DNS for a name without such records. */
+const emptyCodes = new Set(["ENODATA", "ENOTFOUND"]);
+
+async function orNone<Item>(answer: Promise<Item[]>): Promise<Item[]> {
+  return answer.catch((error: NodeJS.ErrnoException) => {
+    if (emptyCodes.has(error.code ?? "")) return [];
+    throw error;
+  });
+}
+
+/** The internet: addresses and records by DNS alone, without this machine's list of hosts, and TLS on port 443. */
+export function createProofNetwork(): ProofNetwork {
+  const resolver = () => new Resolver({ timeout: answerTimeoutMs, tries: 2 });
+  return {
+    async resolve(host) {
+      const answers = await Promise.all([orNone(resolver().resolve4(host)), orNone(resolver().resolve6(host))]);
+      return answers.flat();
+    },
+    resolveText: async (name) => (await orNone(resolver().resolveTxt(name))).map((parts) => parts.join("")),
+    connect: (address, host) => connectTls({ host: address, port: 443, servername: host, ALPNProtocols: ["http/1.1"] }),
+  };
 }

@@ -1,15 +1,19 @@
 import {
   type ColumnReader,
+  checkRange,
   type DayColumns,
   type Filter,
   type Filtering,
+  filtersParameter,
   type ReadShares,
+  rangeParameters,
   requireSite,
   type Site,
 } from "@waymark/web-stats/statistics";
 import type { Response } from "express";
 import type pg from "pg";
-import { viewerOf } from "../session/viewer.js";
+import { z } from "zod";
+import type { Viewer } from "../session/viewer.js";
 
 export interface StatisticsDeps {
   pool: pg.Pool;
@@ -18,7 +22,11 @@ export interface StatisticsDeps {
   now(): Date;
 }
 
+/** The query parameters of figures of a range. */
+export const rangeQuery = z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange);
+
 interface ReadInput {
+  viewer: Viewer;
   params: Readonly<Record<string, string>>;
   response: Response;
 }
@@ -56,7 +64,6 @@ export async function readOwnColumns<Result>(
   );
 }
 
-async function findSite({ pool }: StatisticsDeps, { params, response }: ReadInput) {
-  const { accountId } = viewerOf(response);
+async function findSite({ pool }: StatisticsDeps, { viewer: { accountId }, params }: ReadInput) {
   return { accountId, site: await requireSite(pool, accountId, params["id"] ?? "") };
 }

@@ -4,8 +4,8 @@ import { listNames } from "@waymark/web-stats/lists";
 import { type Metric, metricNames } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
-import type { SiteStats } from "./site-stats.schema.js";
 import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+import type { SiteStats } from "./statistics.route.js";
 
 const dashboard = useDashboard();
 const api = useAnalyticsApi(dashboard);

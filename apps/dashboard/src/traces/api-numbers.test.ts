@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
-import type { AgentList } from "../agents/agents.schema.js";
+import type { AgentList } from "../agents/agents.route.js";
 import { useDashboard } from "../dashboard.fixture.js";
 import { useTraceApi } from "./trace-api.fixture.js";
-import type { TraceList, TraceRow } from "./traces.schema.js";
+import type { TraceList, TraceRow } from "./traces.route.js";
 
 const dashboard = useDashboard();
 const api = useTraceApi(dashboard);

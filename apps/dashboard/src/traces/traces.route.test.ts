@@ -4,7 +4,7 @@ import { randomRuns } from "@waymark/testing";
 import { listTraces, newestCursor, type TracesToFind } from "@waymark/traces";
 import fc from "fast-check";
 import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
-import type { TraceChangesAnswer, TraceList, TraceRow } from "./traces.schema.js";
+import type { TraceChangesAnswer, TraceList, TraceRow } from "./traces.route.js";
 
 const dashboard = useDashboard();
 const { pool } = dashboard;

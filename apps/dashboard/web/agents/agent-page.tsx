@@ -1,7 +1,7 @@
 import "./agents.css";
 import type { ComponentChildren } from "preact";
 import { useRoute } from "preact-iso";
-import type { AgentDetail, AgentTrace } from "../../src/agents/agents.schema.js";
+import type { AgentDetail, AgentTrace } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { MissingPage } from "../shell/missing-page.js";
 import { Ago } from "../ui/ago.js";

@@ -1,5 +1,5 @@
 import "./agents.css";
-import type { AgentDurations, AgentFigures, AgentList, DurationList } from "../../src/agents/agents.schema.js";
+import type { AgentDurations, AgentFigures, AgentList, DurationList } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { formatCount, formatDuration } from "../ui/format.js";

@@ -1,4 +1,4 @@
-import type { AgentFigures } from "../../src/agents/agents.schema.js";
+import type { AgentFigures } from "../../src/agents/agents.route.js";
 import { formatShare, formatThings } from "../ui/format.js";
 import { failureRate, rateChange } from "./figures.js";
 

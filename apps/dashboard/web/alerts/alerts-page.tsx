@@ -1,7 +1,7 @@
 import "./alerts.css";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { AlertList, ListedAlert } from "../../src/alerts/alerts.schema.js";
+import type { AlertList, ListedAlert } from "../../src/alerts/alerts.route.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
 import { ButtonLink } from "../ui/button.js";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { ListedAlert } from "../../src/alerts/alerts.schema.js";
+import type { ListedAlert } from "../../src/alerts/alerts.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";

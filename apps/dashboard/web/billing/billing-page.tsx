@@ -2,7 +2,7 @@ import "./billing.css";
 import { planOf } from "@waymark/plan";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { Billing, Usage } from "../../src/billing/billing.schema.js";
+import type { Billing, Usage } from "../../src/billing/billing.route.js";
 import { useMe } from "../data/me.js";
 import { invalidate, useQuery } from "../data/query.js";
 import { KeyPanel, useKeyDialog } from "../keys/key-list.js";

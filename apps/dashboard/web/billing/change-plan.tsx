@@ -1,7 +1,7 @@
 import type { PlanId } from "@waymark/plan";
 import { useState } from "preact/hooks";
-import type { Billing, PaymentPage, Usage } from "../../src/billing/billing.schema.js";
-import type { Me } from "../../src/session/get-me.route.js";
+import type { Billing, PaymentPage, Usage } from "../../src/billing/billing.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";

@@ -1,4 +1,5 @@
-import type { Invoice, InvoiceList } from "../../src/billing/billing.schema.js";
+import type { InvoiceList } from "../../src/billing/billing.route.js";
+import type { Invoice } from "../../src/billing/payments.js";
 import { useQuery } from "../data/query.js";
 import { MomentDay } from "../ui/ago.js";
 import { Panel } from "../ui/panel.js";

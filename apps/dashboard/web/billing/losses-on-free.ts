@@ -1,5 +1,5 @@
 import { plans } from "@waymark/plan";
-import type { Billing, Usage } from "../../src/billing/billing.schema.js";
+import type { Billing, Usage } from "../../src/billing/billing.route.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
 
 /** What the Free plan would take from an account, a sentence each. */

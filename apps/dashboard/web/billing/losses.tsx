@@ -1,4 +1,4 @@
-import type { Billing, Usage } from "../../src/billing/billing.schema.js";
+import type { Billing, Usage } from "../../src/billing/billing.route.js";
 import { lossesOnFree } from "./losses-on-free.js";
 
 /** What a downgrade takes away, with numbers. */

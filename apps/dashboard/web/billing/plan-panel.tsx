@@ -1,5 +1,5 @@
-import type { Billing, Usage } from "../../src/billing/billing.schema.js";
-import type { Me } from "../../src/session/get-me.route.js";
+import type { Billing, Usage } from "../../src/billing/billing.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import { Panel } from "../ui/panel.js";
 import { ChangePlan } from "./change-plan.js";
 import { Losses } from "./losses.js";

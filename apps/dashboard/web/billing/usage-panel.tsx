@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Usage } from "../../src/billing/billing.schema.js";
+import type { Usage } from "../../src/billing/billing.route.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 

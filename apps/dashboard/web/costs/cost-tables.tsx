@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Costs } from "../../src/costs/costs.schema.js";
+import type { Costs } from "../../src/costs/costs.route.js";
 import { formatCount, formatDay } from "../ui/format.js";
 import { Panel } from "../ui/panel.js";
 import { type Column, Table } from "../ui/table.js";

@@ -1,7 +1,7 @@
 import "../statistics/over-time.css";
 import "./costs.css";
 import { useState } from "preact/hooks";
-import type { Costs } from "../../src/costs/costs.schema.js";
+import type { Costs } from "../../src/costs/costs.route.js";
 import { useQuery } from "../data/query.js";
 import { Chart } from "../statistics/chart.js";
 import { AgentSelect } from "../ui/agent-select.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Costs } from "../../src/costs/costs.schema.js";
+import type { Costs } from "../../src/costs/costs.route.js";
 import { costCurve, figureOf } from "./figures.js";
 
 const sums = { calls: 2, input_tokens: 30, output_tokens: 4, cached_input_tokens: 1, cost_usd: "0.25" };

@@ -1,4 +1,4 @@
-import type { Costs } from "../../src/costs/costs.schema.js";
+import type { Costs } from "../../src/costs/costs.route.js";
 import type { Curve } from "../statistics/chart-shape.js";
 
 export const figureNames = ["cost", "input", "output", "calls"] as const;

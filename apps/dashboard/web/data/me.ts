@@ -1,4 +1,4 @@
-import type { Me } from "../../src/session/get-me.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import { type QueryState, useQuery } from "./query.js";
 
 /** The person, the account and the addresses shown in examples. */

@@ -1,6 +1,6 @@
 import "./failures.css";
 import { useEffect, useState } from "preact/hooks";
-import type { FailureList, MuteList } from "../../src/failures/failures.schema.js";
+import type { FailureList, MuteList } from "../../src/failures/failures.route.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
 import { AgentSelect } from "../ui/agent-select.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ListedFailure } from "../../src/failures/failures.schema.js";
+import type { ListedFailure } from "../../src/failures/failures.route.js";
 import { Ago, Moment } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
 import { formatCount } from "../ui/format.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ListedFailure, MuteBody } from "../../src/failures/failures.schema.js";
+import type { ListedFailure, MuteBody } from "../../src/failures/failures.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";

@@ -1,4 +1,4 @@
-import type { MuteList } from "../../src/failures/failures.schema.js";
+import type { MuteList } from "../../src/failures/failures.route.js";
 import { Moment } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
 import { formatCount } from "../ui/format.js";

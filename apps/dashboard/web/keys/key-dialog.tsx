@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.schema.js";
-import type { Me } from "../../src/session/get-me.route.js";
+import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction } from "../data/query.js";

@@ -1,6 +1,6 @@
 import "./keys.css";
 import { useState } from "preact/hooks";
-import type { KeyList, ListedKey } from "../../src/keys/keys.schema.js";
+import type { KeyList, ListedKey } from "../../src/keys/keys.route.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction, useQuery } from "../data/query.js";

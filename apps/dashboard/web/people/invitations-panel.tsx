@@ -1,4 +1,4 @@
-import type { Invitation } from "../../src/people/people.schema.js";
+import type { Invitation } from "../../src/people/people.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { Ago, MomentDay } from "../ui/ago.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ChangePersonBody, ListedPerson } from "../../src/people/people.schema.js";
+import type { ChangePersonBody, ListedPerson } from "../../src/people/people.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { Ago } from "../ui/ago.js";

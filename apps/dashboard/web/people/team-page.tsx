@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ListedPerson, PeopleList } from "../../src/people/people.schema.js";
+import type { ListedPerson, PeopleList } from "../../src/people/people.route.js";
 import { useMe } from "../data/me.js";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";

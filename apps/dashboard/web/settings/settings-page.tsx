@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Me } from "../../src/session/get-me.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import { useMe } from "../data/me.js";
 import { Radios } from "../ui/field.js";
 import { NameForm } from "../ui/name-form.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Me } from "../../src/session/get-me.route.js";
+import type { Me } from "../../src/session/me.route.js";
 import type { SwitchAccountBody } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { announce } from "../ui/announce.js";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { UnsentAlerts } from "../../src/alerts/alerts.schema.js";
+import type { UnsentAlerts } from "../../src/alerts/alerts.route.js";
 import { isAway } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { hasAnswer, useQuery } from "../data/query.js";

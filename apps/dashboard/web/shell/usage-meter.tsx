@@ -1,4 +1,4 @@
-import type { Usage } from "../../src/billing/billing.schema.js";
+import type { Usage } from "../../src/billing/billing.route.js";
 import { useMe } from "../data/me.js";
 import { useQuery } from "../data/query.js";
 import { formatCount, formatMonth } from "../ui/format.js";

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import type { ListedSite, ProofAnswer, SiteProof } from "../../src/sites/sites.schema.js";
+import type { ProofAnswer, SiteProof } from "../../src/sites/find-proof.js";
+import type { ListedSite } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction } from "../data/query.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";

@@ -1,7 +1,7 @@
 import "./sites.css";
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction, useQuery } from "../data/query.js";

@@ -1,6 +1,6 @@
 import "./sites.css";
 import { useState } from "preact/hooks";
-import type { ListedSite, SiteList } from "../../src/sites/sites.schema.js";
+import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { formatDay } from "../ui/format.js";

@@ -1,6 +1,6 @@
 import "./sites.css";
 import { useEffect, useRef } from "preact/hooks";
-import type { SiteList } from "../../src/sites/sites.schema.js";
+import type { SiteList } from "../../src/sites/sites.route.js";
 import { useMe } from "../data/me.js";
 import { useQuery } from "../data/query.js";
 import { announce } from "../ui/announce.js";

@@ -1,7 +1,7 @@
 import "./statistics.css";
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { SiteEvents } from "../../src/statistics/site-stats.schema.js";
+import type { SiteEvents } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
 import { MissingPage } from "../shell/missing-page.js";
 import { TextField } from "../ui/field.js";

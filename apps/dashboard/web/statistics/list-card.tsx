@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { SiteStats } from "../../src/statistics/site-stats.schema.js";
+import type { SiteStats } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
 import { ButtonLink } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";

@@ -1,4 +1,4 @@
-import type { SiteStats } from "../../src/statistics/site-stats.schema.js";
+import type { SiteStats } from "../../src/statistics/statistics.route.js";
 import type { Address } from "./address.js";
 
 /** What the figures are: UTC days, the days compared with, and how visitors count. */

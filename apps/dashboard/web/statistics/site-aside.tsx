@@ -1,5 +1,5 @@
-import type { SiteList } from "../../src/sites/sites.schema.js";
-import type { SiteRealtime } from "../../src/statistics/site-stats.schema.js";
+import type { SiteList } from "../../src/sites/sites.route.js";
+import type { SiteRealtime } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
 import { formatCount } from "../ui/format.js";
 import { Menu, MenuItem } from "../ui/menu.js";

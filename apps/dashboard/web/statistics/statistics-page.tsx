@@ -2,7 +2,7 @@ import "./statistics.css";
 import "./over-time.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
-import type { SiteEvents, SiteStats } from "../../src/statistics/site-stats.schema.js";
+import type { SiteEvents, SiteStats } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
 import { keepLastSite } from "../shell/last-site.js";
 import { MissingPage } from "../shell/missing-page.js";

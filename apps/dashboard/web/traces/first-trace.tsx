@@ -1,6 +1,6 @@
 import { planOf } from "@waymark/plan";
 import { useState } from "preact/hooks";
-import type { CreatedKey } from "../../src/keys/keys.schema.js";
+import type { CreatedKey } from "../../src/keys/keys.route.js";
 import { api } from "../data/api.js";
 import { useMe } from "../data/me.js";
 import { useAction } from "../data/query.js";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { TraceList } from "../../src/traces/traces.schema.js";
+import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
 import { Empty } from "../ui/states.js";
 import { activeFilters, type Filters, pathOf, writeFilters } from "./filters.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { TraceRow } from "../../src/traces/traces.schema.js";
+import type { TraceRow } from "../../src/traces/traces.route.js";
 import { zone } from "../ui/zone.js";
 import { changeRows, groupByDay, insertRows, newestId } from "./rows.js";
 

@@ -1,4 +1,4 @@
-import type { TraceRow } from "../../src/traces/traces.schema.js";
+import type { TraceRow } from "../../src/traces/traces.route.js";
 import { dayOf } from "../ui/format.js";
 
 /** Newest start first, then the greater id: the API's order. Texts without `Z` sort with and without microseconds. */

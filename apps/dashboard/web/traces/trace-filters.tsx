@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { FoundTrace } from "../../src/traces/traces.schema.js";
+import type { FoundTrace } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
 import { AgentSelect } from "../ui/agent-select.js";
 import { DateRange } from "../ui/date-range.js";

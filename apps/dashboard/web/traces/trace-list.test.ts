@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { TraceChangesAnswer, TraceList, TraceRow } from "../../src/traces/traces.schema.js";
+import type { TraceChangesAnswer, TraceList, TraceRow } from "../../src/traces/traces.route.js";
 import { createTraceList, type TraceListDeps, type TraceListState } from "./trace-list.js";
 
 const row = (id: string, part: Partial<TraceRow> = {}): TraceRow => ({

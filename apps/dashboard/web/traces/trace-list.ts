@@ -1,4 +1,4 @@
-import type { TraceChangesAnswer, TraceList, TraceRow } from "../../src/traces/traces.schema.js";
+import type { TraceChangesAnswer, TraceList, TraceRow } from "../../src/traces/traces.route.js";
 import { ApiError } from "../data/api.js";
 import { appendRows, changeRows, insertRows, isFailed, newestId } from "./rows.js";
 

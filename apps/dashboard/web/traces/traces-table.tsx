@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import type { TraceRow } from "../../src/traces/traces.schema.js";
+import type { TraceRow } from "../../src/traces/traces.route.js";
 import { Ago } from "../ui/ago.js";
 import { addDays } from "../ui/day-range.js";
 import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";

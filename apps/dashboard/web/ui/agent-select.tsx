@@ -1,4 +1,4 @@
-import type { AgentNames } from "../../src/traces/traces.schema.js";
+import type { AgentNames } from "../../src/traces/traces.route.js";
 import { hasAnswer, useQuery } from "../data/query.js";
 
 /** The agent that a list is of, or any. */

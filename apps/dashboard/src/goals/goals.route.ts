@@ -1,0 +1,117 @@
+import {
+  createFunnel,
+  createGoal,
+  deleteFunnel,
+  deleteGoal,
+  type FunnelFigures,
+  type GoalFigures,
+  listFunnels,
+  listGoals,
+  readFunnel,
+  readGoals,
+  readInTime,
+  requireSite,
+  resolveRange,
+} from "@waymark/web-stats/statistics";
+import type pg from "pg";
+import { z } from "zod";
+import { ownerRoute, viewerRoute } from "../session/viewer.js";
+import { rangeQuery, readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
+
+/** The package checks how the parts go together, and their lengths. */
+const createGoalBody = z.strictObject({
+  name: z.string().optional(),
+  event: z.string().optional(),
+  property: z.string().optional(),
+  value: z.string().optional(),
+  page: z.string().optional(),
+});
+
+const createFunnelBody = z.strictObject({ name: z.string(), steps: z.array(z.string()) });
+
+interface Answer {
+  range: string;
+  from?: string;
+  to?: string;
+  coverage?: { from: string | null; to: string | null };
+}
+
+/** The answer of `GET /sites/:id/goals`: the API's members, and what fulfils each goal. */
+interface SiteGoals extends Answer {
+  goals: (GoalFigures & Awaited<ReturnType<typeof listGoals>>[number])[];
+}
+
+export function goalRoutes(deps: StatisticsDeps) {
+  const { pool } = deps;
+  return [
+    viewerRoute("get", "/sites/:id/goals", {
+      query: rangeQuery,
+      handle(input) {
+        const { asked, ...days } = resolveRange(input.query, deps.now());
+        const { filters } = input.query;
+        return readOwnColumns(deps, input, async ({ id: siteId }, columns): Promise<SiteGoals> => {
+          const read = readGoals({ ...deps, columns }, { siteId, days, filters });
+          const { goals, ...rest } = await readInTime(asked, read);
+          const rules = new Map((await listGoals(pool, siteId)).map((goal) => [goal.id, goal]));
+          const none = { event: null, property: null, value: null, page: null };
+          return { ...asked, goals: goals.map((goal) => ({ ...none, ...rules.get(goal.id), ...goal })), ...rest };
+        });
+      },
+    }),
+    viewerRoute("post", "/sites/:id/goals", {
+      body: createGoalBody,
+      status: 201,
+      async handle({ viewer, params, body }) {
+        const { id, name } = await createGoal(pool, await siteIdOf(pool, viewer, params), body);
+        return { id, name };
+      },
+    }),
+    ownerRoute("delete", "/sites/:id/goals/:goalId", {
+      async handle({ viewer, params }) {
+        const siteId = await siteIdOf(pool, viewer, params);
+        await deleteGoal(pool, { siteId, goalId: params["goalId"] ?? "" });
+      },
+    }),
+  ];
+}
+
+export function funnelRoutes(deps: StatisticsDeps) {
+  const { pool } = deps;
+  return [
+    viewerRoute("get", "/sites/:id/funnels", {
+      async handle({ viewer, params }) {
+        const funnels = await listFunnels(pool, await siteIdOf(pool, viewer, params));
+        const stepsOf = (steps: (typeof funnels)[number]["steps"]) =>
+          steps.map(({ id: goalId, name }) => ({ goalId, name }));
+        return { funnels: funnels.map(({ id, name, steps }) => ({ id, name, steps: stepsOf(steps) })) };
+      },
+    }),
+    viewerRoute("get", "/sites/:id/funnels/:funnelId", {
+      query: rangeQuery,
+      handle(input) {
+        const { asked, ...days } = resolveRange(input.query, deps.now());
+        const { filters } = input.query;
+        const funnelId = input.params["funnelId"] ?? "";
+        return readOwnColumns(deps, input, async ({ id: siteId }, columns): Promise<Answer & FunnelFigures> => {
+          const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
+          return { ...asked, ...(await readInTime(asked, read)) };
+        });
+      },
+    }),
+    viewerRoute("post", "/sites/:id/funnels", {
+      body: createFunnelBody,
+      status: 201,
+      handle: async ({ viewer, params, body }) => createFunnel(pool, await siteIdOf(pool, viewer, params), body),
+    }),
+    ownerRoute("delete", "/sites/:id/funnels/:funnelId", {
+      async handle({ viewer, params }) {
+        const siteId = await siteIdOf(pool, viewer, params);
+        await deleteFunnel(pool, { siteId, funnelId: params["funnelId"] ?? "" });
+      },
+    }),
+  ];
+}
+
+async function siteIdOf(pool: pg.Pool, viewer: { accountId: string }, params: Readonly<Record<string, string>>) {
+  return (await requireSite(pool, viewer.accountId, params["id"] ?? "")).id;
+}

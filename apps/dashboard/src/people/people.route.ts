@@ -1,0 +1,229 @@
+import { countKeysByMaker, revokeKeysOf } from "@waymark/accounts";
+import {
+  type AuditAction,
+  changeRole,
+  createLink,
+  dropInvitation,
+  findPersonByEmail,
+  isAccountSince,
+  isMember,
+  linkUrl,
+  listAudit,
+  listInvitations,
+  listPeople,
+  type Role,
+  readViewer,
+  recordAudit,
+  removePerson,
+  renameAccount,
+  replaceInvitations,
+} from "@waymark/accounts/identity";
+import { withTransaction } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { emailField } from "@waymark/service/fields";
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../config.js";
+import type { AccountMails } from "../session/account-mails.js";
+import { type Guesses, tooMany } from "../session/guesses.js";
+import { nameField } from "../session/session.schema.js";
+import { ownerRoute, requireOwner, type Sessions, viewerRoute } from "../session/viewer.js";
+
+const roleField = () => z.enum(["owner", "member"]);
+
+/** Somebody in the account. `PATCH` and `DELETE /people/:person_id` are an owner's; anybody may delete themselves: leave. */
+export interface ListedPerson {
+  id: string;
+  name: string;
+  email: string;
+  role: Role;
+  joinedAt: string;
+  /** The latest use of the dashboard for this account; null without a session. */
+  seenAt: string | null;
+  /** Live keys that they made. */
+  keys: number;
+  isYou: boolean;
+}
+
+/** An invitation that waits. An owner takes it back by `DELETE /invitations/:invitation_id`. */
+export interface Invitation {
+  id: string;
+  email: string;
+  role: Role;
+  invitedAt: string;
+  expiresAt: string;
+}
+
+/** The query of `DELETE /people/:person_id`: whether the keys that they made end, the default, or go on. */
+const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") });
+
+/** The answer of `GET /people`: people by name; members see no invitations. */
+export interface PeopleList {
+  people: ListedPerson[];
+  /** Live keys made by people who left. */
+  leftKeys: number;
+  invitations: Invitation[];
+}
+
+/** The body of `POST /people` (owners): mails an invitation for 7 days. 201 with the {@link Invitation}; 409 for a member. */
+const invitePersonBody = z.strictObject({ email: emailField(), role: roleField() });
+export type InvitePersonBody = z.input<typeof invitePersonBody>;
+
+/** The body of `PATCH /people/:person_id` (owners). 409 for the last owner. */
+const changePersonBody = z.strictObject({ role: roleField() });
+export type ChangePersonBody = z.input<typeof changePersonBody>;
+
+/** The body of `PATCH /account` (owners): the account's name. */
+const changeAccountBody = z.strictObject({ name: nameField() });
+
+/** Something done to the account. */
+export interface AuditLine {
+  id: string;
+  at: string;
+  action: AuditAction;
+  /** The thing's name, such as a key's name or a domain. */
+  subject: string;
+  /** Null where a command or Stripe did it, or the person is gone. */
+  person: string | null;
+}
+
+/** The query of `GET /audit`: `before` is the last id of the page before. */
+const auditQuery = z.object({ before: z.uuid().optional() });
+
+/** The answer of `GET /audit`: 50 entries, latest first. */
+export interface AuditList {
+  entries: AuditLine[];
+  hasMore: boolean;
+}
+
+interface PeopleDeps {
+  pool: pg.Pool;
+  config: Pick<Config, "url" | "signUp">;
+  guesses: Guesses;
+  mails: AccountMails;
+  sessions: Sessions;
+  now(): Date;
+}
+
+/** Members see who is here and may leave; all else is an owner's. */
+export function peopleRoutes(deps: PeopleDeps) {
+  const { pool, sessions } = deps;
+  return [
+    listPeopleRoute(deps),
+    invitePersonRoute(deps),
+    ownerRoute("patch", "/people/:person_id", {
+      body: changePersonBody,
+      async handle({ viewer: { accountId, personId: actorId }, params, body: { role } }) {
+        await changeRole(pool, { accountId, personId: idOf(params["person_id"]), actorId, role });
+        sessions.forget(accountId);
+      },
+    }),
+    removePersonRoute(deps),
+    ownerRoute("delete", "/invitations/:invitation_id", {
+      async handle({ viewer, params }) {
+        const isGone = await dropInvitation(pool, viewer.accountId, idOf(params["invitation_id"]));
+        if (!isGone) throw new AppError("not_found");
+      },
+    }),
+    ownerRoute("patch", "/account", {
+      body: changeAccountBody,
+      handle: ({ viewer, body }) => renameAccount(pool, viewer.accountId, body.name),
+    }),
+    viewerRoute("get", "/audit", {
+      query: auditQuery,
+      async handle({ viewer: { accountId, role }, query: { before } }): Promise<AuditList> {
+        const { entries, hasMore } = await listAudit(pool, { accountId, role, before });
+        return { entries: entries.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })), hasMore };
+      },
+    }),
+  ];
+}
+
+function listPeopleRoute({ pool, now }: PeopleDeps) {
+  return viewerRoute("get", "/people", {
+    async handle({ viewer: { accountId, personId, role } }): Promise<PeopleList> {
+      const [people, keys] = await Promise.all([listPeople(pool, accountId), countKeysByMaker(pool, accountId)]);
+      const present = new Set(people.map(({ id }) => id));
+      const left = [...keys].filter(([makerId]) => !present.has(makerId));
+      const invitations = role === "owner" ? await listInvitations(pool, accountId, now()) : [];
+      return {
+        people: people.map(({ joinedAt, seenAt, ...person }) => ({
+          ...person,
+          joinedAt: joinedAt.toISOString(),
+          seenAt: seenAt?.toISOString() ?? null,
+          keys: keys.get(person.id) ?? 0,
+          isYou: person.id === personId,
+        })),
+        leftKeys: left.reduce((sum, [, count]) => sum + count, 0),
+        invitations: invitations.map(({ invitedAt, expiresAt, ...invitation }) => ({
+          ...invitation,
+          invitedAt: invitedAt.toISOString(),
+          expiresAt: expiresAt.toISOString(),
+        })),
+      };
+    },
+  });
+}
+
+/** Waiting ones of an account: each is a mail with an owner's words to somebody who did not ask. */
+const maxInvitations = 100;
+
+const dayBefore = (moment: Date) => new Date(moment.getTime() - 24 * 3_600_000);
+
+/** Only the mail has the link: it proves the address. */
+function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
+  return ownerRoute("post", "/people", {
+    body: invitePersonBody,
+    status: 201,
+    async handle({ viewer: { accountId, personId }, body: { email, role }, request }): Promise<Invitation> {
+      const known = await findPersonByEmail(pool, email);
+      if (known && (await isMember(pool, accountId, known.id))) throw new AppError("already_member");
+      await guesses.admit(request, "invite");
+      const invitedAt = now();
+      // Where sign-up is closed, accounts are known.
+      const isYoung = config.signUp === "open" && (await isAccountSince(pool, accountId, dayBefore(invitedAt)));
+      const { isAllowed, resetSeconds } = await mails.admit("invite", email, { accountId, isYoung });
+      if (!isAllowed) throw tooMany(resetSeconds);
+      await replaceInvitations(pool, accountId, email);
+      if ((await listInvitations(pool, accountId, invitedAt)).length >= maxInvitations) {
+        const reason = `At most ${maxInvitations} invitations may wait. Take one back first.`;
+        throw new AppError("account_full", { details: { limit: maxInvitations, reason } });
+      }
+      const link = { purpose: "invite", email, accountId, role, invitedBy: personId, now: invitedAt } as const;
+      const { id, token, expiresAt } = await createLink(pool, link);
+      await recordAudit(pool, { accountId, personId, action: "person_invited", subject: `${email} (${role})` });
+      const viewer = await readViewer(pool, { personId, accountId });
+      const [account, inviter] = [viewer?.account.name ?? "", viewer?.person.name ?? ""];
+      const url = linkUrl(config.url.href, token);
+      mails.later(() => mails.send(email, { purpose: "invite", account, inviter, link: url, expiresAt }));
+      return { id, email, role, invitedAt: invitedAt.toISOString(), expiresAt: expiresAt.toISOString() };
+    },
+  });
+}
+
+/** An owner removes anybody, a member leaves. */
+function removePersonRoute({ pool, sessions }: PeopleDeps) {
+  return viewerRoute("delete", "/people/:person_id", {
+    query: removePersonQuery,
+    async handle({ viewer, params, query: { keys } }) {
+      const personId = idOf(params["person_id"]);
+      const { accountId, personId: actorId } = personId === viewer.personId ? viewer : requireOwner(viewer);
+      await withTransaction(pool, async (transaction) => {
+        await removePerson(transaction, { accountId, personId, actorId });
+        const revoked = keys === "revoke" ? await revokeKeysOf(transaction, { accountId, personId }) : [];
+        for (const { name, hint } of revoked) {
+          const subject = `${name} (${hint})`;
+          await recordAudit(transaction, { accountId, personId: actorId, action: "key_revoked", subject });
+        }
+      });
+      sessions.forget(accountId);
+    },
+  });
+}
+
+/** An id of a path. @throws AppError 404 for text that is none */
+function idOf(text: string | undefined): string {
+  const { data } = z.uuid().safeParse(text);
+  if (data === undefined) throw new AppError("not_found");
+  return data;
+}

@@ -1,0 +1,99 @@
+import {
+  createSessionCookie,
+  createSignUpCookie,
+  endSessionOfToken,
+  type Passwords,
+  readLink,
+  useLink,
+} from "@waymark/accounts/identity";
+import { confirmChannel } from "@waymark/alerts";
+import { AppError } from "@waymark/errors";
+import { pageRoute } from "@waymark/service/http";
+import type pg from "pg";
+import type { Config } from "../config.js";
+import type { Guesses } from "./guesses.js";
+import type { OtherCells } from "./other-cells.js";
+import { type LinkInfo, linkQuery, type UseLinkAnswer, useLinkBody } from "./session.schema.js";
+import type { Sessions } from "./viewer.js";
+
+interface LinkDeps {
+  pool: pg.Pool;
+  config: Pick<Config, "url" | "slots">;
+  passwords: Passwords;
+  guesses: Guesses;
+  otherCells: OtherCells;
+  sessions: Sessions;
+  now(): Date;
+}
+
+export function linkRoutes(deps: LinkDeps) {
+  return [getLinkRoute(deps), useLinkRoute(deps)];
+}
+
+/** `GET /link`: for the link's page. Previews of mails may ask for it, so it uses nothing up. */
+function getLinkRoute(deps: LinkDeps) {
+  const signUpCookie = createSignUpCookie(deps.config.url);
+  return pageRoute({
+    method: "get",
+    path: "/link",
+    query: linkQuery,
+    async handle({ query: { token }, request }) {
+      // Each unknown token asks all cells.
+      const { refund } = await deps.guesses.admit(request, "link");
+      const browserProof = signUpCookie.read(request.headers.cookie);
+      const viewer = await deps.sessions.find(request.headers.cookie);
+      const link = await readLink(deps, { token, browserProof, viewer }).catch(ignoreUnknown);
+      if (!(link instanceof AppError)) {
+        await refund();
+        return { status: 200, body: link satisfies LinkInfo };
+      }
+      const path = `/link?${new URLSearchParams({ token })}`;
+      const answer = await deps.otherCells.ask({ request, method: "GET", path });
+      if (!answer) throw link;
+      await refund();
+      return answer;
+    },
+  });
+}
+
+/** `POST /link`: uses a link up and signs in. */
+function useLinkRoute(deps: LinkDeps) {
+  const { pool, config, guesses, otherCells, sessions } = deps;
+  const cookie = createSessionCookie(config.url);
+  const signUpCookie = createSignUpCookie(config.url);
+  return pageRoute({
+    method: "post",
+    path: "/link",
+    body: useLinkBody,
+    async handle({ body, request }) {
+      const { network, refund } = await guesses.admit(request, "link");
+      const browserProof = signUpCookie.read(request.headers.cookie);
+      const userAgent = request.get("user-agent");
+      const viewer = await sessions.find(request.headers.cookie);
+      const given = { ...body, browserProof, network, userAgent, viewer };
+      const arrival = await useLink({ ...deps, slots: config.slots, confirmChannel }, given).catch(ignoreUnknown);
+      if (arrival instanceof AppError) {
+        const answer = await otherCells.ask({ request, method: "POST", path: "/link", body });
+        if (!answer) throw arrival;
+        await refund();
+        return answer;
+      }
+      await refund();
+      const { purpose, sessionToken } = arrival;
+      const answer = { status: 200, body: { isSignedIn: purpose !== "channel", purpose } satisfies UseLinkAnswer };
+      if (sessionToken === undefined) {
+        if (viewer) sessions.forget(viewer.accountId);
+        return answer;
+      }
+      const before = cookie.read(request.headers.cookie);
+      if (before !== undefined) await endSessionOfToken(pool, before);
+      return { ...answer, headers: { "Set-Cookie": cookie.write(sessionToken) } };
+    },
+  });
+}
+
+/** Returns the error of a link that another cell may know. */
+function ignoreUnknown(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "link_expired") return error;
+  throw error;
+}

@@ -1,0 +1,164 @@
+import {
+  changePassword,
+  createSessionCookie,
+  endSession,
+  endSessionsOf,
+  listSessions,
+  type Passwords,
+  type PersonInAccount,
+  passwordProblem,
+  type Role,
+  readPassword,
+  readViewer,
+  renamePerson,
+  startSession,
+  switchAccount,
+} from "@waymark/accounts/identity";
+import { addressOf } from "@waymark/auth";
+import { withTransaction } from "@waymark/database";
+import { AppError, validationError } from "@waymark/errors";
+import { pageRoute } from "@waymark/service/http";
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../config.js";
+import { type Guesses, tooMany } from "./guesses.js";
+import { changeMeBody, changePasswordBody, type SessionList, switchAccountBody } from "./session.schema.js";
+import { type Sessions, viewerOf, viewerRoute } from "./viewer.js";
+
+/** The answer of `GET /me`: what every page needs. */
+export interface Me extends PersonInAccount {
+  role: Role;
+  isOperator: boolean;
+  traceApiUrl: string;
+  analyticsApiUrl: string;
+  collectorUrl: string;
+}
+
+interface MeDeps {
+  pool: pg.Pool;
+  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl">;
+  passwords: Passwords;
+  guesses: Guesses;
+  sessions: Sessions;
+  now(): Date;
+}
+
+/** The person's own name, password, accounts and sessions. */
+export function meRoutes(deps: MeDeps) {
+  const { pool, config, sessions } = deps;
+  return [
+    viewerRoute("get", "/me", {
+      async handle({ viewer: { role, isOperator, ...viewer } }): Promise<Me> {
+        const found = await readViewer(pool, viewer);
+        if (!found) throw new AppError("not_signed_in");
+        const { traceApiUrl, analyticsApiUrl } = config;
+        const collectorUrl = addressOf(config.collectorUrl, found.account.slot);
+        return { ...found, role, isOperator, traceApiUrl, analyticsApiUrl, collectorUrl };
+      },
+    }),
+    viewerRoute("patch", "/me", {
+      body: changeMeBody,
+      handle: ({ viewer, body }) => renamePerson(pool, viewer.personId, body.name),
+    }),
+    changePasswordRoute(deps),
+    viewerRoute("post", "/me/account", {
+      body: switchAccountBody,
+      async handle({ viewer, body: { accountId } }) {
+        if (!(await switchAccount(pool, { ...viewer, accountId }))) throw new AppError("not_found");
+        sessions.forget(viewer.accountId);
+      },
+    }),
+    ...sessionRoutes(deps),
+  ];
+}
+
+function sessionRoutes({ pool, sessions, now }: MeDeps) {
+  return [
+    viewerRoute("get", "/me/sessions", {
+      async handle({ viewer: { personId, sessionId } }): Promise<SessionList> {
+        const rows = await listSessions(pool, personId, now());
+        const listed = rows.map(({ id, client, createdAt, seenAt }) => ({
+          id,
+          client: describeClient(client ?? ""),
+          createdAt: createdAt.toISOString(),
+          seenAt: seenAt.toISOString(),
+          isCurrent: id === sessionId,
+        }));
+        return { sessions: listed };
+      },
+    }),
+    /** All but this one. */
+    viewerRoute("delete", "/me/sessions", {
+      async handle({ viewer: { personId, sessionId, accountId } }) {
+        await endSessionsOf(pool, personId, sessionId);
+        sessions.forget(accountId);
+      },
+    }),
+    viewerRoute("delete", "/me/sessions/:session_id", {
+      async handle({ viewer: { personId, accountId }, params }) {
+        const sessionId = z.uuid().safeParse(params["session_id"]).data;
+        if (!sessionId || !(await endSession(pool, { sessionId, personId }))) throw new AppError("not_found");
+        sessions.forget(accountId);
+      },
+    }),
+  ];
+}
+
+/** Every session ends, and this browser gets a new one. */
+function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: MeDeps) {
+  const cookie = createSessionCookie(config.url);
+  return pageRoute({
+    method: "post",
+    path: "/me/password",
+    body: changePasswordBody,
+    async handle({ body, request, response }) {
+      const { personId, accountId } = viewerOf(response);
+      const problem = passwordProblem(body.password);
+      if (problem) throw validationError({ password: problem });
+      const admission = await guesses.admit(request, "password", personId);
+      const { isAllowed, retryAfterSeconds, network, refund } = admission;
+      if (!isAllowed) throw tooMany(retryAfterSeconds);
+      const stored = await readPassword(pool, personId);
+      if (stored !== undefined && !(await passwords.verify(stored, body.current ?? "", network))) {
+        throw validationError({ current: body.current === undefined ? "Required" : "Is not your password" });
+      }
+      await refund();
+      const hash = await passwords.hash(body.password, network);
+      const userAgent = request.get("user-agent");
+      const token = await withTransaction(pool, async (client) => {
+        await changePassword(client, personId, hash);
+        return startSession(client, { personId, accountId, userAgent, now: now() });
+      });
+      sessions.forget(accountId);
+      return { status: 200, headers: { "Set-Cookie": cookie.write(token) }, body: {} };
+    },
+  });
+}
+
+/** By first match: most browsers also name the engines that they descend from. */
+const browsers: readonly (readonly [RegExp, string])[] = [
+  [/Edg(?:A|iOS)?\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\/|FxiOS\//, "Firefox"],
+  [/Chrome\/|CriOS\//, "Chrome"],
+  [/Safari\//, "Safari"],
+  [/curl\//, "curl"],
+];
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/iPhone|iPad/, "iOS"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X|Macintosh/, "macOS"],
+  [/CrOS/, "ChromeOS"],
+  [/Linux/, "Linux"],
+];
+
+const nameIn = (table: typeof browsers, text: string) => table.find(([pattern]) => pattern.test(text))?.[1];
+
+/** A `User-Agent` in words, such as "Firefox on Linux". */
+export function describeClient(userAgent: string): string {
+  const browser = nameIn(browsers, userAgent) ?? "Another program";
+  const system = nameIn(systems, userAgent);
+  return system ? `${browser} on ${system}` : browser;
+}

@@ -1,0 +1,166 @@
+import { validationError } from "@waymark/errors";
+import { type Answer, pageRoute } from "@waymark/service/http";
+import { type ListName, listNames } from "@waymark/web-stats/lists";
+import {
+  type CustomEvent,
+  checkRange,
+  comparisons,
+  createOverviewReader,
+  csvType,
+  type Filtering,
+  filtersParameter,
+  hasEvents,
+  limitParameter,
+  listsParameter,
+  type Overview,
+  rangeParameters,
+  readCoverage,
+  readCustomEvents,
+  readEventDays,
+  readFilteredEvents,
+  readFilteredRealtime,
+  readInTime,
+  readList,
+  readRealtime,
+  readStatistics,
+  resolveRange,
+  type Site,
+  type Statistics,
+  writeCsv,
+} from "@waymark/web-stats/statistics";
+import { z } from "zod";
+import { viewerOf, viewerRoute } from "../session/viewer.js";
+import { rangeQuery, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+
+/** The query parameters of `GET /sites/:id/stats`. */
+const siteStatsQuery = z
+  .object({
+    ...rangeParameters,
+    limit: limitParameter,
+    lists: listsParameter,
+    filters: filtersParameter,
+    compare: z.enum(comparisons).default("previous"),
+    csv: z.enum(["1"]).optional().describe("Answers the one list that `lists` names as a file"),
+  })
+  .superRefine(checkRange);
+
+/** The answer of `GET /sites/:id/stats`: the API's members, and what a page needs beside them. */
+export type SiteStats = Statistics & {
+  site: Site;
+  /** The asked UTC days, both included. */
+  days: { first: string; last: string };
+  now: string;
+  /** Whether the site ever had an event. */
+  hasEvents: boolean;
+  overview: Overview;
+};
+
+/** The answer of `GET /sites/:id/events`: the API's members and the site. */
+export interface SiteEvents {
+  range: string;
+  from?: string;
+  to?: string;
+  site: Site;
+  days: { first: string; last: string };
+  now: string;
+  events: CustomEvent[];
+  coverage?: Statistics["coverage"];
+}
+
+/** The answer of `GET /sites/:id/realtime`. */
+export interface SiteRealtime {
+  since: string;
+  visitors: number;
+}
+
+export function statisticsRoutes(deps: StatisticsDeps) {
+  return [
+    getStatsRoute(deps),
+    viewerRoute("get", "/sites/:id/events", {
+      query: rangeQuery,
+      handle(input) {
+        const now = deps.now();
+        const { asked, ...days } = resolveRange(input.query, now);
+        return readOwnSite(deps, input, async (site, filtering): Promise<SiteEvents> => {
+          const figures = await readInTime(asked, readEvents(deps, { siteId: site.id, days, filtering }));
+          return { ...asked, site, days, now: now.toISOString(), ...figures };
+        });
+      },
+    }),
+    viewerRoute("get", "/sites/:id/realtime", {
+      query: z.object({ filters: filtersParameter }),
+      handle: (input): Promise<SiteRealtime> =>
+        readOwnSite(deps, input, ({ id: siteId }, filtering) => {
+          const asked = { siteId, now: deps.now() };
+          return filtering ? readFilteredRealtime(filtering, asked) : readRealtime(deps.pool, asked);
+        }),
+    }),
+  ];
+}
+
+type Query = z.output<typeof siteStatsQuery>;
+
+/** `GET /sites/:id/stats`: all lists unless the request names some. */
+function getStatsRoute(deps: StatisticsDeps) {
+  const readOverview = createOverviewReader(deps.pool);
+  return pageRoute({
+    method: "get",
+    path: "/sites/:id/stats",
+    query: siteStatsQuery,
+    async handle(given): Promise<Answer> {
+      const { query } = given;
+      const input = { ...given, viewer: viewerOf(given.response) };
+      const csvList = query.csv && requireOneList(query);
+      if (csvList) return answerCsv(deps, input, csvList);
+      const now = deps.now();
+      const { asked, ...days } = resolveRange(query, now);
+      const { limit, compare: comparison } = query;
+      const lists = query.lists.length > 0 ? query.lists : listNames;
+      const body = await readOwnSite(deps, input, (site, filtering) => readInTime(asked, readAll(site, filtering)));
+      return { status: 200, body };
+
+      async function readAll(site: SiteStats["site"], filtering: Filtering | undefined): Promise<SiteStats> {
+        const siteId = site.id;
+        const range = { asked, ...days };
+        const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [], filtering };
+        const statistics = await readStatistics(deps.pool, asInApi);
+        const overview = await readOverview({ siteId, range: days, comparison, now, filtering });
+        const coverage = filtering
+          ? statistics.coverage
+          : await readCoverage(deps.pool, { siteId, ...days, need: "visits" });
+        const found = await hasEvents(deps.pool, siteId);
+        const answer = { ...statistics, site, days, now: now.toISOString(), hasEvents: found, overview };
+        return { ...answer, ...(coverage && { coverage }) };
+      }
+    },
+  });
+}
+
+type Input = Parameters<typeof readOwnSite>[1] & { query: Query };
+
+async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Promise<Answer> {
+  const { asked, ...days } = resolveRange(input.query, deps.now());
+  const { limit } = input.query;
+  return readOwnSite(deps, input, async ({ id: siteId, domain }, filtering) => {
+    const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit, filtering }));
+    const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
+    const headers = { "Content-Disposition": `attachment; filename="${name}"` };
+    return { status: 200, contentType: csvType, headers, body: writeCsv(list, rows) };
+  });
+}
+
+/** @throws AppError 400 unless the query names one list */
+function requireOneList({ lists: [name, ...more] }: Query): ListName {
+  if (name === undefined || more.length > 0) throw validationError({ lists: "Must name exactly one list for CSV" });
+  return name;
+}
+
+async function readEvents(
+  { pool }: StatisticsDeps,
+  { siteId, days, filtering }: { siteId: string; days: SiteEvents["days"]; filtering: Filtering | undefined },
+): Promise<Pick<SiteEvents, "events" | "coverage">> {
+  if (!filtering) return { events: await readCustomEvents(pool, { siteId, ...days }) };
+  const events = await readFilteredEvents(filtering, { siteId, days });
+  const coverage = await readEventDays(pool, { siteId, ...days });
+  return { events, ...(coverage && { coverage }) };
+}

@@ -1,0 +1,163 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { type Answer, createRefusals, createShares, createWorkShares, pageRoute } from "@waymark/service/http";
+import {
+  type ContentName,
+  contentNames,
+  createTraceReader,
+  fieldOf,
+  largeAnswerLimits,
+  readContent,
+  readOutline,
+  readSpan,
+} from "@waymark/traces";
+import type { Request } from "express";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import { z } from "zod";
+import { viewerOf } from "../session/viewer.js";
+import { shareStatements } from "../traces/share-statements.js";
+
+interface Deps {
+  pool: pg.Pool;
+  registry: Registry;
+}
+
+export function traceRoutes(deps: Deps) {
+  return [getOutlineRoute(deps), getSpanRoute(deps), getContentRoute(deps), exportTraceRoute(deps)];
+}
+
+const maxIds = 100;
+const uuid = z.string().refine(isUuid, "Must be an id");
+const uuids = z
+  .string()
+  .transform((text) => text.split(",").filter(Boolean))
+  .pipe(z.array(uuid).max(maxIds, `At most ${maxIds} ids`));
+
+const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
+
+/** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
+const outlineLimits = {
+  tasks: "outlines",
+  owner: "account",
+  maxRunning: 2,
+  maxRunningPerOwner: 2,
+  maxWaiting: 200,
+  maxWaitingPerOwner: 40,
+  maxWaitMs: 10_000,
+};
+
+/** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
+function getOutlineRoute({ pool, registry }: Deps) {
+  const shares = createWorkShares(outlineLimits, createRefusals(registry));
+  return pageRoute({
+    method: "get",
+    path: "/traces/:id/outline",
+    query: querySchema,
+    async handle({ params, query: { after, ids }, request, response }) {
+      const { accountId } = viewerOf(response);
+      const traceId = traceIdOf(params);
+      const read = async () => {
+        const outline = await readOutline(pool, { accountId, traceId, after, ids });
+        if (!outline) throw new AppError("trace_not_found");
+        return compressedJson(request, outline);
+      };
+      return shares.run(accountId, read, () => response.destroyed);
+    },
+  });
+}
+
+/** `GET /traces/:id/spans/:span_id`: a span's contents as the texts that were sent. */
+function getSpanRoute({ pool }: Deps) {
+  return pageRoute({
+    method: "get",
+    path: "/traces/:id/spans/:span_id",
+    async handle({ params, request, response }) {
+      const { accountId } = viewerOf(response);
+      const traceId = traceIdOf(params);
+      const spanId = params["span_id"] ?? "";
+      const span = isUuid(spanId) ? await readSpan(pool, { accountId, traceId, spanId }) : undefined;
+      if (!span) throw new AppError("span_not_found");
+      return compressedJson(request, JSON.stringify(span));
+    },
+  });
+}
+
+const isContent = (name: string): name is ContentName => (contentNames as readonly string[]).includes(name);
+
+/** A value is held in memory until the browser took it. */
+const downloadLimits = {
+  name: "content_downloads",
+  total: 4,
+  perAccount: 2,
+  reason: (most: number) => `At most ${most} downloads of contents may be under way`,
+};
+
+/** `GET /traces/:id/spans/:span_id/:content`: one part of a span's contents, the bytes that were sent, as a download. */
+function getContentRoute({ pool, registry }: Deps) {
+  const downloads = createShares(downloadLimits, createRefusals(registry));
+  return pageRoute({
+    method: "get",
+    path: "/traces/:id/spans/:span_id/:content",
+    async handle({ params, response }) {
+      const { accountId } = viewerOf(response);
+      const traceId = traceIdOf(params);
+      const { span_id: spanId = "", content: name = "" } = params;
+      if (!isUuid(spanId) || !isContent(name)) throw new AppError("span_not_found");
+      const refusal = downloads.take(accountId, 1);
+      if (refusal) throw refusal;
+      response.once("close", () => downloads.give(accountId, 1));
+      const body = await readContent(pool, { accountId, traceId, spanId, name });
+      if (body === undefined) throw new AppError("span_not_found");
+      const [extension, media] = fieldOf(name).type === "json" ? ["json", "application/json"] : ["txt", "text/plain"];
+      const headers = { "Content-Disposition": `attachment; filename="span-${spanId}-${name}.${extension}"` };
+      const contentType = `${media}; charset=utf-8`;
+      return { status: 200, headers, contentType, body };
+    },
+  });
+}
+
+/** `GET /traces/:id/export`: the trace API's answer as a download. */
+function exportTraceRoute({ pool, registry }: Deps) {
+  const { readTrace } = createTraceReader({
+    pool,
+    createGroupCommit: shareStatements(registry),
+    largeAnswers: createShares(largeAnswerLimits, createRefusals(registry)),
+  });
+  return pageRoute({
+    method: "get",
+    path: "/traces/:id/export",
+    query: z.object({ include: z.enum(["attributes"]).optional() }),
+    async handle({ params, query, response }) {
+      const { accountId } = viewerOf(response);
+      const traceId = traceIdOf(params);
+      const trace = await readTrace({ accountId, traceId, withAttributes: query.include === "attributes" });
+      if (!trace) throw new AppError("trace_not_found");
+      const headers = { "Content-Disposition": `attachment; filename="trace-${traceId}.json"` };
+      return { status: 200, headers, body: trace.body };
+    },
+  });
+}
+
+const gzipBytes = promisify(gzip);
+const minBytes = 8_192;
+/** Level 6 saves a tenth and takes twice the time. */
+const gzipOptions = { level: 1, chunkSize: 131_072 };
+
+/** An answer of JSON text, compressed where it is worth it and the browser takes it. */
+async function compressedJson(request: Request, text: string): Promise<Answer> {
+  const headers = { Vary: "Accept-Encoding" };
+  const isSmall = text.length < minBytes || !request.acceptsEncodings("gzip");
+  if (isSmall) return { status: 200, headers, body: text };
+  const bytes = await gzipBytes(text, gzipOptions);
+  const contentType = "application/json; charset=utf-8";
+  return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, contentType, body: bytes };
+}
+
+/** @throws AppError 404: a malformed id names no trace */
+function traceIdOf({ id = "" }: Readonly<Record<string, string>>): string {
+  if (!isUuid(id)) throw new AppError("trace_not_found");
+  return id;
+}

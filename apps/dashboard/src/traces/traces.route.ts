@@ -1,0 +1,140 @@
+import { recordAudit } from "@waymark/accounts/identity";
+import { isUuid } from "@waymark/database";
+import { AppError } from "@waymark/errors";
+import { parseTimestamp } from "@waymark/service/fields";
+import {
+  createTraceDeleter,
+  createTracePageReader,
+  findOtelTrace,
+  findTraceName,
+  type ListedTrace,
+  listAgentNames,
+  maxChanges,
+  presentTracePage,
+  readChanges,
+  readNotes,
+  traceQuerySchema,
+  tracesToFind,
+} from "@waymark/traces";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { z } from "zod";
+import { ownerRoute, viewerRoute } from "../session/viewer.js";
+import { shareStatements } from "./share-statements.js";
+
+/** A row of the list: the API's, and what the page shows beside it. */
+export interface TraceRow extends ListedTrace {
+  /** The beginning of a failed trace's error. */
+  error: string | null;
+  /** Whether a mail about it went out. */
+  isMailed: boolean;
+}
+
+/** The answer of `GET /traces`: its query is the API's. */
+export interface TraceList {
+  traces: TraceRow[];
+  nextCursor: string | null;
+}
+
+/** The answer of `GET /traces/changes`. */
+export interface TraceChangesAnswer {
+  /** `since` of the next request. */
+  at: string;
+  /** Traces above `after`, newest first. */
+  created: TraceRow[];
+  /** Whether there are more of them. */
+  hasMore: boolean;
+  changed: TraceRow[];
+  /** Ids without a trace. */
+  gone: string[];
+}
+
+/** The answer of `GET /traces/agents`: ids of agents, for the filter. */
+export interface AgentNames {
+  agents: string[];
+}
+
+/** The answer of `GET /traces/otel/:otel_trace_id`. */
+export interface FoundTrace {
+  id: string;
+}
+
+const idSchema = z.string().refine(isUuid, "Must be the id of a trace").toLowerCase();
+
+/** The query of `GET /traces/changes`. */
+const changesQuery = z.object({
+  after: idSchema.optional(),
+  ids: z
+    .string()
+    .transform((text) => text.split(",").filter(Boolean))
+    .pipe(z.array(idSchema).max(maxChanges, `At most ${maxChanges} ids`))
+    .default([]),
+  since: z
+    .string()
+    .refine((text) => parseTimestamp(text).ok, "Must be the time of an earlier answer")
+    .optional(),
+});
+
+export function traceListRoutes({ pool, registry, log }: { pool: pg.Pool; registry: Registry; log: Logger }) {
+  const statements = { pool, createGroupCommit: shareStatements(registry) };
+  const readPage = createTracePageReader(statements);
+  const deleteTrace = createTraceDeleter({ ...statements, log });
+  return [
+    /** The API's list with its query and cursor, and the rows' errors and mails. */
+    viewerRoute("get", "/traces", {
+      query: traceQuerySchema,
+      async handle({ viewer: { accountId }, query }): Promise<TraceList> {
+        const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
+        const [traces = []] = await addNotes(pool, accountId, [page.traces]);
+        return { traces, nextCursor: page.next_cursor };
+      },
+    }),
+    /** New traces, and changes of those on the screen. Probes of primary keys only. */
+    viewerRoute("get", "/traces/changes", {
+      query: changesQuery,
+      async handle({ viewer: { accountId }, query }): Promise<TraceChangesAnswer> {
+        const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...query });
+        const [created = [], changed = []] = await addNotes(pool, accountId, [lists.created, lists.changed]);
+        return { at, created, hasMore: has_more, changed, gone };
+      },
+    }),
+    /** The agents to choose from, without figures. */
+    viewerRoute("get", "/traces/agents", {
+      handle: async ({ viewer }): Promise<AgentNames> => ({ agents: await listAgentNames(pool, viewer.accountId) }),
+    }),
+    /** The trace with an id of OpenTelemetry, 32 hexadecimal digits. */
+    viewerRoute("get", "/traces/otel/:otel_trace_id", {
+      async handle({ viewer, params }): Promise<FoundTrace> {
+        const digits = params["otel_trace_id"] ?? "";
+        const id = /^[0-9a-f]{32}$/i.test(digits) ? await findOtelTrace(pool, viewer.accountId, digits) : undefined;
+        if (id === undefined) throw new AppError("trace_not_found");
+        return { id };
+      },
+    }),
+    /** Removes a trace with its spans, and records it. */
+    ownerRoute("delete", "/traces/:trace_id", {
+      async handle({ viewer: { accountId, personId }, params }) {
+        const traceId = (params["trace_id"] ?? "").toLowerCase();
+        const name = isUuid(traceId) ? await findTraceName(pool, accountId, traceId) : undefined;
+        if (name === undefined || !(await deleteTrace(accountId, traceId))) throw new AppError("trace_not_found");
+        await recordAudit(pool, { accountId, personId, action: "trace_deleted", subject: `${name} (${traceId})` });
+      },
+    }),
+  ];
+}
+
+/** Adds errors and mails to several lists of traces by one statement. */
+async function addNotes(
+  pool: pg.Pool,
+  accountId: string,
+  lists: readonly (readonly ListedTrace[])[],
+): Promise<TraceRow[][]> {
+  const notes = await readNotes(pool, accountId, [...new Set(lists.flat().map(({ id }) => id))]);
+  const byId = new Map(notes.map((note) => [note.id, note]));
+  const toRow = (trace: ListedTrace): TraceRow => {
+    const note = byId.get(trace.id);
+    return { ...trace, error: note?.error ?? null, isMailed: note?.is_mailed ?? false };
+  };
+  return lists.map((traces) => traces.map(toRow));
+}
