@@ -2,8 +2,7 @@ import { jsonField, jsonObjectField, optionalChoice, textField, timestampField }
 import { z } from "zod";
 import { type Columns, type Field, membersOf, type NamesWith, namesWhere, textOf } from "./field-table.js";
 import { timestamp } from "./iso-text.js";
-import { type MappedSpan, maxAttributesBytes } from "./otlp/map-request.js";
-import { spanUuid } from "./otlp/span-id.js";
+import { type MappedSpan, maxAttributesBytes, spanUuid } from "./otlp/map-request.js";
 import { spanStatuses } from "./statuses.js";
 
 interface SpanField extends Field {

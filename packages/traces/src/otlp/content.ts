@@ -1,4 +1,4 @@
-import { textOfValue } from "./any-value.js";
+import { jsonOfContent, jsonOfIndexed, textOfValue } from "./any-value.js";
 import {
   conventions,
   detailsEvent,
@@ -7,9 +7,8 @@ import {
   type Source,
   type StringFormat,
 } from "./conventions.js";
-import { jsonOfIndexed } from "./indexed-list.js";
-import { jsonOfContent } from "./json-of-content.js";
-import type { KeyValue, OtlpSpan, SpanEvent } from "./request.js";
+import type { OtlpSpan, SpanEvent } from "./read-json.js";
+import type { KeyValue } from "./request.js";
 
 /** A span's input and output as JSON text, and its other attributes and events. */
 export interface Content {

@@ -1,12 +1,57 @@
-import { jsonOfAttributes, textOfValue } from "./any-value.js";
+import { createHash } from "node:crypto";
+import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent } from "./content.js";
-import { type Context, Contexts, maxContextBytes, maxResourceBytes, maxScopeBytes } from "./context.js";
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
 import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
-import { spanKinds } from "./read-json.js";
-import type { KeyValue, OtlpSpan, Scope, SpanEvent, SpanLink, TraceRequest } from "./request.js";
-import { storableText } from "./storable-text.js";
-import { isTime, isUnset, timeOfNanos } from "./time.js";
+import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
+import type { KeyValue, Unsigned64 } from "./request.js";
+
+/** A resource or scope, stored once per trace. Its spans refer to it. */
+export interface Context {
+  /** The first 64 bits of the SHA-256 of `json`, as a signed decimal number. */
+  readonly id: string;
+  readonly json: string;
+  readonly bytes: number;
+}
+
+/** Limits of a resource and a scope as JSON. Those of real SDKs have 1 to 4 KiB. */
+const maxResourceBytes = 65_536;
+const maxScopeBytes = 16_384;
+
+/**
+ * Bytes of resources and scopes that one request may store, counted once per trace. No body within the size limit holds
+ * enough traces with the resource of a real SDK to reach it.
+ */
+const maxContextBytes = 16 * 1_048_576;
+
+/** The resources and scopes of one request, without duplicates and within {@link maxContextBytes}. */
+class Contexts {
+  private readonly byText = new Map<string, Context>();
+  private readonly counted = new Set<string>();
+  private countedBytes = 0;
+
+  /** @returns undefined where `json` is over the limit */
+  of(json: string, maxBytes: number): Context | undefined {
+    const known = this.byText.get(json);
+    if (known) return known;
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxBytes) return undefined;
+    const id = createHash("sha256").update(json).digest().readBigInt64BE().toString();
+    const context = { id, json, bytes };
+    this.byText.set(json, context);
+    return context;
+  }
+
+  /** Counts the contexts that are new to a trace; false where they do not fit. */
+  take(traceId: string, resource: Context, scope: Context | null): boolean {
+    const fresh = [resource, ...(scope ? [scope] : [])].filter(({ id }) => !this.counted.has(traceId + id));
+    const bytes = fresh.reduce((sum, context) => sum + context.bytes, 0);
+    if (this.countedBytes + bytes > maxContextBytes) return false;
+    this.countedBytes += bytes;
+    for (const { id } of fresh) this.counted.add(traceId + id);
+    return true;
+  }
+}
 
 /**
  * A span in Waymark's terms, with OpenTelemetry's ids in lower-case hexadecimal. Large fields are JSON in buffers, outside
@@ -235,4 +280,46 @@ function isZero(bytes: Uint8Array): boolean {
 function hex(bytes: Uint8Array): string {
   if (bytes.length === 0) return "";
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+}
+
+/**
+ * Derives Waymark's id of an OpenTelemetry span, so that a parent's id is known before the parent arrives and a repeated
+ * span has the same id. It is a UUID version 8 (RFC 9562, 5.8) of the trace id's first 48 bits, which sort it by time, and
+ * the span's 64 bits: 12 after the version, 52 at the end.
+ * @param traceId Waymark's id of the trace, a UUID
+ * @param spanId 16 digits of lower-case hexadecimal
+ */
+export function spanUuid(traceId: string, spanId: string): string {
+  return `${traceId.slice(0, 13)}-8${spanId.slice(0, 3)}-800${spanId.slice(3, 4)}-${spanId.slice(4)}`;
+}
+
+/** 2^32 = 4,294,967 * 1,000 + 296. */
+const thousands = 4_294_967;
+const remainder = 296;
+
+/** The last second written: the times of a request are near each other. */
+let lastSecond = Number.NaN;
+let lastText = "";
+
+/**
+ * Formats nanoseconds since 1970 as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, truncated to microseconds. It computes in halves: a
+ * number cannot hold today's nanoseconds. 64 bits end before the year 2555.
+ */
+export function timeOfNanos({ low, high }: Unsigned64): string {
+  const micros = high * thousands + Math.floor((high * remainder + (low >>> 0)) / 1000);
+  const seconds = Math.floor(micros / 1_000_000);
+  if (seconds !== lastSecond) {
+    lastText = new Date(seconds * 1000).toISOString().slice(0, 19);
+    lastSecond = seconds;
+  }
+  return `${lastText}.${String(micros - seconds * 1_000_000).padStart(6, "0")}Z`;
+}
+
+/** Zero is OTLP's default for an absent time. */
+function isUnset({ low, high }: Unsigned64): boolean {
+  return low === 0 && high === 0;
+}
+
+function isTime({ high }: Unsigned64): boolean {
+  return !Number.isNaN(high);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { addDecimals, plainDecimal } from "./decimal.js";
-import { usageOfAttributes, usageOfJson } from "./model-usage.js";
+import { addDecimals, plainDecimal, usageOfAttributes, usageOfJson } from "./model-usage.js";
 import type { AnyValue } from "./request.js";
 
 const anyValue = (value: unknown): AnyValue => {

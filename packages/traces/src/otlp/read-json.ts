@@ -1,17 +1,4 @@
-import {
-  type AnyValue,
-  type KeyValue,
-  MalformedRequest,
-  maxValueDepth,
-  type OtlpSpan,
-  type ResourceSpans,
-  type Scope,
-  type ScopeSpans,
-  type SpanEvent,
-  type SpanLink,
-  type TraceRequest,
-  type Unsigned64,
-} from "./request.js";
+import { type AnyValue, type KeyValue, MalformedRequest, maxValueDepth, type Unsigned64 } from "./request.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -32,6 +19,18 @@ let listed = 0;
 let members = 0;
 /** Whether its 64-bit numbers are those of the text. */
 let isExact = true;
+
+/**
+ * A trace request from either reader: the fields that Waymark uses of the messages in `opentelemetry/proto/trace/v1/trace.proto`
+ * and `common.proto`, as protobufjs decodes them. Ids are bytes.
+ */
+export interface TraceRequest {
+  readonly resourceSpans: readonly ReturnType<typeof readResourceSpans>[];
+}
+export type Scope = ReturnType<typeof readScope>;
+export type OtlpSpan = ReturnType<typeof readSpan>;
+export type SpanEvent = ReturnType<typeof readEvent>;
+export type SpanLink = ReturnType<typeof readLink>;
 
 interface ReadRequest {
   request: TraceRequest;
@@ -64,7 +63,7 @@ export function quoteNumbers(json: string): string {
   );
 }
 
-function readResourceSpans(json: JsonObject): ResourceSpans {
+function readResourceSpans(json: JsonObject) {
   const { resource } = json;
   return {
     resource: absent(resource) ? null : { attributes: attributes(object(resource, "resource")) },
@@ -72,16 +71,16 @@ function readResourceSpans(json: JsonObject): ResourceSpans {
   };
 }
 
-function readScopeSpans(json: JsonObject): ScopeSpans {
+function readScopeSpans(json: JsonObject) {
   const { scope } = json;
   return { scope: absent(scope) ? null : readScope(object(scope, "scope")), spans: list(json, "spans", readSpan) };
 }
 
-function readScope(json: JsonObject): Scope {
+function readScope(json: JsonObject) {
   return { name: text(json, "name"), version: text(json, "version"), attributes: attributes(json) };
 }
 
-function readSpan(json: JsonObject): OtlpSpan {
+function readSpan(json: JsonObject) {
   const { status } = json;
   return {
     traceId: id(json, "traceId"),
@@ -106,7 +105,7 @@ function readStatus(json: JsonObject) {
   return { code: enumeration(json, "code", "STATUS_CODE_", statusCodes), message: text(json, "message") };
 }
 
-function readEvent(json: JsonObject): SpanEvent {
+function readEvent(json: JsonObject) {
   return {
     timeUnixNano: unsigned64(json["timeUnixNano"]),
     name: text(json, "name"),
@@ -114,7 +113,7 @@ function readEvent(json: JsonObject): SpanEvent {
   };
 }
 
-function readLink(json: JsonObject): SpanLink {
+function readLink(json: JsonObject) {
   return {
     traceId: id(json, "traceId"),
     spanId: id(json, "spanId"),
@@ -123,7 +122,7 @@ function readLink(json: JsonObject): SpanLink {
   };
 }
 
-function attributes(json: JsonObject): KeyValue[] {
+function attributes(json: JsonObject): readonly KeyValue[] {
   return list(json, "attributes", (member) => readKeyValue(member, 0));
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { spanUuid } from "./span-id.js";
-import { timeOfNanos } from "./time.js";
+import { spanUuid, timeOfNanos } from "./map-request.js";
 
 describe("times of nanoseconds", () => {
   it("cut off what is below a microsecond, for all of today's and tomorrow's times", () => {
