@@ -14,8 +14,7 @@ import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
 import { createAnswerBudget } from "./limits/answer-budget.js";
-import type { ChannelsOptions } from "./stream/channels.js";
-import { createTraceFeed } from "./stream/trace-feed.js";
+import { type ChannelsOptions, createTraceFeed } from "./stream/trace-feed.js";
 import { createByteReserve } from "./usage/byte-reserve.js";
 
 /** The real app on a database of its own, with a clock and the queued alerts. */

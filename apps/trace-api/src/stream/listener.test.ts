@@ -2,11 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { createRefusals, createShares, createTurns } from "@waymark/service/http";
 import type { StreamPage } from "@waymark/traces";
 import { Registry } from "prom-client";
-import { Backlog, WaitingText } from "./backlog.js";
-import { Frames } from "./frames.js";
-import { Listener } from "./listener.js";
-import { Slice } from "./slice.js";
-import { covers, isVisible, parseSnapshot } from "./snapshot.js";
+import { covers, Frames, isVisible, parseSnapshot, Slice } from "./frames.js";
+import { Backlog, Listener, WaitingText } from "./listener.js";
 
 const kibibyte = 1_024;
 const row = (txid: number) => ({

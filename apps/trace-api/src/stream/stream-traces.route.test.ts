@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { type TestAccount, traceBody, useApp } from "../app.fixture.js";
-import { eventId } from "./event-id.js";
+import { eventId } from "./frames.js";
 import { openStream, type StreamClient } from "./stream.fixture.js";
 
 describe("GET /traces/stream", () => {

@@ -3,7 +3,7 @@ import { createShares, type Refusals, route } from "@waymark/service/http";
 import { traceFilter, traceFilterSchema } from "@waymark/traces";
 import { z } from "zod";
 import { leaveHand } from "../limits/admission.js";
-import { readEventId } from "./event-id.js";
+import { readEventId } from "./frames.js";
 import type { TraceFeed } from "./trace-feed.js";
 
 /** Each holds a connection, of which an instance has 4,000. An account without a stream finds a place beside a hundred with all of theirs. */
