@@ -5,8 +5,7 @@ import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { type FaultyProxy, openFaultyProxy, type Refusal } from "../service-tests/faulty-proxy.fixture.js";
-import { type ClientOptions, runClient } from "./client-program.fixture.js";
-import { type ModelServer, startModelServer } from "./model-server.fixture.js";
+import { type ClientOptions, type ModelServer, runClient, startModelServer } from "./clients.fixture.js";
 
 /** The answers of a service in trouble. */
 const retryAfter = { "Retry-After": "1" };

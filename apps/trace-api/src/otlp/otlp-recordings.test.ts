@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Span } from "@waymark/client";
 import { useApp } from "../app.fixture.js";
 import {
-  type ReadSpan,
   type RecordedTrace,
   readFixture,
   readRecordings,
@@ -65,7 +65,7 @@ interface Step {
 }
 
 /** The spans below a parent, with their fields. */
-function tree(spans: readonly ReadSpan[], parent: string | null): Step[] {
+function tree(spans: readonly Span[], parent: string | null): Step[] {
   return inOrder(
     spans
       .filter(({ parent_span_id }) => parent_span_id === parent)

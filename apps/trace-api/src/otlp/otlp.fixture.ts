@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import type { Trace } from "@waymark/client";
 import type request from "supertest";
 import type { TestAccount } from "../app.fixture.js";
 
@@ -28,33 +29,6 @@ interface RecordedSpan {
   error: string | null;
   /** The index of the parent. */
   parent: number | null;
-}
-
-/** A span as it is read back. */
-export interface ReadSpan {
-  id: string;
-  name: string;
-  status: string;
-  started_at: string;
-  ended_at: string | null;
-  input: unknown;
-  output: unknown;
-  error: string | null;
-  parent_span_id: string | null;
-  attributes?: Record<string, unknown> | null;
-  otel?: Record<string, unknown>;
-}
-
-/** A trace as it is read back. */
-export interface ReadTrace {
-  id: string;
-  agent_id: string;
-  name: string;
-  status: string;
-  started_at: string;
-  ended_at: string | null;
-  metadata: { otel_trace_id: string; resource: Record<string, unknown> } | null;
-  spans: ReadSpan[];
 }
 
 /** The lines of a file in the fixtures' folder, parsed. */
@@ -103,10 +77,10 @@ function readBytes(response: request.Response, done: (error: Error | null, body:
 export async function readTraces(
   account: TestAccount,
   query: (text: string, values: unknown[]) => Promise<{ rows: { id: string; otel: string }[] }>,
-): Promise<Map<string, ReadTrace>> {
+): Promise<Map<string, Trace>> {
   const text = "SELECT id, encode(otel_trace_id, 'hex') AS otel FROM trace WHERE account_id = $1 ORDER BY otel";
   const { rows } = await query(text, [account.id]);
-  const traces = new Map<string, ReadTrace>();
+  const traces = new Map<string, Trace>();
   for (const { id, otel } of rows) {
     const answer = await account.get(`/api/v1/traces/${id}?include=attributes`).expect(200);
     traces.set(otel, answer.body);
@@ -115,7 +89,7 @@ export async function readTraces(
 }
 
 /** A trace without differences between accounts: ids become OpenTelemetry's. */
-export function withoutIds({ id, ...trace }: ReadTrace) {
+export function withoutIds({ id, ...trace }: Trace) {
   const spans = trace.spans.map(({ id: spanId, parent_span_id, ...span }) => ({
     ...span,
     id: spanId.slice(13),
