@@ -1,11 +1,53 @@
 import { upgradePath } from "@waymark/plan";
-import { type DocumentedAnswer, errorSchema, type Route, validationErrorSchema } from "@waymark/service/http";
+import {
+  type ApiDescription,
+  type DocumentedAnswer,
+  errorSchema,
+  type Route,
+  validationErrorSchema,
+} from "@waymark/service/http";
 import { z } from "zod";
 import { maxSpansPerTrace } from "./spans/trace-capacity.js";
 import { byteHeaderNames, quotaHeaderNames } from "./usage/trace-quota.js";
 
+const description = `
+This API records the work of AI agents. A trace is one task of an agent, and its spans are the steps. Requests are plain JSON; no SDK is needed.
+After a 201 the data is committed to the database.
+
+OpenTelemetry exporters send to \`POST /v1/traces\` with the same keys.
+
+Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. Bodies are \`application/json\` in UTF-8.
+The API returns metadata, inputs and outputs exactly as it received them. Every answer has an \`X-Request-Id\`; name it in problem reports.
+
+The operations of the contract (\`POST\`, \`PATCH\` and \`GET\` of a trace, \`POST\` of a span) ignore unknown query parameters. All
+others, and a request with \`include\`, refuse them with 400.
+
+Every error is JSON with an \`error\` string. Each call lists its own errors. Any call may also answer:
+
+404 for an unknown path, 405 with \`Allow\` for a wrong method, 413 for a body over the limit, 415 for another content type,
+429 with \`Retry-After\` for an account with too much in progress (\`reason\` names the limit) or a key with too many requests a
+second (\`limit\`, per instance), 500 for a fault of the service, and 503 with \`Retry-After\` while the database is down or all
+clients together send more than it takes in. 429, 500 and 503 are safe to retry.
+
+A POST without an answer is only safe to repeat with an \`Idempotency-Key\`: the same key with the same request gets the same
+answer and stores nothing twice.
+`;
+
+/** The description of the trace service for `/openapi.json` and `/docs`. */
+export function describeTraceApi(routes: readonly Route[]): ApiDescription {
+  return {
+    title: "Waymark trace API",
+    version: "1",
+    description,
+    basePath: "/api/v1",
+    keyForm: "wmk_trace_…",
+    commonAnswers,
+    routes,
+  };
+}
+
 /** The answers to a route's input. A route lists its own answers beside these, or in place of one. */
-export function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
+function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
   return {
     400: body ? validationFailed : query ? invalidQuery : unknownParameter,
     401: invalidKey,
@@ -32,30 +74,22 @@ const unknownParameter: DocumentedAnswer = {
   example: { error: "Validation failed", fields: { month: "Unknown parameter; there are none here" } },
 };
 
-const invalidKey: DocumentedAnswer = {
-  description: "The key is missing, malformed, unknown or revoked",
-  schema: errorSchema(),
-  example: { error: "Invalid API key" },
-  headers: ["WWW-Authenticate"],
-};
+function refusal(description: string, error: string, headers?: readonly string[]): DocumentedAnswer {
+  return { description, schema: errorSchema(), example: { error }, ...(headers && { headers }) };
+}
 
-export const agentNotFound: DocumentedAnswer = {
-  description: "The agent does not exist, or belongs to another account",
-  schema: errorSchema(),
-  example: { error: "Agent not found" },
-};
+const invalidKey = refusal("The key is missing, malformed, unknown or revoked", "Invalid API key", [
+  "WWW-Authenticate",
+]);
 
-const traceNotFound: DocumentedAnswer = {
-  description: "The trace does not exist, or belongs to another account",
-  schema: errorSchema(),
-  example: { error: "Trace not found" },
-};
+export const agentNotFound = refusal("The agent does not exist, or belongs to another account", "Agent not found");
 
-export const spanNotFound: DocumentedAnswer = {
-  description: "The trace does not exist (`Trace not found`), or has no such span",
-  schema: errorSchema(),
-  example: { error: "Span not found" },
-};
+const traceNotFound = refusal("The trace does not exist, or belongs to another account", "Trace not found");
+
+export const spanNotFound = refusal(
+  "The trace does not exist (`Trace not found`), or has no such span",
+  "Span not found",
+);
 
 export const traceIsFull: DocumentedAnswer = {
   description: `The trace would have more than ${maxSpansPerTrace.toLocaleString("en")} spans, or the body is too large`,
@@ -71,18 +105,16 @@ export function replayed({ outcome }: { outcome: string }): Readonly<Record<stri
   return outcome === "replayed" ? { "Idempotent-Replayed": "true" } : {};
 }
 
-const requestInProgress: DocumentedAnswer = {
-  description: "The first request with this `Idempotency-Key` has no answer yet",
-  schema: errorSchema(),
-  example: { error: "A request with this idempotency key is in progress" },
-  headers: ["Retry-After"],
-};
+const requestInProgress = refusal(
+  "The first request with this `Idempotency-Key` has no answer yet",
+  "A request with this idempotency key is in progress",
+  ["Retry-After"],
+);
 
-const idempotencyKeyReused: DocumentedAnswer = {
-  description: "Another request, with another path or body, used this `Idempotency-Key`",
-  schema: errorSchema(),
-  example: { error: "Idempotency key was used for another request" },
-};
+const idempotencyKeyReused = refusal(
+  "Another request, with another path or body, used this `Idempotency-Key`",
+  "Idempotency key was used for another request",
+);
 
 export const agentLimitReached: DocumentedAnswer = {
   description: "A Free account has its one agent, and this trace names another",
@@ -91,15 +123,17 @@ export const agentLimitReached: DocumentedAnswer = {
   headers: quotaHeaderNames,
 };
 
+const usedUpSchema = errorSchema({
+  reason: z.string().optional(),
+  limit: z.number().optional(),
+  current: z.number().optional(),
+  upgrade_url: z.string().optional(),
+});
+
 /** The 429 of creating a trace. */
 export const monthIsUsedUp: DocumentedAnswer = {
   description: "The month's traces are used up, its bytes (`reason` is `stored_bytes`), or a share of the service",
-  schema: errorSchema({
-    reason: z.string().optional(),
-    limit: z.number().optional(),
-    current: z.number().optional(),
-    upgrade_url: z.string().optional(),
-  }),
+  schema: usedUpSchema,
   example: {
     error: "Monthly trace limit reached. Upgrade to Pro.",
     limit: 1000,
@@ -112,12 +146,7 @@ export const monthIsUsedUp: DocumentedAnswer = {
 /** The 429 of storing anything else. */
 export const bytesAreUsedUp: DocumentedAnswer = {
   description: "The month's bytes (`reason` is `stored_bytes`, and deleting gives none back) or a share are used up",
-  schema: errorSchema({
-    reason: z.string().optional(),
-    limit: z.number().optional(),
-    current: z.number().optional(),
-    upgrade_url: z.string().optional(),
-  }),
+  schema: usedUpSchema,
   example: {
     error: "Monthly storage limit reached. Upgrade to Pro.",
     reason: "stored_bytes",

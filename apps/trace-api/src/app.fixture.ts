@@ -13,9 +13,9 @@ import pg from "pg";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
-import { createAnswerBudget } from "./limits/answer-budget.js";
+import { createAnswerBudget } from "./limits/budgets.js";
 import { type ChannelsOptions, createTraceFeed } from "./stream/trace-feed.js";
-import { createByteReserve } from "./usage/byte-reserve.js";
+import { ByteReserve } from "./usage/byte-reserve.js";
 
 /** The real app on a database of its own, with a clock and the queued alerts. */
 export interface TestApp {
@@ -91,7 +91,7 @@ export function useApp(options: AppOptions = {}): TestApp {
 
   const build = (ownPool: ReturnType<typeof createPool>, ownRegistry: Registry) => {
     const keys = createKeyDirectory({ service: "trace", pool: ownPool, connectionString: database.directUrl, log });
-    const reserve = createByteReserve({ pool: ownPool, log });
+    const reserve = new ByteReserve(ownPool, log);
     stops.push(reserve.stop.bind(reserve), keys.stop, () => ownPool.end());
     return createApp({
       ...openFeed(stops, { pool: ownPool, log, registry: ownRegistry, now: () => current() }),

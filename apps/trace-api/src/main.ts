@@ -6,10 +6,10 @@ import { createRefusals } from "@waymark/service/http";
 import { createQueue, queues } from "@waymark/service/queue";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
-import { createAnswerBudget } from "./limits/answer-budget.js";
+import { createAnswerBudget } from "./limits/budgets.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
-import { createByteReserve } from "./usage/byte-reserve.js";
+import { ByteReserve } from "./usage/byte-reserve.js";
 
 await startHttpService(process, {
   name: "trace-api",
@@ -24,7 +24,7 @@ await startHttpService(process, {
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);
     const feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
-    const reserve = createByteReserve({ pool, log });
+    const reserve = new ByteReserve(pool, log);
     const checks = { required: stores, bridged: { queue: () => queue.check() } };
     const handler = createApp({
       pool,

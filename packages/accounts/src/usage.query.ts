@@ -22,7 +22,7 @@ export interface Usage {
 export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date) {
   const { plan } = await findPlan(pool, accountId);
   const month = utcMonth(now);
-  return presentUsage(plan, await getUsage(pool, accountId, month.firstDay), month);
+  return presentUsage(plan, await getUsage(pool, { accountId, month: month.firstDay }), month);
 }
 
 /** The same for the command line. @throws AccountError `unknown_account` */

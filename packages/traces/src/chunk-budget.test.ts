@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type ChunkBudget, createChunkBudget } from "./chunk-budget.js";
+import { type ChunkBudget, createChunkBudget } from "./get-large-trace.query.js";
 
 const all = 64 * 1_048_576;
 const share = all / 4;

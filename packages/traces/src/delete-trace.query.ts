@@ -1,11 +1,10 @@
-import { type CreateGroupCommit, smallestUuid, withTransaction } from "@waymark/database";
+import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import { fewWaiting, type LoggedBatching, oneByOne } from "./batching.js";
 import { lockCalls, settleCalls, settleTraces } from "./model-calls/settle-calls.query.js";
 
 /** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
-/** Two connections, and one statement per account, so most connections stay free for others. */
-const oneDeletion = { maxRows: 1, maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200 } as const;
 
 /** Waits for the statements that add calls to the trace: these lock it FOR KEY SHARE until their commit. */
 const lockTraceSql = "SELECT FROM trace WHERE account_id = $1 AND id = $2 FOR UPDATE";
@@ -51,60 +50,23 @@ const deleteSpansSql = `
   )
   SELECT last FROM chunk`;
 
-function deleteTraceStatement(accountId: string, traceId: string) {
-  return { name: "delete-trace", text: deleteTraceSql, values: [accountId, traceId] };
-}
-
-interface SpansToDelete {
+interface TraceToDelete {
   accountId: string;
   traceId: string;
-  after: string;
-}
-
-export interface DeleteTraceDeps {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  log: { warn(fields: object, message: string): void };
 }
 
 /** Deletes a trace, then its spans in chunks; false for an unknown trace, though an interrupted deletion's spans go. */
-export function createTraceDeleter(
-  { pool, createGroupCommit, log }: DeleteTraceDeps,
-  chunkSpans = maxSpansPerStatement,
-) {
-  const deleteTrace = createGroupCommit<Omit<SpansToDelete, "after">, boolean>({
-    name: "delete-trace",
-    run: (traces) =>
-      Promise.all(
-        traces.map(({ accountId, traceId }) =>
-          withTransaction(pool, (client) => settleAndDelete(client, accountId, traceId)),
-        ),
-      ),
-    ...oneDeletion,
-  });
-  const deleteSpans = createGroupCommit<SpansToDelete, string | null>({
-    name: "delete-spans",
-    run: (chunks) =>
-      Promise.all(
-        chunks.map(async ({ accountId, traceId, after }) => {
-          const values = [accountId, traceId, after, chunkSpans];
-          const { rows } = await pool.query<{ last: string | null }>({
-            name: "delete-spans",
-            text: deleteSpansSql,
-            values,
-          });
-          return rows[0]?.last ?? null;
-        }),
-      ),
-    ...oneDeletion,
-  });
+export function createTraceDeleter(deps: LoggedBatching, chunkSpans = maxSpansPerStatement) {
+  const { pool, log } = deps;
+  const deleteTrace = oneByOne(deps, "delete-trace", settleAndDelete, fewWaiting);
+  const deleteSpans = oneByOne(deps, "delete-spans", deleteChunk, fewWaiting);
   return async (accountId: string, traceId: string): Promise<boolean> => {
     // Most of the work, before the lock.
     await settleCalls(pool, accountId, traceId);
     const isDeleted = await deleteTrace({ accountId, traceId });
     try {
       for (let after: string | null = smallestUuid; after !== null; )
-        after = await deleteSpans({ accountId, traceId, after });
+        after = await deleteSpans({ accountId, traceId, after, chunkSpans });
     } catch (error) {
       if (!isDeleted) throw error;
       log.warn({ err: error, traceId }, "spans of a deleted trace are left to retention");
@@ -113,18 +75,29 @@ export function createTraceDeleter(
   };
 }
 
+async function deleteChunk(
+  pool: pg.Pool,
+  { accountId, traceId, after, chunkSpans }: TraceToDelete & { after: string; chunkSpans: number },
+): Promise<string | null> {
+  const statement = { name: "delete-spans", text: deleteSpansSql, values: [accountId, traceId, after, chunkSpans] };
+  const { rows } = await pool.query<{ last: string | null }>(statement);
+  return rows[0]?.last ?? null;
+}
+
 /** Books the trace's last calls, and deletes it: the money is spent, and the sums keep it. */
-async function settleAndDelete(client: pg.ClientBase, accountId: string, traceId: string): Promise<boolean> {
+function settleAndDelete(pool: pg.Pool, { accountId, traceId }: TraceToDelete): Promise<boolean> {
   const values = [accountId, traceId];
-  const { rowCount: found } = await client.query({ name: "lock-ending-trace", text: lockTraceSql, values });
-  if (found !== 1) return false;
-  const { rowCount: unsettled } = await client.query({ name: "has-unsettled-calls", text: hasUnsettledSql, values });
-  if (unsettled === 1) {
-    await lockCalls(client, accountId);
-    await settleTraces(client, "ending", accountId, traceId);
-  }
-  const { rowCount } = await client.query(deleteTraceStatement(accountId, traceId));
-  return rowCount === 1;
+  return withTransaction(pool, async (client) => {
+    const { rowCount: found } = await client.query({ name: "lock-ending-trace", text: lockTraceSql, values });
+    if (found !== 1) return false;
+    const { rowCount: unsettled } = await client.query({ name: "has-unsettled-calls", text: hasUnsettledSql, values });
+    if (unsettled === 1) {
+      await lockCalls(client, accountId);
+      await settleTraces(client, "ending", accountId, traceId);
+    }
+    const { rowCount } = await client.query({ name: "delete-trace", text: deleteTraceSql, values });
+    return rowCount === 1;
+  });
 }
 
 /** One probe of `trace_pkey`. */

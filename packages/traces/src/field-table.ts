@@ -1,6 +1,20 @@
 import { binaryArray } from "@waymark/database";
 import type { JsonText } from "@waymark/service/fields";
-import type { z } from "zod";
+import { z } from "zod";
+
+/** A time as an answer gives it. */
+export const timestamp = z.string().meta({ format: "date-time" });
+
+/** SQL for a timestamp as answers show it: UTC with `Z`, milliseconds, and microseconds if there are any. Needs a session in UTC. */
+export function isoText(column: string): string {
+  return `replace(to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '000Z', 'Z')`;
+}
+
+/** The members of a row that a schema has, in its order. */
+export function membersIn<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, row: z.output<z.ZodObject<Shape>>) {
+  const names = Object.keys(schema.shape) as (keyof typeof row)[];
+  return Object.fromEntries(names.map((name) => [name, row[name]])) as typeof row;
+}
 
 /** A field of a row that clients send and read: its column has its name. */
 export interface Field {

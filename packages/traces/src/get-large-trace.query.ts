@@ -1,10 +1,9 @@
-import { type CreateGroupCommit, formatUuid, isUuid, smallestUuid } from "@waymark/database";
+import { formatUuid, isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { createChunkBudget, maxSmallChunkBytes } from "./chunk-budget.js";
-import { type SpanColumns, spanAggregates, spanTexts } from "./span-columns.js";
+import { type Batching, oneByOne } from "./batching.js";
 import { fieldOf, sizedNames } from "./span-fields.js";
-import { ofContext, type TraceToRead, traceJson } from "./trace-json.js";
+import { ofContext, type SpanColumns, spanAggregates, spanTexts, type TraceToRead, traceJson } from "./trace-json.js";
 
 const maxChunkSpans = 1_000;
 /** A single span may be larger and then makes a chunk alone. */
@@ -16,7 +15,6 @@ const maxStoredBytes = 262_144;
 
 /** Of all accounts; the pool's other connections are left to writes and small reads. */
 const maxChunksInFlight = 3;
-const maxChunksPerAccount = 1;
 /** A text with the separator of columns must not break an answer that has begun. */
 const withQuotes = true;
 const largestUuid = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -36,9 +34,7 @@ interface LargeAnswers {
   give(accountId: string, count: number): void;
 }
 
-export interface TraceReaderDeps {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
+export interface TraceReaderDeps extends Batching {
   largeAnswers: LargeAnswers;
 }
 
@@ -122,15 +118,9 @@ export type ReadChunks = (trace: TraceToRead, first?: string) => AsyncGenerator<
  * AppError 429 or 503 before the first chunk if too many answers are under way, 404 when the trace is deleted meanwhile.
  */
 export function createChunkReader(deps: TraceReaderDeps): ReadChunks {
-  const { pool, createGroupCommit, largeAnswers } = deps;
+  const { largeAnswers } = deps;
   const budget = createChunkBudget();
-  const readChunk = createGroupCommit<ChunkToRead, MeasuredChunk | undefined>({
-    name: "read-large-trace",
-    run: (chunks) => Promise.all(chunks.map((chunk) => readChunkOf(pool, chunk))),
-    maxInFlight: maxChunksInFlight,
-    maxInFlightPerOwner: maxChunksPerAccount,
-    maxRows: 1,
-  });
+  const readChunk = oneByOne(deps, "read-large-trace", readChunkOf, { maxInFlight: maxChunksInFlight });
 
   async function* readChunks(trace: TraceToRead, first?: string): AsyncGenerator<TraceChunk, void, void> {
     let after = first === undefined ? smallestUuid : uuidBefore(first);
@@ -203,4 +193,47 @@ async function readChunkOf(
   if (!row) return undefined;
   const { head, last, bytes, is_last: isLast } = row;
   return { head, spans: spanTexts(row, { withAttributes, withQuotes }) ?? [], last, bytes, isLast };
+}
+
+/** Chunks up to this size need no budget: the limit of answers under way bounds their sum. */
+export const maxSmallChunkBytes = 524_288;
+/** Larger chunks of all accounts, in bytes that are being read or sent. */
+const maxBytes = 64 * 1_048_576;
+/** A chunk above this waits until its account has no other large chunk. */
+const maxBytesPerAccount = maxBytes / 4;
+
+export interface ChunkBudget {
+  /** Waits until the chunk fits; returns the bytes to give back, at most the account's share. */
+  take(accountId: string, bytes: number): Promise<number>;
+  give(accountId: string, bytes: number): void;
+}
+
+/** Makes an unused budget. Each waiter is an answer under way, so their number is bounded. */
+export function createChunkBudget(): ChunkBudget {
+  const held = new Map<string, number>();
+  let heldByAll = 0;
+  let waiting: (() => void)[] = [];
+  const fits = (accountId: string, bytes: number) =>
+    (held.get(accountId) ?? 0) + bytes <= maxBytesPerAccount && heldByAll + bytes <= maxBytes;
+  const add = (accountId: string, bytes: number) => {
+    const own = (held.get(accountId) ?? 0) + bytes;
+    if (own > 0) held.set(accountId, own);
+    else held.delete(accountId);
+    heldByAll += bytes;
+  };
+  return {
+    async take(accountId, bytes) {
+      const taken = Math.min(bytes, maxBytesPerAccount);
+      while (!fits(accountId, taken)) await new Promise<void>((resolve) => waiting.push(resolve));
+      add(accountId, taken);
+      return taken;
+    },
+    give(accountId, bytes) {
+      if (bytes === 0) return;
+      add(accountId, -bytes);
+      const woken = waiting;
+      waiting = [];
+      for (const wake of woken) wake();
+    },
+  };
 }

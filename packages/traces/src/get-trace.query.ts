@@ -1,16 +1,34 @@
-import { idBounds } from "@waymark/database";
+import { type CreateGroupCommit, idBounds } from "@waymark/database";
 import type pg from "pg";
 import { createChunkReader, type ReadChunks, type TraceReaderDeps, textOfChunks } from "./get-large-trace.query.js";
-import { type SpanColumns, spanAggregates, spanTexts } from "./span-columns.js";
 import { fieldOf, sizedNames } from "./span-fields.js";
-import { ofContext, type TraceToRead, traceJson } from "./trace-json.js";
-import {
-  createVersionReader,
-  maxVersionedSpans,
-  type ReadVersion,
-  spanVersions,
-  traceVersion,
-} from "./trace-version.query.js";
+import { ofContext, type SpanColumns, spanAggregates, spanTexts, type TraceToRead, traceJson } from "./trace-json.js";
+
+/** Traces of more spans have no version: it would read them all. */
+const maxVersionedSpans = 999;
+
+/** Of the spans `s`: the transaction that wrote each row's present version, and its time. */
+const spanVersions = "string_agg(xidsend(s.row_xid) || timestamptz_send(s.written_at), '')";
+
+/**
+ * A finished trace's version: a hash over the rows of the trace `t` and its `spans`. A write changes the transaction in its row,
+ * however writes overtake each other; the times tell apart copies restored from two backups.
+ */
+const traceVersion = `CASE WHEN t.status <> 'running' AND spans.count <= ${maxVersionedSpans} THEN left(encode(sha256(
+    xidsend(t.xmin) || timestamptz_send(t.written_at) || COALESCE(spans.versions, '')), 'hex'), 32) END`;
+
+/** The versions of traces, without their contents. Per trace a probe of `trace_pkey` and a bounded range of `span_pkey`. */
+const readVersionsSql = `
+  SELECT q.n::int, ${traceVersion} AS version
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, n)
+  JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
+  LATERAL (
+    SELECT count(*) AS count, ${spanVersions} AS versions FROM (
+      SELECT xmin AS row_xid, written_at FROM span
+      WHERE account_id = q.account_id AND trace_id = q.trace_id AND trace_id BETWEEN $3 AND $4 AND t.status <> 'running'
+      ORDER BY id LIMIT ${maxVersionedSpans + 1}
+    ) s
+  ) spans`;
 
 /** Beyond one of these two bounds a trace is large. */
 const maxSpans = maxVersionedSpans;
@@ -130,4 +148,34 @@ async function readTraces(pool: pg.Pool, traces: readonly TraceToRead[]): Promis
 function startOf(row: TraceRow, withAttributes: boolean): string | undefined {
   const spans = row.head === null ? undefined : spanTexts(row, { withAttributes, withQuotes: false });
   return spans && `${row.head}${spans.join(",")}]`;
+}
+
+interface TraceOfAccount {
+  accountId: string;
+  traceId: string;
+}
+
+interface FoundTrace {
+  /** Null while the trace runs, and if it has too many spans. */
+  version: string | null;
+}
+
+/** Reads whether an account has a trace, and its version. */
+type ReadVersion = (trace: TraceOfAccount) => Promise<FoundTrace | undefined>;
+
+function createVersionReader(pool: pg.Pool, createGroupCommit: CreateGroupCommit): ReadVersion {
+  return createGroupCommit<TraceOfAccount, FoundTrace | undefined>({
+    name: "read-trace-version",
+    run: async (traces) => {
+      const traceIds = traces.map(({ traceId }) => traceId.toLowerCase());
+      const { rows } = await pool.query<FoundTrace & { n: number }>({
+        name: "read-trace-versions",
+        text: readVersionsSql,
+        values: [traces.map(({ accountId }) => accountId), traceIds, ...idBounds(traceIds)],
+      });
+      const found = new Map(rows.map((row) => [row.n, row]));
+      return traces.map((_, index) => found.get(index + 1));
+    },
+    maxRows: 32,
+  });
 }

@@ -1,7 +1,7 @@
 import { type PlanId, planOf, remainingBytes, remainingTraces, type UtcMonth } from "@waymark/plan";
 import type pg from "pg";
 
-export interface Used {
+interface Used {
   traces: number;
   bytes: number;
   agents: number;
@@ -13,14 +13,25 @@ const getUsageSql = `
     COALESCE((SELECT bytes FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS bytes,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
-function getUsageStatement(accountId: string, month: string) {
-  return { name: "get-usage", text: getUsageSql, values: [accountId, month] };
+/** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
+export async function getUsage(
+  pool: pg.Pool,
+  { accountId, month }: { accountId: string; month: string },
+): Promise<Used> {
+  const { rows } = await pool.query<Used>({ name: "get-usage", text: getUsageSql, values: [accountId, month] });
+  return rows[0] ?? { traces: 0, bytes: 0, agents: 0 };
 }
 
-/** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
-export async function getUsage(pool: pg.Pool, accountId: string, month: string): Promise<Used> {
-  const { rows } = await pool.query<Used>(getUsageStatement(accountId, month));
-  return rows[0] ?? { traces: 0, bytes: 0, agents: 0 };
+/** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
+const readUsedTracesSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
+
+/** Reads how many traces an account created in a month. */
+export async function readUsedTraces(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, month }: { accountId: string; month: string },
+): Promise<number> {
+  const { rows } = await db.query<{ traces: number }>(readUsedTracesSql, [accountId, month]);
+  return rows[0]?.traces ?? 0;
 }
 
 export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {

@@ -1,13 +1,15 @@
 import { validationError } from "@waymark/errors";
+import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
-import { type Figures, noFigures } from "./agents/figures.js";
-import { readFigures } from "./agents/read-figures.query.js";
-import { isoText } from "./iso-text.js";
-import { noTokens, readTokensByAgent, type TokenSums } from "./model-calls/read-token-sums.query.js";
+import { z } from "zod";
+import { figuresSchema, noFigures, readFigures } from "./agents/figures.query.js";
+import { isoText, timestamp } from "./field-table.js";
+import { noTokens, readTokensByAgent, tokenSumsSchema } from "./model-calls/read-token-sums.query.js";
+import { checkRange, countedRange, cursorParameter, encodeCursor, limitParameter, recentRange } from "./paging.js";
 import type { TraceStatus } from "./statuses.js";
 
 /** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
-export interface AgentsToList {
+interface AgentsToList {
   accountId: string;
   from: string;
   to: string;
@@ -17,18 +19,44 @@ export interface AgentsToList {
   withFigures?: boolean;
 }
 
-interface ListedAgent extends Partial<Figures & TokenSums> {
-  id: string;
-  created_at: string;
-  traces: Record<TraceStatus, number>;
-  last_started_at: string | null;
-}
+/** An agent of a list, as answers show it. */
+export const agentSchema = z.object({
+  id: z.string(),
+  created_at: timestamp,
+  traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
+  last_started_at: timestamp.nullable().describe("The latest start of a trace in the range"),
+  ...z.object({ ...figuresSchema.shape, ...tokenSumsSchema.shape }).partial().shape,
+});
 
-export interface AgentPage {
+type ListedAgent = z.output<typeof agentSchema>;
+
+interface AgentPage {
   agents: ListedAgent[];
   from: string;
   to: string;
   isLast: boolean;
+}
+
+export const agentQuerySchema = z
+  .object({
+    ...countedRange("traces"),
+    include: z
+      .enum(["figures"])
+      .optional()
+      .describe("`figures` adds failure rate, percentiles of the durations, tokens and cost"),
+    limit: limitParameter,
+    cursor: cursorParameter((text) => (text !== "" && textProblem(text) === undefined ? text : undefined)),
+  })
+  .superRefine(checkRange);
+
+/** @throws AppError 400 if `from` is not before now and there is no `to` */
+export function agentsToList(accountId: string, query: z.output<typeof agentQuerySchema>, now: Date): AgentsToList {
+  const { cursor: after = "", limit, include } = query;
+  return { accountId, ...recentRange(query, now), after, limit, withFigures: include === "figures" };
+}
+
+export function presentAgentPage({ agents, from, to, isLast }: AgentPage) {
+  return { agents, from, to, next_cursor: isLast ? null : encodeCursor(agents.at(-1)?.id ?? "") };
 }
 
 /** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */
@@ -58,36 +86,25 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
   examined: number;
 }
 
-/** Returns one row more than the page holds if the list goes on. */
-function listAgentsStatement({ accountId, from, to, after, limit }: AgentsToList) {
-  const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
-  return { name: "list-agents", text: listAgentsSql, values };
-}
-
 /** @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces */
 export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage> {
-  const { from, to } = query;
-  const { rows } = await pool.query<Row>(listAgentsStatement(query));
+  const { accountId, from, to, after, limit } = query;
+  // One row more than the page holds if the list goes on.
+  const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
+  const { rows } = await pool.query<Row>({ name: "list-agents", text: listAgentsSql, values });
   if ((rows[0]?.examined ?? 0) > maxCountedTraces) {
     const most = maxCountedTraces.toLocaleString("en");
     throw validationError({ from: `Must be later: more than ${most} traces started from ${from} up to ${to}` });
   }
-  const agents = rows.slice(0, query.limit).map(({ id, created_at, last_started_at, ...row }) => {
+  const agents = rows.slice(0, limit).map(({ id, created_at, last_started_at, ...row }) => {
     const { running, success, error, timeout } = row;
     return { id, created_at, traces: { running, success, error, timeout }, last_started_at };
   });
-  const isLast = rows.length <= query.limit;
+  const isLast = rows.length <= limit;
   if (!query.withFigures) return { agents, from, to, isLast };
-  const figures = await readFigures(
-    pool,
-    query,
-    agents.map(({ id }) => id),
-  );
-  const tokens = await readTokensByAgent(
-    pool,
-    query,
-    agents.map(({ id }) => id),
-  );
+  const ids = agents.map(({ id }) => id);
+  const figures = await readFigures(pool, query, ids);
+  const tokens = await readTokensByAgent(pool, query, ids);
   const withFigures = agents.map((agent) => ({
     ...agent,
     ...(figures.get(agent.id) ?? noFigures),

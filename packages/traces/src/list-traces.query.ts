@@ -1,6 +1,7 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import type { z } from "zod";
+import { type Batching, fewWaiting, oneByOne } from "./batching.js";
 import {
   type BlockCondition,
   findPlaces,
@@ -11,7 +12,6 @@ import {
 import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
 import { countedCallsSql } from "./model-calls/counted-calls.js";
 import { settleCalls } from "./model-calls/settle-calls.query.js";
-import type { ScoreFilter } from "./scores/score-filter.js";
 import type { TraceStatus } from "./statuses.js";
 import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 
@@ -19,6 +19,13 @@ import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 export interface TraceCursor {
   startedAt: string;
   id: string;
+}
+
+/** Finds traces with a score of this name, of the trace or a span; true counts as 1, false as 0. */
+interface ScoreFilter {
+  name: string;
+  min?: number | undefined;
+  max?: number | undefined;
 }
 
 export interface TracesToFind {
@@ -159,6 +166,11 @@ export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Re
   const { accountId, from = "-infinity", after } = query;
   const places = await findPlaces(pool, { accountId, from, to: after.startedAt, conditions });
   return (await readPage(pool, query, { maxMs, places })).page;
+}
+
+/** Makes a reader of pages. A search may take half a second: these leave connections to everybody else. */
+export function createTracePageReader(deps: Batching) {
+  return oneByOne(deps, "list-traces", listTraces, { ...fewWaiting, maxInFlight: 3, maxInFlightPerOwner: 2 });
 }
 
 /** `isWhole` unless the time was over before the page was full. */

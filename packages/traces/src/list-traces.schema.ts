@@ -3,6 +3,8 @@ import { asParameter, parseTimestamp, textField } from "@waymark/service/fields"
 import { z } from "zod";
 import {
   cursorBefore,
+  type ListedTrace,
+  lettersOf,
   newestCursor,
   presentListedTrace,
   type TraceCursor,
@@ -10,7 +12,7 @@ import {
   type TracesToFind,
 } from "./list-traces.query.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "./paging.js";
-import { checkScore, scoreFilterOf, scoreParameters } from "./scores/score-filter.js";
+import { maxScoreName } from "./scores/read-scores.query.js";
 import { type TraceStatus, traceStatuses } from "./statuses.js";
 
 const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
@@ -27,6 +29,25 @@ const costParameter = asParameter(
     .optional()
     .describe("Only traces that cost at least this many dollars; those without a cost are left out"),
 );
+
+const boundMessage = "Must be a number";
+
+const bound = (description: string) =>
+  asParameter(
+    { type: "number" },
+    z
+      .string(boundMessage)
+      .regex(/^-?\d{1,15}(\.\d{1,15})?$/, boundMessage)
+      .transform(Number)
+      .optional()
+      .describe(description),
+  );
+
+const scoreParameters = {
+  score: textField({ min: 1, max: maxScoreName }).optional().describe("Only traces with a score of this name"),
+  min_score: bound("With `score`: of at least this value; true counts as 1, false as 0"),
+  max_score: bound("With `score`: of at most this value"),
+};
 
 const filterParameters = {
   agent_id: textField({ min: 1, max: 255 }).optional().describe("The exact id of the agent"),
@@ -66,7 +87,7 @@ export const traceQuerySchema = z
   .superRefine(checkRange)
   .superRefine(checkScore);
 
-export type TraceFilter = z.output<typeof traceFilterSchema>;
+type TraceFilter = z.output<typeof traceFilterSchema>;
 
 type TraceQuery = z.output<typeof traceQuerySchema>;
 
@@ -78,7 +99,7 @@ export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind
     name: query.name,
     minDurationMs: query.min_duration_ms,
     minCost: query.min_cost,
-    score: scoreFilterOf(query),
+    score: query.score === undefined ? undefined : { name: query.score, min: query.min_score, max: query.max_score },
     from: query.from,
     after: startOf(query),
     limit: query.limit,
@@ -106,4 +127,56 @@ function readCursor(text: string): TraceCursor | undefined {
 
 function isTraceStatus(word: string): word is TraceStatus {
   return (traceStatuses as readonly string[]).includes(word);
+}
+
+interface ScoreQuery {
+  score?: string | undefined;
+  min_score?: number | undefined;
+  max_score?: number | undefined;
+}
+
+/** Refuses bounds without a name. */
+function checkScore({ score, min_score, max_score }: ScoreQuery, context: z.RefinementCtx): void {
+  if (score !== undefined) return;
+  const named = { min_score, max_score };
+  for (const [path, value] of Object.entries(named))
+    if (value !== undefined)
+      context.addIssue({ code: "custom", path: [path], message: "Needs score, the name of the score" });
+}
+
+export type MatchesTrace = (trace: ListedTrace) => boolean;
+
+/** The filters of a list for single traces; undefined where there is none. */
+export function traceFilter(filter: TraceFilter): MatchesTrace | undefined {
+  const { agent_id, status, name, from, to, min_duration_ms } = filter;
+  const conditions: MatchesTrace[] = [];
+  if (agent_id !== undefined) conditions.push((trace) => trace.agent_id === agent_id);
+  if (status !== undefined) conditions.push((trace) => status.includes(trace.status));
+  if (min_duration_ms !== undefined) {
+    conditions.push(({ duration_ms }) => duration_ms !== null && duration_ms >= min_duration_ms);
+  }
+  if (from !== undefined) conditions.push((trace) => timeOf(trace) >= from);
+  if (to !== undefined) conditions.push((trace) => timeOf(trace) < to);
+  if (name !== undefined) {
+    const pattern = namePattern(name);
+    conditions.push((trace) => pattern.test(trace.name));
+  }
+  return conditions.length === 0 ? undefined : (trace) => conditions.every((matches) => matches(trace));
+}
+
+/** In the form of the parameters, which sorts as text. */
+function timeOf({ started_at }: ListedTrace): string {
+  const start = parseTimestamp(started_at);
+  return start.ok ? start.value : started_at;
+}
+
+/** Like the list's search, ASCII text matches ASCII alone: `k` does not find the Kelvin sign. */
+function namePattern(text: string): RegExp {
+  const isAscii = !/[^\0-\x7f]/.test(text);
+  const lettersIn = (character: string) => lettersOf(character).filter((each) => !isAscii || each <= "\x7f");
+  const parts = [...text].map((character) => {
+    const letters = lettersIn(character);
+    return letters.length > 1 ? `[${letters.join("")}]` : character.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+  });
+  return new RegExp(parts.join(""), "u");
 }

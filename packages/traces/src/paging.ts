@@ -45,6 +45,14 @@ export const rangeParameters = {
   to: timestampParameter("Only traces that started before this time"),
 };
 
+const defaultDays = 30;
+
+/** A range of things to count, and what it begins with if not told. */
+export const countedRange = (what: string, usualStart = `${defaultDays} days before \`to\` if omitted`) => ({
+  from: timestampParameter(`Counts ${what} that started at this time or later; ${usualStart}`),
+  to: timestampParameter(`Counts ${what} that started before this time; now if omitted`),
+});
+
 /** Refuses a range without content. Both times come from `parseTimestamp`, whose output sorts as text. */
 export function checkRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
@@ -68,7 +76,8 @@ interface Range {
  */
 export function recentRange(
   asked: { [Name in keyof Range]?: string | undefined },
-  { now, days }: { now: Date; days: number },
+  now: Date,
+  days = defaultDays,
 ): Range {
   const to = asked.to ?? now.toISOString();
   const from = asked.from ?? new Date(Math.max(earliestMs, Date.parse(to) - days * 86_400_000)).toISOString();
@@ -82,7 +91,7 @@ function withoutZeros(time: string): string {
   return time.replace(/(\.\d{3})000Z$/, "$1Z");
 }
 
-function timestampParameter(description: string) {
+export function timestampParameter(description: string) {
   return z
     .string("Must be given once")
     .transform((text, context) => {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isoText } from "./iso-text.js";
+import { isoText } from "./field-table.js";
 
 /** An account within its plan never exceeds it: 60 days touch three months of 50,000 traces. */
 const maxCountedTraces = 200_000;

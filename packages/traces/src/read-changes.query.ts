@@ -1,6 +1,6 @@
 import { uuidV7Floor } from "@waymark/database";
 import type pg from "pg";
-import { isoText } from "./iso-text.js";
+import { isoText } from "./field-table.js";
 import { type ListedTrace, listedColumns, presentListedTrace } from "./list-traces.query.js";
 
 interface ChangesToRead {

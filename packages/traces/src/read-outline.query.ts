@@ -1,7 +1,7 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
-import { isoText } from "./iso-text.js";
+import { isoText } from "./field-table.js";
 import type { ListedTrace } from "./list-traces.query.js";
 import { type ContentName, contentNames } from "./span-fields.js";
 import { listedNames, listedSql } from "./trace-fields.js";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { listTraces, newestCursor } from "./list-traces.query.js";
-import { traceFilterSchema, tracesToFind } from "./list-traces.schema.js";
+import { traceFilter, traceFilterSchema, tracesToFind } from "./list-traces.schema.js";
 import { readStream, readStreamStatement, type StreamPosition } from "./read-stream.query.js";
-import { traceFilter } from "./trace-filter.js";
 import { useTraces } from "./traces.fixture.js";
 
 describe("the stream of an account", () => {

@@ -1,7 +1,6 @@
 import { jsonField, jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
 import { z } from "zod";
-import { type Columns, type Field, membersOf, type NamesWith, namesWhere, textOf } from "./field-table.js";
-import { timestamp } from "./iso-text.js";
+import { type Columns, type Field, membersOf, type NamesWith, namesWhere, textOf, timestamp } from "./field-table.js";
 import { type MappedSpan, maxAttributesBytes, spanUuid } from "./otlp/map-request.js";
 import { spanStatuses } from "./statuses.js";
 

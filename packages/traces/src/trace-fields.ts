@@ -1,7 +1,6 @@
 import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
 import { z } from "zod";
-import { type Columns, type Field, membersOf, namesWhere, textOf } from "./field-table.js";
-import { isoText, timestamp } from "./iso-text.js";
+import { type Columns, type Field, isoText, membersOf, namesWhere, textOf, timestamp } from "./field-table.js";
 import { traceStatuses } from "./statuses.js";
 
 /** Every field of a trace but its ids, in the order of answers. Insertion, reading, JSON, lists and OpenAPI follow it. */

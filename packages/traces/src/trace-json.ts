@@ -1,3 +1,4 @@
+import { answeredNames, fieldOf, type SpanFieldName } from "./span-fields.js";
 import { type TraceFieldName, traceFields, traceMemberSql } from "./trace-fields.js";
 
 export interface TraceToRead {
@@ -7,9 +8,7 @@ export interface TraceToRead {
   withAttributes: boolean;
 }
 
-function orNull(json: string): string {
-  return `COALESCE(${json}, 'null')`;
-}
+const orNull = (json: string) => `COALESCE(${json}, 'null')`;
 
 /** A column of a span's resource or scope: one probe of `trace_context_pkey`. */
 export const ofContext = (column: string, id: string) =>
@@ -29,3 +28,142 @@ export const attributesText = `CASE WHEN s.attributes IS NOT NULL OR s.resource_
 export const traceJson = `concat('{"id":"', t.id, '"', ${(Object.keys(traceFields) as TraceFieldName[])
   .map((name) => `',"${name}":', ${traceMemberSql(name)}`)
   .join(", ")}, ',"spans":[')`;
+
+/** Between the values of a column. JSON has no such character; a raw text with one makes a wrong number of values. */
+const separator = "\u0001";
+const separatorSql = "E'\\x01'";
+const idLength = 36;
+
+interface SpanColumnsToRead {
+  withAttributes: boolean;
+  /** Whether texts come as JSON, whatever characters they have; raw ones cost Postgres less. */
+  withQuotes: boolean;
+}
+
+/** A trace's spans by column, in order; without spans all are null. `rests` end each span. */
+export type SpanColumns = { count: number; ids: string | null; rests?: string | null } & {
+  readonly [Name in SpanFieldName]?: string | Buffer | null;
+};
+
+const optionalNames = new Set(answeredNames(true).filter((name) => fieldOf(name).body.isOptional()));
+
+const joined = (value: string) => `string_agg(${value}, ${separatorSql})`;
+
+function columnSql(name: SpanFieldName, withQuotes: boolean): string {
+  const { type } = fieldOf(name);
+  const isOptional = optionalNames.has(name);
+  if (type === "timestamptz") {
+    return `string_agg(timestamptz_send(${isOptional ? `COALESCE(s.${name}, '-infinity')` : `s.${name}`}), '')`;
+  }
+  if (type === "json") return joined(`COALESCE(s.${name}::text, 'null')`);
+  if (withQuotes) return joined(`COALESCE(to_json(s.${name})::text, 'null')`);
+  return joined(isOptional ? `COALESCE('=' || s.${name}, '')` : `s.${name}`);
+}
+
+/** Aggregates that make {@link SpanColumns} of the spans `s`. Text of times and escapes would take most of the statement. */
+export function spanAggregates({ withAttributes, withQuotes }: SpanColumnsToRead): string {
+  const columns = answeredNames(withAttributes).map((name) => `${columnSql(name, withQuotes)} AS ${name}`);
+  const rests = withAttributes ? [`${joined(attributesEnd)} AS rests`] : [];
+  return ["count(*)::int AS count", "string_agg(s.id::text, '') AS ids", ...columns, ...rests].join(",\n  ");
+}
+
+/** The spans as JSON, each after the other; undefined if a raw text has a separator. */
+export function spanTexts(
+  columns: SpanColumns,
+  { withAttributes, withQuotes }: SpanColumnsToRead,
+): string[] | undefined {
+  const { count, ids } = columns;
+  if (count === 0 || !ids) return [];
+  const readers: ((n: number) => string)[] = [];
+  for (const name of answeredNames(withAttributes)) {
+    const reader = readerOf(name, columns, withQuotes);
+    if (!reader) return undefined;
+    readers.push(reader);
+  }
+  const rests = withAttributes ? (columns.rests?.split(separator) ?? []) : undefined;
+  const texts: string[] = [];
+  for (let n = 0; n < count; n++) {
+    let text = `{"id":"${ids.slice(n * idLength, (n + 1) * idLength)}"`;
+    for (const read of readers) text += read(n);
+    texts.push(text + (rests ? rests[n] : "}"));
+  }
+  return texts;
+}
+
+/** Makes the member of a field from the number of its span. */
+function readerOf(name: SpanFieldName, columns: SpanColumns, withQuotes: boolean): ((n: number) => string) | undefined {
+  const { type } = fieldOf(name);
+  const isOptional = optionalNames.has(name);
+  const values = columns[name];
+  const start = `,"${name}":`;
+  if (Buffer.isBuffer(values)) {
+    return (n) => {
+      const time = microsecondText(values, n * 8);
+      return time === null ? `${start}null` : `${start}"${time}"`;
+    };
+  }
+  const texts = values?.split(separator) ?? [];
+  if (texts.length !== columns.count) return undefined;
+  if (withQuotes || type === "json") return (n) => start + texts[n];
+  if (!isOptional) return (n) => start + quoted(texts[n] ?? "");
+  return (n) => start + (texts[n] ? quoted(texts[n].slice(1)) : "null");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
+const escaped = /["\\\u0000-\u001f]/;
+
+function quoted(text: string): string {
+  return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+/** Seconds from 1970 to 2000, the beginning of Postgres's times. */
+const epochSeconds = 946_684_800;
+const daySeconds = 86_400;
+
+const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
+const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
+
+/** The last day and second written: the times of a trace are near each other. */
+let lastDay = Number.NaN;
+let lastDate = "";
+let lastSecond = Number.NaN;
+let lastText = "";
+
+/**
+ * The time at an offset as answers show it, like `isoText`; null for `-infinity`, which stands for none.
+ * @param times as `timestamptz_send` writes them: microseconds in 64 bits
+ */
+function microsecondText(times: Buffer, offset: number): string | null {
+  const high = times.readInt32BE(offset);
+  const low = times.readUInt32BE(offset + 4);
+  if (high === -0x8000_0000) return null;
+  // Before 1715 and after 2285 a double would lose microseconds.
+  const isExact = high >= -0x20_0000 && high < 0x20_0000;
+  const micros = isExact ? high * 0x1_0000_0000 + low : times.readBigInt64BE(offset);
+  if (typeof micros === "number") {
+    const seconds = Math.floor(micros / 1_000_000);
+    return timeText(seconds, micros - seconds * 1_000_000);
+  }
+  const fraction = Number(((micros % 1_000_000n) + 1_000_000n) % 1_000_000n);
+  return timeText(Number((micros - BigInt(fraction)) / 1_000_000n), fraction);
+}
+
+function timeText(seconds: number, fraction: number): string {
+  if (seconds !== lastSecond) {
+    lastText = secondText(seconds);
+    lastSecond = seconds;
+  }
+  const millis = Math.floor(fraction / 1000);
+  const micros = fraction - millis * 1000;
+  return `${lastText}.${threeDigits[millis]}${micros === 0 ? "" : threeDigits[micros]}Z`;
+}
+
+function secondText(seconds: number): string {
+  const day = Math.floor(seconds / daySeconds);
+  if (day !== lastDay) {
+    lastDate = new Date((day * daySeconds + epochSeconds) * 1000).toISOString().slice(0, 10);
+    lastDay = day;
+  }
+  const second = seconds - day * daySeconds;
+  return `${lastDate}T${twoDigits[Math.floor(second / 3600)]}:${twoDigits[Math.floor(second / 60) % 60]}:${twoDigits[second % 60]}`;
+}

@@ -8,9 +8,9 @@ import { directUrlOf } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
 import { createApp } from "../../../trace-api/src/app.js";
-import { createAnswerBudget } from "../../../trace-api/src/limits/answer-budget.js";
+import { createAnswerBudget } from "../../../trace-api/src/limits/budgets.js";
 import { createTraceFeed, type TraceFeed } from "../../../trace-api/src/stream/trace-feed.js";
-import { type ByteReserve, createByteReserve } from "../../../trace-api/src/usage/byte-reserve.js";
+import { ByteReserve } from "../../../trace-api/src/usage/byte-reserve.js";
 import type { TestDashboard } from "../dashboard.fixture.js";
 
 const bodyLimitBytes = 4 * 1_048_576;
@@ -32,7 +32,7 @@ export function useTraceApi({ pool, databaseUrl }: TestDashboard, { dashboardUrl
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);
     feed = createTraceFeed({ pool, log, registry, refusals, answers: answers.shares, now });
-    reserve = createByteReserve({ pool, log });
+    reserve = new ByteReserve(pool, log);
     const deps = { pool, reserve, keys, alerts, checks, log, registry, uuid, now, feed, answers };
     app = createApp({ ...deps, ...limits, dashboardUrl: dashboardUrl?.() });
   });

@@ -1,6 +1,9 @@
 import { withTransaction } from "@waymark/database";
+import type { Plan } from "@waymark/plan";
+import { type Batching, oneByOne } from "@waymark/traces";
 import type pg from "pg";
 import { noteChangeSql } from "../model-calls/model-call.js";
+import type { KnownAgents } from "./known-agents.js";
 
 /** Serializes the claims of one account until commit, so its agent limit is exact. One probe of `account_pkey`. */
 const lockAgentsSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
@@ -93,7 +96,27 @@ export async function settleAgent(client: pg.PoolClient, accountId: string, agen
   await client.query(settleAgentSql, [accountId, agentId]);
 }
 
-/** Stores an agent of an account without a limit. */
-export async function insertAgent(pool: pg.Pool, accountId: string, agentId: string): Promise<void> {
-  await pool.query(insertAgentSql, [accountId, agentId]);
+/** Makes a function that claims the agent of an existing trace. It resolves with false at the plan's limit of agents. */
+export function createAgentClaimer(deps: Batching & { knownAgents: KnownAgents }) {
+  const { pool, knownAgents } = deps;
+  const claimWithin = oneByOne(deps, "claim-agent", claimAlone);
+  return async ({ accountId, agentId, plan }: { accountId: string; agentId: string; plan: Plan }): Promise<boolean> => {
+    if (knownAgents.has(accountId, agentId)) return true;
+    if (plan.agents === null) await pool.query(insertAgentSql, [accountId, agentId]);
+    else if (!(await claimWithin({ accountId, agentId, maxAgents: plan.agents }))) return false;
+    knownAgents.add(accountId, agentId);
+    return true;
+  };
+}
+
+function claimAlone(pool: pg.Pool, claim: AgentClaim): Promise<boolean> {
+  return claimAgent(
+    pool,
+    claim,
+    async (client, { isKnown }) => {
+      if (!isKnown) await settleAgent(client, claim.accountId, claim.agentId);
+      return true;
+    },
+    async () => false,
+  );
 }

@@ -1,45 +1,32 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
-  type AgentPage,
-  type AgentsToList,
   agentQuerySchema,
+  agentSchema,
   agentsToList,
+  fewWaiting,
   listAgents,
   maxCountedTraces,
+  oneByOne,
   presentAgentPage,
+  type TimedBatching,
   timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import { slowReads } from "../batching/one-at-a-time.js";
-import type { TimedReads } from "../batching/timed-reads.js";
-import { figureMembers } from "./figures.schema.js";
-
-const figuresOnDemand = z.object(figureMembers).partial().shape;
-
-const agentSchema = named(
-  "Agent",
-  z.object({
-    id: z.string(),
-    created_at: timestamp,
-    traces: z.object({ running: z.number(), success: z.number(), error: z.number(), timeout: z.number() }),
-    last_started_at: timestamp.nullable().describe("The latest start of a trace in the range"),
-    ...figuresOnDemand,
-  }),
-);
 
 const agentsSchema = named(
   "AgentPage",
-  z.object({ agents: z.array(agentSchema), from: timestamp, to: timestamp, next_cursor: z.string().nullable() }),
+  z.object({
+    agents: z.array(named("Agent", agentSchema)),
+    from: timestamp,
+    to: timestamp,
+    next_cursor: z.string().nullable(),
+  }),
 );
 
 /** `GET /agents`: an account's agents by id, with counts of their traces by status. */
-export function listAgentsRoute({ pool, createGroupCommit, now }: TimedReads) {
-  const readPage = createGroupCommit<AgentsToList, AgentPage>({
-    name: "list-agents",
-    run: (queries) => Promise.all(queries.map((query) => listAgents(pool, query))),
-    ...slowReads,
-  });
+export function listAgentsRoute(deps: TimedBatching) {
+  const readPage = oneByOne(deps, "list-agents", listAgents, fewWaiting);
   return route({
     method: "get",
     path: "/agents",
@@ -67,8 +54,8 @@ export function listAgentsRoute({ pool, createGroupCommit, now }: TimedReads) {
       },
     },
     async handle({ query, response }) {
-      const page = await readPage(agentsToList(principalOf(response).accountId, query, now()));
-      return { status: 200, body: presentAgentPage(page) satisfies z.output<typeof agentsSchema> };
+      const page = await readPage(agentsToList(principalOf(response).accountId, query, deps.now()));
+      return { status: 200, body: presentAgentPage(page) };
     },
   });
 }

@@ -2,20 +2,19 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
 import {
+  fewWaiting,
+  oneByOne,
   presentSeries,
   readSeries,
-  type SeriesEntry,
-  type SeriesToRead,
+  seriesEntrySchema,
   seriesQuerySchema,
   seriesToRead,
+  type TimedBatching,
   timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
 import { agentNotFound } from "../answers.js";
-import { slowReads } from "../batching/one-at-a-time.js";
-import type { TimedReads } from "../batching/timed-reads.js";
-import { agentIdOf, agentIdParameter } from "./agent-id.js";
-import { figureMembers } from "./figures.schema.js";
+import { agentIdOf, agentIdParameter } from "../path-ids.js";
 
 const seriesSchema = named(
   "AgentSeries",
@@ -24,27 +23,13 @@ const seriesSchema = named(
     from: timestamp,
     to: timestamp,
     interval: z.string(),
-    series: z.array(
-      z.object({
-        at: timestamp.describe("The beginning of the hour or day"),
-        traces: z.number(),
-        success: z.number(),
-        error: z.number(),
-        timeout: z.number(),
-        running: z.number(),
-        ...figureMembers,
-      }),
-    ),
+    series: z.array(seriesEntrySchema),
   }),
 );
 
 /** `GET /agents/:agent_id/series`: an agent's traces, failures and durations by hour or day. */
-export function readSeriesRoute({ pool, createGroupCommit, now }: TimedReads) {
-  const read = createGroupCommit<SeriesToRead, SeriesEntry[]>({
-    name: "read-agent-series",
-    run: (queries) => Promise.all(queries.map((query) => readSeries(pool, query))),
-    ...slowReads,
-  });
+export function readSeriesRoute(deps: TimedBatching) {
+  const read = oneByOne(deps, "read-agent-series", readSeries, fewWaiting);
   return route({
     method: "get",
     path: "/agents/:agent_id/series",
@@ -86,10 +71,10 @@ export function readSeriesRoute({ pool, createGroupCommit, now }: TimedReads) {
     },
     async handle({ params, query, response }) {
       const of = { accountId: principalOf(response).accountId, agentId: agentIdOf(params) };
-      const asked = seriesToRead(of, query, now());
+      const asked = seriesToRead(of, query, deps.now());
       const series = await read(asked);
       if (series.length === 0) throw new AppError("agent_not_found");
-      return { status: 200, body: presentSeries(asked, series) satisfies z.output<typeof seriesSchema> };
+      return { status: 200, body: presentSeries(asked, series) };
     },
   });
 }

@@ -1,48 +1,25 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
-  type FailurePage,
-  type FailuresToList,
   failureQuerySchema,
+  failureSchema,
   failuresToList,
+  fewWaiting,
   listFailures,
+  oneByOne,
   presentFailurePage,
-  timestamp,
+  type TimedBatching,
 } from "@waymark/traces";
 import { z } from "zod";
-import { slowReads } from "../batching/one-at-a-time.js";
-import type { TimedReads } from "../batching/timed-reads.js";
-
-const failureSchema = named(
-  "Failure",
-  z.object({
-    id: z.string(),
-    agent_id: z.string(),
-    span_name: z
-      .string()
-      .nullable()
-      .describe("The innermost failing span's name without numbers, ids and quotations; null without one"),
-    error: z.string().nullable().describe("Its error without them; statuses, exit codes and classes of errors stay"),
-    count: z.number().describe("Failed traces of the range"),
-    first_at: timestamp.describe("The first end of a trace; its start where it has no end"),
-    last_at: timestamp,
-    trace_id: z.string().describe("The trace that ended last"),
-    muted_until: timestamp.nullable().describe("The end of its mute, in the year 9999 for good; null if not muted"),
-  }),
-);
 
 const failuresSchema = named(
   "FailurePage",
-  z.object({ failures: z.array(failureSchema), next_cursor: z.string().nullable() }),
+  z.object({ failures: z.array(named("Failure", failureSchema)), next_cursor: z.string().nullable() }),
 );
 
 /** `GET /failures`: failed traces by what went wrong, most frequent first. */
-export function listFailuresRoute({ pool, createGroupCommit, now }: TimedReads) {
-  const readPage = createGroupCommit<FailuresToList, FailurePage>({
-    name: "list-failures",
-    run: (queries) => Promise.all(queries.map((query) => listFailures(pool, query))),
-    ...slowReads,
-  });
+export function listFailuresRoute(deps: TimedBatching) {
+  const readPage = oneByOne(deps, "list-failures", listFailures, fewWaiting);
   return route({
     method: "get",
     path: "/failures",
@@ -74,8 +51,8 @@ export function listFailuresRoute({ pool, createGroupCommit, now }: TimedReads) 
       },
     },
     async handle({ query, response }) {
-      const page = await readPage(failuresToList(principalOf(response).accountId, query, now()));
-      return { status: 200, body: presentFailurePage(page) satisfies z.output<typeof failuresSchema> };
+      const page = await readPage(failuresToList(principalOf(response).accountId, query, deps.now()));
+      return { status: 200, body: presentFailurePage(page) };
     },
   });
 }

@@ -1,8 +1,18 @@
-import { type CreateGroupCommit, idBounds, rowIsLocked } from "@waymark/database";
-import { type Columns, columnArrays, fieldOf, sizedNames, spanColumns, unnestSql } from "@waymark/traces";
+import { idBounds, rowIsLocked } from "@waymark/database";
+import {
+  type Batching,
+  type Columns,
+  columnArrays,
+  fieldOf,
+  keepTraceSql,
+  type OnLock,
+  onLockStatements,
+  sizedNames,
+  spanColumns,
+  unnestSql,
+} from "@waymark/traces";
 import { type Context, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type pg from "pg";
-import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
 import {
   type CallOfSpan,
   callValues,
@@ -141,10 +151,7 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
   FROM ${requests}
   LEFT JOIN found USING (position) LEFT JOIN wanted USING (position) LEFT JOIN granted USING (position) ORDER BY r.position`;
 
-const statements = {
-  skip: { name: "insert-otlp-spans", text: insertOtlpSpansSql("skip") },
-  wait: { name: "insert-locked-otlp-spans", text: insertOtlpSpansSql("wait") },
-} as const;
+const statements = onLockStatements("insert-otlp-spans", insertOtlpSpansSql);
 
 type Answer = [
   isFound: boolean,
@@ -156,15 +163,7 @@ type Answer = [
 ];
 
 /** Adds spans to traces, with their resources and scopes. */
-export function createOtlpSpanStore({
-  pool,
-  createGroupCommit,
-  priceUsage,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  priceUsage: PriceUsage;
-}) {
+export function createOtlpSpanStore({ pool, createGroupCommit, priceUsage }: Batching & { priceUsage: PriceUsage }) {
   const known = new Set<string>();
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
     name: "add-otlp-spans",

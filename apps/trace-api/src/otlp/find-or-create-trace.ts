@@ -1,22 +1,17 @@
-import type { Batched, CreateGroupCommit } from "@waymark/database";
+import type { Batched } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import type { NewTrace } from "@waymark/traces";
+import { type Batching, type NewTrace, oneByOne } from "@waymark/traces";
 import type pg from "pg";
-import type { AccountAgents } from "../agents/account-agents.query.js";
-import { createAgentClaimer } from "../agents/claim-agent.js";
-import type { KnownAgents } from "../agents/known-agents.js";
-import type { CreateTrace } from "../traces/create-trace.js";
-import { bytesOfTrace, type TraceToCreate } from "../traces/trace-row.js";
+import { createAgentClaimer, withAgentLock } from "../agents/claim-agent.query.js";
+import type { AccountAgents, KnownAgents } from "../agents/known-agents.js";
+import { type CreateTrace, insertOrRefuse } from "../traces/create-trace.js";
+import { bytesOfTrace, type CreateTraceResult, type TraceToCreate } from "../traces/insert-traces.query.js";
 import type { Sender } from "../usage/trace-quota.js";
-import { createProvisionalTraces } from "./create-provisional-trace.query.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
-import { changesTrace, isRoot } from "./root-span.js";
-import type { TraceGroup } from "./trace-group.js";
+import { changesTrace, isRoot, type TraceGroup } from "./trace-group.js";
 
-export interface FindOrCreateTraceDeps {
-  pool: pg.Pool;
+export interface FindOrCreateTraceDeps extends Batching {
   createTrace: CreateTrace;
-  createGroupCommit: CreateGroupCommit;
   uuid(): string;
   findTraces: Batched<OtlpTracesToFind, FoundTrace[]>;
   /** Agents that count. */
@@ -59,7 +54,7 @@ type FindOrCreateTrace = (
 export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCreateTrace {
   const { findTraces } = deps;
   const claim = createAgentClaimer(deps);
-  const creators = { ...deps, createProvisional: createProvisionalTraces(deps) };
+  const creators = { ...deps, createProvisional: oneByOne(deps, "create-unsettled-trace", createProvisionalTrace) };
   /** Traces in creation by this process, so its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
 
@@ -108,7 +103,7 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
 }
 
 interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
-  createProvisional: ReturnType<typeof createProvisionalTraces>;
+  createProvisional: Batched<TraceToCreate, ProvisionalTrace>;
 }
 
 async function createTrace(
@@ -154,4 +149,37 @@ async function createTrace(
 function isTakenTrace(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as { code?: unknown; constraint?: unknown };
   return code === "23505" && constraint === "trace_otel_trace_id_key";
+}
+
+/** Finds an agent of the account, settled ones first. Reads the account's range of `agent_pkey`. */
+const findAnyAgentSql = "SELECT id FROM agent WHERE account_id = $1 ORDER BY is_provisional, id LIMIT 1";
+
+/** Stores the provisional agent of an account without agents; the lock on its agents excludes a second one. */
+const insertProvisionalSql = "INSERT INTO agent (account_id, id, is_provisional) VALUES ($1, $2, true)";
+
+/** The trace's outcome, and the agent that it counts for. */
+interface ProvisionalTrace {
+  result: CreateTraceResult;
+  agentId: string;
+}
+
+/**
+ * Creates a trace whose root span has not arrived, for an account with a limit of agents and no agent that counts. The trace's
+ * agent becomes the account's provisional agent unless the account has one.
+ */
+function createProvisionalTrace(pool: pg.Pool, input: TraceToCreate): Promise<ProvisionalTrace> {
+  const { accountId, trace } = input;
+  return withAgentLock(pool, accountId, async (client) => {
+    const existing = (await client.query<{ id: string }>(findAnyAgentSql, [accountId])).rows[0]?.id;
+    const agentId = existing ?? trace.agent_id;
+    const result = await insertOrRefuse(client, {
+      ...input,
+      trace: { ...trace, agent_id: agentId },
+      isAgentKnown: true,
+    });
+    if (result.outcome === "created" && existing === undefined) {
+      await client.query(insertProvisionalSql, [accountId, agentId]);
+    }
+    return { result, agentId };
+  });
 }

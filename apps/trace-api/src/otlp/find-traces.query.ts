@@ -1,4 +1,4 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import type { Batching } from "@waymark/traces";
 import type pg from "pg";
 
 export interface OtlpTracesToFind {
@@ -49,13 +49,7 @@ type FoundRow = [
 ];
 
 /** Finds traces; the results have the order of the ids. */
-export function createTraceFinder({
-  pool,
-  createGroupCommit,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-}) {
+export function createTraceFinder({ pool, createGroupCommit }: Batching) {
   return createGroupCommit<OtlpTracesToFind, FoundTrace[]>({
     name: "find-otlp-trace",
     run: (requests) => findTraces(pool, requests),

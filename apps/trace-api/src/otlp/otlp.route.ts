@@ -1,12 +1,15 @@
-import { validationError } from "@waymark/errors";
+import { type AppError, validationError } from "@waymark/errors";
+import { upgradePath } from "@waymark/plan";
 import { findRepeatedMember, hasManyKeys } from "@waymark/service/fields";
 import {
   type DocumentedAnswer,
   type EncodedBody,
   inSteps,
+  mediaTypeOf,
   parseJson,
   readJsonText,
   route,
+  sendAnswer,
 } from "@waymark/service/http";
 import {
   loadOtlpMessages,
@@ -15,18 +18,29 @@ import {
   mapRequest,
   type OtlpEncoding,
   type OtlpMessages,
+  type PartialSuccess,
   quoteNumbers,
   readJson,
   readProtobuf,
   type TraceRequest,
+  writeStatus,
   writeSuccess,
 } from "@waymark/traces/otlp";
+import type { Response } from "express";
 import { z } from "zod";
+import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
-import { byteHeaders, quotaHeaders, senderOf } from "../usage/trace-quota.js";
-import { sendOtlpError } from "./otlp-error.js";
-import { partialSuccessOf } from "./partial-success.js";
-import { createSpansStore, type StoreSpansDeps } from "./store-spans.js";
+import {
+  agentLimitError,
+  byteHeaders,
+  byteLimitError,
+  quotaHeaders,
+  senderOf,
+  type TraceQuota,
+  traceLimitError,
+} from "../usage/trace-quota.js";
+import { maxContextsPerTrace } from "./add-spans.query.js";
+import { createSpansStore, type StoreSpansDeps, type StoreSpansResult } from "./store-spans.js";
 
 /** How deeply the JSON of a request may nest: 200 lists in each other take four levels each, and the messages around them 20. */
 const maxJsonDepth = 820;
@@ -136,6 +150,75 @@ async function readJsonBody(bytes: Buffer): Promise<TraceRequest> {
     if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);
   }
   return read.isExact ? read.request : readJson(JSON.parse(quoteNumbers(text))).request;
+}
+
+/**
+ * Counts and explains a request's refused spans.
+ * @returns undefined if no span was refused
+ * @throws AppError where no span was stored: 400 if all are invalid, else the error of the limit that refused them
+ */
+function partialSuccessOf(
+  { spans, refused: unfit }: MappedRequest,
+  { refused, usedBytes = 0 }: StoreSpansResult,
+  quota: TraceQuota,
+): PartialSuccess | undefined {
+  const reasons = [...unfit].map(([problem, count]) => `${count} invalid: ${problem}`);
+  const invalid = [...unfit.values()].reduce((sum, count) => sum + count, 0);
+  if (invalid > 0 && spans.length === 0) {
+    throw validationError({ body: `No span is valid: ${[...unfit.keys()].join("; ")}` });
+  }
+  if (refused.context_limit > 0) {
+    const problem = `a trace must not have more than ${maxContextsPerTrace} resources and scopes`;
+    if (refused.context_limit === spans.length) throw validationError({ body: `No span is valid: ${problem}` });
+    reasons.unshift(`${refused.context_limit} invalid: ${problem}`);
+  }
+  if (refused.span_limit > 0) {
+    if (refused.span_limit === spans.length) throw traceFull();
+    reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
+  }
+  const overPlan = refused.agent_limit + refused.trace_limit + refused.byte_limit;
+  if (overPlan > 0 && overPlan === spans.length) {
+    if (refused.trace_limit > 0) throw traceLimitError(quota);
+    throw refused.byte_limit > 0 ? byteLimitError(quota, usedBytes) : agentLimitError(quota);
+  }
+  if (refused.agent_limit > 0) {
+    reasons.unshift(
+      `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
+    );
+  }
+  if (refused.trace_limit > 0) {
+    const limit = `the limit of ${quota.plan.tracesPerMonth} traces a month`;
+    reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
+  }
+  if (refused.byte_limit > 0) {
+    reasons.unshift(`${refused.byte_limit} over the limit of ${quota.plan.bytesPerMonth} bytes a month`);
+  }
+  if (reasons.length === 0) return undefined;
+  const errorMessage = `Spans were refused: ${reasons.join("; ")}`;
+  return { rejectedSpans: overPlan + refused.span_limit + refused.context_limit + invalid, errorMessage };
+}
+
+/** The `google.rpc.Code` of each HTTP status. */
+const rpcCodes: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  405: 12,
+  413: 3,
+  415: 3,
+  429: 8,
+  503: 14,
+};
+const rpcInternal = 13;
+
+/** Sends an error as `google.rpc.Status` in the request's encoding. Its JSON also has the members of Waymark's other errors. */
+function sendOtlpError(response: Response, { status, body, headers, message }: AppError): void {
+  const isProtobuf = mediaTypeOf(response.req) === "application/x-protobuf";
+  const contentType: OtlpEncoding = isProtobuf ? "application/x-protobuf" : "application/json";
+  const { fields } = body as { fields?: Record<string, string> };
+  const text = fields ? Object.values(fields).join("; ") : message;
+  const bytes = writeStatus(contentType, rpcCodes[status] ?? rpcInternal, text, body);
+  sendAnswer(response, { status, headers, contentType, body: bytes });
 }
 
 const statusSchema = z.looseObject({ code: z.int32(), message: z.string(), error: z.string() });

@@ -1,18 +1,26 @@
 import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
+import { type ClearFailure, readUsedTraces } from "@waymark/traces";
 import type { MappedSpan } from "@waymark/traces/otlp";
-import { AccountAgents } from "../agents/account-agents.query.js";
-import type { ClearFailure } from "../failures/clear-failure.js";
+import { AccountAgents } from "../agents/known-agents.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
-import { readUsedTraces } from "../usage/read-used-traces.query.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
 import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
-import { changesTrace, failsTrace, isRoot, traceUpdateOf } from "./root-span.js";
-import { groupByTrace, inPortions, ownBytes, sizeOfGroup, type TraceGroup } from "./trace-group.js";
+import {
+  changesTrace,
+  failsTrace,
+  groupByTrace,
+  inPortions,
+  isRoot,
+  ownBytes,
+  sizeOfGroup,
+  type TraceGroup,
+  traceUpdateOf,
+} from "./trace-group.js";
 import { createTraceUpdater } from "./update-trace.query.js";
 
 export interface StoreSpansDeps extends Omit<FindOrCreateTraceDeps, "findTraces"> {

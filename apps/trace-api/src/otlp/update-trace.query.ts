@@ -1,9 +1,16 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
-import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { type Columns, columnArrays, setStatusChangeSql, unnestSql } from "@waymark/traces";
-import type pg from "pg";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
+import { rowIsLocked } from "@waymark/database";
+import {
+  type Batching,
+  type Columns,
+  type OnLock,
+  onLockStatements,
+  setStatusChangeSql,
+  skipLockedSql,
+  unnestSql,
+} from "@waymark/traces";
 import { noteChangeSql } from "../model-calls/model-call.js";
+import { addressOf, changeTraces } from "../traces/finalize-trace.query.js";
 
 /** The first root span sets all fields of its trace. Until one arrives, another span sets name, agent and start. */
 export interface TraceUpdate {
@@ -87,42 +94,22 @@ const updateTracesSql = (onLock: OnLock) => `
   FROM changes c LEFT JOIN locked USING (account_id, id)
   LEFT JOIN new_alerts a ON a.account_id = c.account_id AND a.id = c.alert_id`;
 
-const updateUnlocked = { name: "update-otlp-traces", text: updateTracesSql("skip") };
-const updateLocked = { name: "update-locked-otlp-traces", text: updateTracesSql("wait") };
+const statements = onLockStatements("update-otlp-traces", updateTracesSql);
 
 /** Updates traces; each result is true where the alert with the given id is new. */
-export function createTraceUpdater({
-  pool,
-  createGroupCommit,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-}) {
+export function createTraceUpdater({ pool, createGroupCommit }: Batching) {
+  const update = async (traces: readonly TraceUpdate[], onLock: OnLock) => {
+    const answers = await changeTraces(pool, statements[onLock], traces, columns);
+    return answers.map(([isAlertNew, isLocked]): boolean | typeof rowIsLocked =>
+      // A trace that was deleted while the statement waited for its lock gets no alert.
+      isLocked ? onLock === "skip" && rowIsLocked : isAlertNew === true,
+    );
+  };
   return createGroupCommit<TraceUpdate, boolean>({
     name: "settle-otlp-trace",
-    run: (traces) => updateTraces(pool, updateUnlocked, traces),
-    // A trace that was deleted while the statement waited for its lock gets no alert.
-    runLocked: async (traces) =>
-      (await updateTraces(pool, updateLocked, traces)).map((result) => result !== rowIsLocked && result),
+    run: (traces) => update(traces, "skip"),
+    runLocked: (traces) => update(traces, "wait"),
     bytesOf: ({ root }) => root?.metadata.length ?? 0,
-    targetOf: ({ accountId, traceId }) => accountId + traceId,
+    targetOf: addressOf,
   });
-}
-
-async function updateTraces(
-  pool: pg.Pool,
-  statement: { name: string; text: string },
-  traces: readonly TraceUpdate[],
-): Promise<(boolean | typeof rowIsLocked)[]> {
-  // One order everywhere: statements of several instances lock the same rows in turn and do not deadlock.
-  const sorted = traces.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
-  const { rows } = await pool.query<[string, string, boolean, boolean]>({
-    ...statement,
-    rowMode: "array",
-    values: columnArrays(sorted, columns),
-  });
-  const results = new Map<string, boolean | typeof rowIsLocked>();
-  for (const [accountId, id, isAlertNew, isLocked] of rows)
-    results.set(accountId + id, isLocked ? rowIsLocked : isAlertNew);
-  return traces.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? false);
 }

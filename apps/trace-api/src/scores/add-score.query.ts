@@ -1,9 +1,10 @@
-import { type CreateGroupCommit, rowIsLocked, withTransaction } from "@waymark/database";
+import { rowIsLocked, withTransaction } from "@waymark/database";
+import { textField } from "@waymark/service/fields";
 import type { IdempotencyKey } from "@waymark/service/http";
+import { type Batching, maxScoreName, type OnLock, oneAtATime, onLockStatements, skipLockedSql } from "@waymark/traces";
 import type pg from "pg";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
-import { oneAtATime } from "../batching/one-at-a-time.js";
-import { type KeyRefusal, keyStateSql } from "../idempotency/key-state.js";
+import { z } from "zod";
+import { type KeyRefusal, keyStateSql } from "../idempotency/idempotency-guard.js";
 import {
   type BytesUsed,
   type CountedRequest,
@@ -13,7 +14,22 @@ import {
   storedBytes,
   usedBytesSql,
 } from "../usage/stored-bytes.js";
-import type { NewScore } from "./score.schema.js";
+
+const maxTextLength = 1_000;
+/** As many digits as `min_score` and `max_score` take. */
+const maxNumber = 1e15;
+const valueMessage = `Must be a number from -1e15 to 1e15, true, false, or a text of 1 to ${maxTextLength.toLocaleString("en")} characters`;
+
+/** The body of `POST /traces/:trace_id/scores`. */
+export const newScoreSchema = z.object({
+  name: textField({ min: 1, max: maxScoreName }).describe("What the score is about: `helpful`, `accuracy`"),
+  value: z.union([z.number().min(-maxNumber).max(maxNumber), z.boolean(), textField({ min: 1, max: maxTextLength })], {
+    error: valueMessage,
+  }),
+  comment: textField({ max: 4_000 }).nullish(),
+});
+
+type NewScore = z.output<typeof newScoreSchema>;
 
 export interface ScoreToAdd extends CountedRequest {
   accountId: string;
@@ -41,10 +57,7 @@ const lockTraceSql = (onLock: OnLock) => `
   )
   SELECT FROM trace WHERE account_id = $1 AND id = $2 AND NOT EXISTS (SELECT FROM locked)`;
 
-const lockStatements = {
-  skip: { name: "lock-scored-trace", text: lockTraceSql("skip") },
-  wait: { name: "lock-locked-scored-trace", text: lockTraceSql("wait") },
-} as const;
+const lockStatements = onLockStatements("lock-scored-trace", lockTraceSql);
 
 /**
  * Stores a score with its idempotency key, if the account has the trace, the trace has the span, and there is room in the
@@ -80,17 +93,16 @@ const addScoreSql = (onLock: OnLock) => `
     ${usedBytesSql("asked.account_id", "$13")}
   FROM asked`;
 
-const addStatements = {
-  skip: { name: "add-score", text: addScoreSql("skip") },
-  wait: { name: "add-locked-score", text: addScoreSql("wait") },
-} as const;
+const addStatements = onLockStatements("add-score", addScoreSql);
 
 /** Makes a function that stores scores, two at a time and one of an account. */
-export function createScoreAdder({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
+export function createScoreAdder({ pool, createGroupCommit }: Batching) {
+  const run = (onLock: OnLock) => (scores: readonly ScoreToAdd[]) =>
+    Promise.all(scores.map((score) => lockAndAdd(pool, score, onLock)));
   return createGroupCommit<ScoreToAdd, AddScoreResult>({
     name: "add-score",
-    run: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "skip"))),
-    runLocked: (scores) => Promise.all(scores.map((score) => lockAndAdd(pool, score, "wait"))),
+    run: run("skip"),
+    runLocked: run("wait"),
     // The next statement sees the month's row that another request inserted meanwhile.
     giveUp: () => undefined,
     ...oneAtATime,

@@ -1,24 +1,19 @@
-import { type CreateGroupCommit, isUuid, smallestUuid } from "@waymark/database";
+import { isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { errorSchema, named, route } from "@waymark/service/http";
-import type pg from "pg";
+import type { TimedBatching } from "@waymark/traces";
 import { z } from "zod";
 import { bytesAreUsedUp, replayed, replayHeaders, spanNotFound } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
-import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
-import { bytesOfScore, createScoreAdder, maxScoresPerTrace } from "./add-score.query.js";
-import { newScoreSchema } from "./score.schema.js";
+import { bytesOfScore, createScoreAdder, maxScoresPerTrace, newScoreSchema } from "./add-score.query.js";
 
-interface AddScoreDeps {
+interface AddScoreDeps extends TimedBatching {
   reserve: Pick<ByteReserve, "ahead">;
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
   guardIdempotency: IdempotencyGuard;
   uuid(): string;
-  /** The time of the monthly limits. */
-  now(): Date;
 }
 
 /** `POST /traces/:trace_id/scores` and `POST /traces/:trace_id/spans/:span_id/scores`. */

@@ -1,53 +1,24 @@
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
 import {
-  type AgentScoresToRead,
   agentScoresQuerySchema,
   agentScoresToRead,
+  fewWaiting,
+  oneByOne,
   readAgentScores,
-  type ScoreSummary,
+  scoreSummarySchema,
+  type TimedBatching,
 } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
-import { agentIdOf, agentIdParameter } from "../agents/agent-id.js";
 import { agentNotFound } from "../answers.js";
-import { slowReads } from "../batching/one-at-a-time.js";
-import { scoreValueSchema } from "./score.schema.js";
+import { agentIdOf, agentIdParameter } from "../path-ids.js";
 
-const agentScoresSchema = named(
-  "AgentScores",
-  z.object({
-    scores: z.array(
-      z.object({
-        name: z.string(),
-        count: z.number(),
-        mean: z.number().optional().describe("Of numbers, and the share of true"),
-        values: z
-          .array(z.object({ value: scoreValueSchema, count: z.number() }))
-          .optional()
-          .describe("The most frequent texts, or true and false"),
-      }),
-    ),
-  }),
-);
+const agentScoresSchema = named("AgentScores", z.object({ scores: z.array(scoreSummarySchema) }));
 
 /** `GET /agents/:agent_id/scores`: the scores of an agent's traces by name. */
-export function readAgentScoresRoute({
-  pool,
-  createGroupCommit,
-  now,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  now(): Date;
-}) {
-  const read = createGroupCommit<AgentScoresToRead, ScoreSummary[] | undefined>({
-    name: "read-agent-scores",
-    run: (queries) => Promise.all(queries.map((query) => readAgentScores(pool, query))),
-    ...slowReads,
-  });
+export function readAgentScoresRoute(deps: TimedBatching) {
+  const read = oneByOne(deps, "read-agent-scores", readAgentScores, fewWaiting);
   return route({
     method: "get",
     path: "/agents/:agent_id/scores",
@@ -79,9 +50,9 @@ export function readAgentScoresRoute({
     },
     async handle({ params, query, response }) {
       const of = { accountId: principalOf(response).accountId, agentId: agentIdOf(params) };
-      const scores = await read(agentScoresToRead(of, query, now()));
+      const scores = await read(agentScoresToRead(of, query, deps.now()));
       if (scores === undefined) throw new AppError("agent_not_found");
-      return { status: 200, body: { scores } satisfies z.output<typeof agentScoresSchema> };
+      return { status: 200, body: { scores } };
     },
   });
 }

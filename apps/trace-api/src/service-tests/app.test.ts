@@ -10,8 +10,8 @@ import { createRefusals } from "@waymark/service/http";
 import request from "supertest";
 import { spanBody, traceBody, useApp } from "../app.fixture.js";
 import { createApp } from "../app.js";
-import { createAnswerBudget } from "../limits/answer-budget.js";
-import { createByteReserve } from "../usage/byte-reserve.js";
+import { createAnswerBudget } from "../limits/budgets.js";
+import { ByteReserve } from "../usage/byte-reserve.js";
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
@@ -491,7 +491,7 @@ describe("the trace service, when its database is down", () => {
       alerts: { add: () => undefined },
       feed: { listen: () => ({ text: (async function* () {})(), end: () => undefined }), stop: () => undefined },
       answers: createAnswerBudget(createRefusals(createRegistry("trace-api"))),
-      reserve: createByteReserve({ pool, log }),
+      reserve: new ByteReserve(pool, log),
       checks: { required: { database: () => pool.query("SELECT 1") } },
       log,
       registry: createRegistry("trace-api"),

@@ -1,13 +1,16 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import type { Batching, ClearFailure, OnLock } from "@waymark/traces";
 import { usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
-import type { OnLock } from "../batching/on-lock.js";
-import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { findEarlierSpans, insertIdempotentSpans } from "./insert-idempotent-spans.query.js";
-import { insertSpans } from "./insert-spans.query.js";
-import { type AddSpansResult, bytesOfSpans, hasAttributes, type SpansToAdd } from "./span-row.js";
+import {
+  type AddSpansResult,
+  bytesOfSpans,
+  hasAttributes,
+  insertSpans,
+  type SpansToAdd,
+} from "./insert-spans.query.js";
 import type { TraceCapacity } from "./trace-capacity.js";
 
 /** A statement takes as many spans as one request may bring. */
@@ -16,9 +19,7 @@ export const maxSpansPerStatement = 1_000;
 /** Adds the spans of a request to a trace, all or none. */
 export type AddSpans = (request: Omit<SpansToAdd, "bytes" | "size">) => Promise<AddSpansResult>;
 
-interface AddSpansDeps {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
+interface AddSpansDeps extends Batching {
   capacity: TraceCapacity;
   reserve: ByteReserve;
   clearFailure: ClearFailure;

@@ -1,11 +1,50 @@
-import { type CreateGroupCommit, idBounds, type rowIsLocked, withTransaction } from "@waymark/database";
-import { type Columns, changedNames, columnArrays, fieldOf, textOf, unnestSql } from "@waymark/traces";
+import { idBounds, type rowIsLocked, withTransaction } from "@waymark/database";
+import { jsonMembers, mergeMembers } from "@waymark/service/fields";
+import {
+  type Batching,
+  type Columns,
+  changedNames,
+  columnArrays,
+  fieldOf,
+  keepTraceSql,
+  type OnLock,
+  onLockStatements,
+  type SpanChange,
+  sizedNames,
+  skipLockedSql,
+  storedAttributes,
+  textOf,
+  unnestSql,
+} from "@waymark/traces";
+import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
-import type { PriceUsage } from "../model-calls/model-call.js";
-import { type BytesUsed, grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
-import { insertCalls, mergeAttributes } from "./merge-attributes.query.js";
-import type { SpanToChange } from "./span-to-change.js";
+import { callValues, insertCallsSql, type ModelCall, type PriceUsage } from "../model-calls/model-call.js";
+import {
+  type BytesUsed,
+  type CountedRequest,
+  grantBytesSql,
+  lockedUsageSql,
+  refusalOfBytes,
+  storedBytes,
+  usedBytesSql,
+} from "../usage/stored-bytes.js";
+
+export interface SpanToChange extends CountedRequest {
+  accountId: string;
+  /** In lower case, as Postgres writes it. */
+  traceId: string;
+  /** In lower case; null for a text that is no id: the statement then looks for the trace only. */
+  spanId: string | null;
+  change: SpanChange;
+}
+
+const sized = changedNames.filter((name) => sizedNames(true).includes(name));
+
+/** What a change counts in its account's month: new contents count as a row of their own, and others nothing. */
+export function bytesOfChange(change: SpanChange): number {
+  const texts = sized.map((name) => textOf(change[name]));
+  return texts.some(Boolean) ? storedBytes(texts) : 0;
+}
 
 /** `failing_changed`: the span had the status `error` before or has it now. */
 export type ChangeSpanResult =
@@ -68,27 +107,13 @@ const changeSpansSql = (onLock: OnLock, setsAttributes: boolean) => `
     CASE WHEN bytes_to_add > 0 THEN ${usedBytesSql("asked.account_id", "$1")} END
   FROM asked LEFT JOIN changed USING (position) ORDER BY position`;
 
-const statements = {
-  skip: { name: "change-spans", text: changeSpansSql("skip", false) },
-  wait: { name: "change-locked-spans", text: changeSpansSql("wait", false) },
-} as const;
+const statements = onLockStatements("change-spans", (onLock) => changeSpansSql(onLock, false));
 
 /** For spans that the same transaction has locked. */
-const attributeStatements = {
-  skip: { name: "change-spans-with-attributes", text: changeSpansSql("skip", true) },
-  wait: { name: "change-locked-spans-with-attributes", text: changeSpansSql("wait", true) },
-} as const;
+const attributeStatements = onLockStatements("change-spans-with-attributes", (onLock) => changeSpansSql(onLock, true));
 
 /** Makes a function that changes spans; changes of one span keep their order. */
-export function createSpanChanger({
-  pool,
-  createGroupCommit,
-  priceUsage,
-}: {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  priceUsage: PriceUsage;
-}) {
+export function createSpanChanger({ pool, createGroupCommit, priceUsage }: Batching & { priceUsage: PriceUsage }) {
   const changeSpans = createChanges(pool, priceUsage);
   return createGroupCommit<SpanToChange, ChangeSpanResult>({
     name: "change-span",
@@ -162,4 +187,127 @@ async function runChanges<Change extends SpanToChange>(
   const values = [changes[0]?.month, ...idBounds(traceIds), ...columnArrays(changes, columns)];
   const { rows } = await db.query<ChangeAnswer>({ ...statement, rowMode: "array", values });
   return rows;
+}
+
+interface MergedSpan {
+  attributes: string | null;
+  startedAt: string;
+  /** What the span reports now, if that is something else than before. */
+  call: ModelCall | undefined;
+}
+
+/** The attributes to store, as text, or the reason why a span stays as it is. */
+type Merged = MergedSpan | "trace_not_found" | "span_not_found" | "locked" | "attributes_too_large";
+
+/**
+ * Keeps traces of the account from deletion, locks their spans in the given order and reads their attributes. On `skip` it
+ * reports rows of other transactions as `locked`. A probe of `trace_pkey` and one or two of `span_pkey` per span.
+ */
+const lockSpansSql = (onLock: OnLock) => `
+  WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, id, position)
+  ), kept AS MATERIALIZED (
+    SELECT c.position FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id ${keepTraceSql(onLock)}
+  ), locked AS MATERIALIZED (
+    SELECT c.position, s.attributes::text AS attributes, s.started_at::text AS started_at FROM asked c JOIN kept USING (position)
+    JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
+      AND s.trace_id BETWEEN $4 AND $5
+    ORDER BY c.position FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
+  )
+  SELECT CASE WHEN kept.position IS NULL THEN ${
+    onLock === "wait"
+      ? "'trace_not_found'"
+      : `CASE WHEN EXISTS (
+        SELECT FROM trace t WHERE t.account_id = asked.account_id AND t.id = asked.trace_id
+      ) THEN 'locked' ELSE 'trace_not_found' END`
+  } WHEN locked.position IS NOT NULL THEN 'found'
+    WHEN EXISTS (
+      SELECT FROM span s
+      WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $4 AND $5
+    ) THEN 'locked' ELSE 'span_not_found' END, attributes, started_at
+  FROM asked LEFT JOIN kept USING (position) LEFT JOIN locked USING (position) ORDER BY position`;
+
+const lockStatements = onLockStatements("lock-spans", lockSpansSql);
+
+type LockedRow = [
+  "found" | "trace_not_found" | "span_not_found" | "locked",
+  attributes: string | null,
+  startedAt: string,
+];
+
+/** Merges the attributes of changes into those of their spans, which stay locked until the transaction ends. */
+async function mergeAttributes(
+  client: pg.PoolClient,
+  changes: readonly SpanToChange[],
+  onLock: OnLock,
+  priceUsage: PriceUsage,
+): Promise<Merged[]> {
+  const traceIds = changes.map(({ traceId }) => traceId.toLowerCase());
+  const { rows } = await client.query<LockedRow>({
+    ...lockStatements[onLock],
+    rowMode: "array",
+    values: [
+      changes.map(({ accountId }) => accountId),
+      traceIds,
+      changes.map(({ spanId }) => spanId),
+      ...idBounds(traceIds),
+    ],
+  });
+  return Promise.all(
+    changes.map(async ({ change }, index): Promise<Merged> => {
+      const [state, stored, startedAt] = rows[index] ?? ["locked", null, ""];
+      if (state !== "found") return state;
+      const attributes = merge(stored, change.attributes?.text);
+      if (attributes !== null && Buffer.byteLength(attributes) > maxStoredBytes) return "attributes_too_large";
+      const [before, usage] = [usageOf(stored), usageOf(attributes)];
+      const isSame = JSON.stringify(before) === JSON.stringify(usage);
+      const call = isSame ? undefined : usage ? await priceUsage(usage, startedAt) : noCall;
+      return { attributes, startedAt, call };
+    }),
+  );
+}
+
+const noCall: ModelCall = { provider: "", model: "", tokens: null, cost: null, isTold: null };
+
+function usageOf(stored: string | null): ModelUsage | null {
+  const attributes = stored === null ? undefined : jsonMembers(stored, ["attributes"]).get("attributes");
+  return attributes === undefined ? null : usageOfJson(attributes);
+}
+
+const insertCallsOfChangesSql = `
+  WITH changes AS (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, position)
+  )${insertCallsSql(3, "changes")}`;
+
+/** Stores what changed spans report now, as the latest version. */
+async function insertCalls(
+  client: pg.PoolClient,
+  changes: readonly SpanToChange[],
+  merged: readonly Merged[],
+  isChanged: readonly boolean[],
+): Promise<void> {
+  const calls = changes.flatMap(({ spanId }, index) => {
+    const each = merged[index];
+    if (!isChanged[index] || typeof each !== "object" || !each.call || spanId === null) return [];
+    return [{ request: index + 1, spanId, startedAt: each.startedAt, call: each.call }];
+  });
+  if (calls.length === 0) return;
+  const owners = [changes.map(({ accountId }) => accountId), changes.map(({ traceId }) => traceId)];
+  await client.query({
+    name: "insert-calls-of-changes",
+    text: insertCallsOfChangesSql,
+    values: [...owners, ...callValues(calls)],
+  });
+}
+
+/** With the name of the member. */
+const maxStoredBytes = maxAttributesBytes + storedAttributes("").length;
+
+/** @param changes undefined removes all attributes; those of OpenTelemetry beside them stay */
+function merge(stored: string | null, changes: string | undefined): string | null {
+  const members = stored === null ? undefined : jsonMembers(stored, ["attributes", "otel"]);
+  const otel = members?.get("otel");
+  if (changes === undefined && otel === undefined) return null;
+  const merged = changes === undefined ? "{}" : mergeMembers(members?.get("attributes") ?? "{}", changes);
+  return otel === undefined ? storedAttributes(merged) : `{"attributes":${merged},"otel":${otel}}`;
 }

@@ -1,28 +1,25 @@
-import { type CreateGroupCommit, isUuid } from "@waymark/database";
+import { isUuid } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
-import { attributesTooLarge, opaqueNames, spanChangeSchema } from "@waymark/traces";
-import type pg from "pg";
+import {
+  attributesTooLarge,
+  type ClearFailure,
+  opaqueNames,
+  spanChangeSchema,
+  type TimedBatching,
+} from "@waymark/traces";
 import { z } from "zod";
 import { bytesAreUsedUp, spanNotFound } from "../answers.js";
-import type { ClearFailure } from "../failures/clear-failure.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
-import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
-import { createSpanChanger } from "./change-span.query.js";
-import { bytesOfChange } from "./span-to-change.js";
+import { bytesOfChange, createSpanChanger } from "./change-span.query.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */
-export function changeSpanRoute(deps: {
-  reserve: Pick<ByteReserve, "ahead">;
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
-  clearFailure: ClearFailure;
-  priceUsage: PriceUsage;
-  /** The time of the monthly limits. */
-  now(): Date;
-}) {
+export function changeSpanRoute(
+  deps: TimedBatching & { reserve: Pick<ByteReserve, "ahead">; clearFailure: ClearFailure; priceUsage: PriceUsage },
+) {
   const changeSpan = createSpanChanger(deps);
   const { clearFailure, reserve, now } = deps;
   return route({

@@ -1,18 +1,16 @@
-import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/service/http";
+import { keepTraceSql, type OnLock } from "@waymark/traces";
 import type pg from "pg";
-import { keepTraceSql, type OnLock } from "../batching/on-lock.js";
-import { keyStateSql } from "../idempotency/key-state.js";
-import { grantBytesSql, lockedUsageSql, refusalOfBytes, usedBytesSql } from "../usage/stored-bytes.js";
+import { keyStateSql } from "../idempotency/idempotency-guard.js";
+import { grantBytesSql, lockedUsageSql, usedBytesSql } from "../usage/stored-bytes.js";
 import {
   type AddSpansResult,
-  hasAttributes,
+  insertAll,
   insertGrantedSpansSql,
   monthValues,
   type SpansToAdd,
-  spanValues,
-  traceValues,
-} from "./span-row.js";
+  spanStatements,
+} from "./insert-spans.query.js";
 
 /**
  * Does the same as `insertSpansSql` for requests with idempotency keys. Only requests with a new key are stored, each with
@@ -43,56 +41,20 @@ const insertIdempotentSpansSql = (onLock: OnLock, withAttributes: boolean) => `
     ids, CASE WHEN state = 'new' THEN ${usedBytesSql("asked.account_id", "$3")} END
   FROM asked ORDER BY position`;
 
-/** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
-const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
-
-const statements = {
-  skip: {
-    plain: { name: "insert-idempotent-spans", text: insertIdempotentSpansSql("skip", false) },
-    withAttributes: { name: "insert-idempotent-spans-with-attributes", text: insertIdempotentSpansSql("skip", true) },
-  },
-  wait: {
-    plain: { name: "insert-locked-idempotent-spans", text: insertIdempotentSpansSql("wait", false) },
-    withAttributes: {
-      name: "insert-locked-idempotent-spans-with-attributes",
-      text: insertIdempotentSpansSql("wait", true),
-    },
-  },
-} as const;
-
-type Answer = [
-  outcome: Exclude<AddSpansResult["outcome"], "trace_full" | "byte_limit"> | "refused" | "locked",
-  ids: string[] | null,
-  usedBytes: number | null,
-];
+const statements = spanStatements("insert-idempotent-spans", insertIdempotentSpansSql);
 
 /** Stores the spans of requests of one month in one transaction. All have idempotency keys, and no key comes twice. */
-export async function insertIdempotentSpans(
-  pool: pg.Pool,
-  requests: readonly SpansToAdd[],
-  onLock: OnLock,
-): Promise<(AddSpansResult | typeof rowIsLocked)[]> {
-  const bringAttributes = requests.some(hasAttributes);
-  const { rows } = await pool.query<Answer>({
-    ...statements[onLock][bringAttributes ? "withAttributes" : "plain"],
-    rowMode: "array",
-    values: [
-      ...traceValues(requests),
-      ...monthValues(requests),
-      requests.map(({ idempotency }) => idempotency?.key),
-      requests.map(({ idempotency }) => idempotency?.requestHash),
-      requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),
-      ...spanValues(requests, bringAttributes),
-    ],
-  });
-  return requests.map((request, index) => {
-    const [outcome = "trace_not_found", ids, usedBytes] = rows[index] ?? [];
-    if (outcome === "replayed") return { outcome, ids: ids ?? [] };
-    if (outcome === "stored") return { outcome, ids: request.spans.map(({ id }) => id), usedBytes: usedBytes ?? 0 };
-    if (outcome === "locked") return rowIsLocked;
-    return outcome === "refused" ? refusalOfBytes(request, usedBytes ?? null) : { outcome };
-  });
+export function insertIdempotentSpans(pool: pg.Pool, requests: readonly SpansToAdd[], onLock: OnLock) {
+  return insertAll(pool, requests, onLock, statements, [
+    ...monthValues(requests),
+    requests.map(({ idempotency }) => idempotency?.key),
+    requests.map(({ idempotency }) => idempotency?.requestHash),
+    requests.map(({ spans }) => `{${spans.map(({ id }) => id).join(",")}}`),
+  ]);
 }
+
+/** Reads the ids stored with a key. One probe of `idempotency_key_pkey`. */
+const findKeySql = "SELECT request_hash, ids FROM idempotency_key WHERE account_id = $1 AND key = $2";
 
 /** Finds the result of an earlier request with the key, or undefined. */
 export async function findEarlierSpans(

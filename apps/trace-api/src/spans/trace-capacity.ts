@@ -1,7 +1,7 @@
-import { type CreateGroupCommit, idBounds } from "@waymark/database";
+import { idBounds } from "@waymark/database";
 import { AppError } from "@waymark/errors";
+import type { Batching } from "@waymark/traces";
 import { LRUCache } from "lru-cache";
-import type pg from "pg";
 
 /** A hundred times the spans of an agent's long trace, and as many as one read can still return. */
 export const maxSpansPerTrace = 100_000;
@@ -62,10 +62,7 @@ export function traceFull(): AppError {
  * Instances do not see each other's spans between two counts, so a trace may exceed the limit by 1,000 spans per instance
  * and by the spans in flight during a count.
  */
-export function createTraceCapacity(
-  deps: { pool: pg.Pool; createGroupCommit: CreateGroupCommit },
-  max = maxSpansPerTrace,
-): TraceCapacity {
+export function createTraceCapacity(deps: Batching, max = maxSpansPerTrace): TraceCapacity {
   const traces = new LRUCache<string, SpanCount>({ max: maxTraces });
   const countSpans = batchCounts(deps, max);
 
@@ -113,10 +110,7 @@ function uncounted(): SpanCount {
   return { spans: 0, uncountedLeft: 0, countedAt: Number.NEGATIVE_INFINITY, counting: undefined };
 }
 
-function batchCounts(
-  { pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit },
-  max: number,
-) {
+function batchCounts({ pool, createGroupCommit }: Batching, max: number) {
   return createGroupCommit<{ accountId: string; traceId: string }, number>({
     name: "count-spans",
     maxInFlight: 2,

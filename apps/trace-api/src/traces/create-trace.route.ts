@@ -15,7 +15,7 @@ import {
   traceLimitError,
 } from "../usage/trace-quota.js";
 import type { CreateTrace } from "./create-trace.js";
-import { bytesOfTrace } from "./trace-row.js";
+import { bytesOfTrace } from "./insert-traces.query.js";
 
 interface CreateTraceDeps {
   reserve: Pick<ByteReserve, "ahead">;

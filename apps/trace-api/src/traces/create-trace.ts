@@ -1,19 +1,20 @@
-import type { CreateGroupCommit } from "@waymark/database";
+import { type Batching, oneByOne, readUsedTraces } from "@waymark/traces";
 import type pg from "pg";
 import { type AgentClaim, claimAgent, findAgent, settleAgent } from "../agents/claim-agent.query.js";
 import type { KnownAgents } from "../agents/known-agents.js";
-import { oneAtATime } from "../batching/one-at-a-time.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
-import { readUsedTraces } from "../usage/read-used-traces.query.js";
-import { insertLockedTraces, insertTraces } from "./insert-traces.query.js";
-import type { CreateTraceResult, TraceRow, TraceToCreate } from "./trace-row.js";
+import {
+  type CreateTraceResult,
+  insertLockedTraces,
+  insertTraces,
+  type TraceRow,
+  type TraceToCreate,
+} from "./insert-traces.query.js";
 
 /** Creates a trace and its agent, exactly within the plan's limits. */
 export type CreateTrace = (input: TraceToCreate) => Promise<CreateTraceResult>;
 
-interface CreateTraceDeps {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
+interface CreateTraceDeps extends Batching {
   capacity: TraceCapacity;
   knownAgents: KnownAgents;
   countAccepted(kind: "trace", count: number): void;
@@ -35,23 +36,12 @@ export function createTraceCreator(deps: CreateTraceDeps): CreateTrace {
     bytesOf,
     kindOf: ({ month, plan, idempotency }) => `${month} ${plan.tracesPerMonth} ${idempotency !== undefined}`,
   });
-  const insertAlone = createGroupCommit<TraceRow, CreateTraceResult | undefined>({
-    name: "create-trace-alone",
-    run: (rows) => insertLockedTraces(pool, rows),
-    bytesOf,
-    ...oneAtATime,
-  });
-  const createWithNewAgent = createGroupCommit<NewAgentTrace, CreateTraceResult>({
-    name: "create-trace-of-new-agent",
-    run: (rows) => Promise.all(rows.map((row) => createAndClaim(pool, row))),
-    bytesOf,
-    ...oneAtATime,
-  });
+  const insertAlone = oneByOne(deps, "create-trace-alone", insertOrRefuse, { bytesOf });
+  const createWithNewAgent = oneByOne(deps, "create-trace-of-new-agent", createAndClaim, { bytesOf });
 
   /** If the month takes some but not all traces of a batch, each of them is decided alone. */
   async function insert(row: TraceRow): Promise<CreateTraceResult> {
-    const result = (await insertBatched(row)) ?? (await insertAlone(row));
-    return result ?? { outcome: "trace_limit", used: await readUsedTraces(pool, row) };
+    return (await insertBatched(row)) ?? insertAlone(row);
   }
 
   async function insertWithinAgentLimit(input: TraceToCreate, maxAgents: number): Promise<CreateTraceResult> {
@@ -91,12 +81,18 @@ function createAndClaim(pool: pg.Pool, { maxAgents, ...input }: NewAgentTrace): 
     pool,
     claim,
     async (client, { isKnown, hasProvisional }) => {
-      const [result] = await insertLockedTraces(client, [{ ...input, isAgentKnown: isKnown }]);
-      if (result?.outcome === "created" && hasProvisional) await settleAgent(client, accountId, trace.agent_id);
-      return result ?? { outcome: "trace_limit", used: await readUsedTraces(client, input) };
+      const result = await insertOrRefuse(client, { ...input, isAgentKnown: isKnown });
+      if (result.outcome === "created" && hasProvisional) await settleAgent(client, accountId, trace.agent_id);
+      return result;
     },
     (client) => refuseAgent(client, input),
   );
+}
+
+/** Stores a trace alone; without a result its month is full. */
+export async function insertOrRefuse(db: pg.Pool | pg.PoolClient, row: TraceRow): Promise<CreateTraceResult> {
+  const [result] = await insertLockedTraces(db, [row]);
+  return result ?? { outcome: "trace_limit", used: await readUsedTraces(db, row) };
 }
 
 /** Finds out whether a request was stored with the key. One probe of `idempotency_key_pkey`. */

@@ -1,12 +1,12 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { route } from "@waymark/service/http";
-import { createTraceDeleter, type DeleteTraceDeps } from "@waymark/traces";
+import { createTraceDeleter, type LoggedBatching } from "@waymark/traces";
 import { z } from "zod";
-import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { traceIdOf, traceIdParameter } from "../path-ids.js";
 
 /** `DELETE /traces/:trace_id`: removes a trace and its spans. */
-export function deleteTraceRoute(deps: DeleteTraceDeps) {
+export function deleteTraceRoute(deps: LoggedBatching) {
   const deleteTrace = createTraceDeleter(deps);
   return route({
     method: "delete",

@@ -1,8 +1,17 @@
 import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
-import { type CreateGroupCommit, rowIsLocked } from "@waymark/database";
-import { type Columns, columnArrays, type FinalTrace, setStatusChangeSql, unnestSql } from "@waymark/traces";
+import { rowIsLocked } from "@waymark/database";
+import {
+  type Batching,
+  type Columns,
+  columnArrays,
+  type FinalTrace,
+  type OnLock,
+  onLockStatements,
+  setStatusChangeSql,
+  skipLockedSql,
+  unnestSql,
+} from "@waymark/traces";
 import type pg from "pg";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
 
 /** A change of a trace, with the id for its alert. */
 export interface TraceToFinalize {
@@ -57,43 +66,50 @@ const finalizeTracesSql = (onLock: OnLock) => `
   FROM asked c LEFT JOIN finalized f USING (account_id, id)
   LEFT JOIN new_alerts a ON a.account_id = f.account_id AND a.id = f.alert_id`;
 
-const finalizeUnlocked = { name: "finalize-traces", text: finalizeTracesSql("skip") };
-const finalizeLocked = { name: "finalize-locked-traces", text: finalizeTracesSql("wait") };
+const statements = onLockStatements("finalize-traces", finalizeTracesSql);
 
 /** Changes traces of accounts. */
-export function createFinalizer({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
+export function createFinalizer({ pool, createGroupCommit }: Batching) {
+  const finalize = async (changes: readonly TraceToFinalize[], onLock: OnLock) => {
+    const answers = await changeTraces(pool, statements[onLock], changes, columns);
+    return answers.map(([isAlertNew, isLocked]): FinalizeResult | typeof rowIsLocked => {
+      if (isAlertNew !== null) return { found: true, isAlertNew };
+      // A deletion may finish while the statement waits for its lock; the trace is then unknown.
+      return isLocked && onLock === "skip" ? rowIsLocked : { found: false, isAlertNew: false };
+    });
+  };
   return createGroupCommit<TraceToFinalize, FinalizeResult>({
     name: "finalize-trace",
-    run: (changes) => finalizeTraces(pool, finalizeUnlocked, changes),
-    // A deletion may finish while the statement waits for its lock; the trace is then unknown.
-    runLocked: async (changes) =>
-      (await finalizeTraces(pool, finalizeLocked, changes)).map((result) =>
-        result === rowIsLocked ? notFound : result,
-      ),
-    targetOf: ({ accountId, traceId }) => accountId + traceId,
+    run: (changes) => finalize(changes, "skip"),
+    runLocked: (changes) => finalize(changes, "wait"),
+    targetOf: addressOf,
   });
 }
 
-const notFound: FinalizeResult = { found: false, isAlertNew: false };
+interface TraceAddress {
+  accountId: string;
+  traceId: string;
+}
 
-async function finalizeTraces(
+export const addressOf = ({ accountId, traceId }: TraceAddress) => accountId + traceId;
+
+/**
+ * Runs a statement on traces in one order everywhere, so that those of several instances lock the same rows in turn and do not
+ * deadlock.
+ * @returns whether each alert is new, and whether the row is locked; nulls for an unknown trace
+ */
+export async function changeTraces<Row extends TraceAddress>(
   pool: pg.Pool,
   statement: { name: string; text: string },
-  changes: readonly TraceToFinalize[],
-): Promise<(FinalizeResult | typeof rowIsLocked)[]> {
-  // In one order everywhere, so statements of several instances lock the same rows one after the other.
-  const sorted = changes.toSorted((a, b) => (a.accountId + a.traceId < b.accountId + b.traceId ? -1 : 1));
-  const { rows } = await pool.query<[string, string, boolean | null, boolean | null]>({
+  traces: readonly Row[],
+  columns: Columns<Row>,
+): Promise<[isAlertNew: boolean | null, isLocked: boolean | null][]> {
+  const sorted = traces.toSorted((a, b) => (addressOf(a) < addressOf(b) ? -1 : 1));
+  const { rows } = await pool.query<[accountId: string, id: string, boolean | null, boolean | null]>({
     ...statement,
     rowMode: "array",
     values: columnArrays(sorted, columns),
   });
-  const results = new Map<string, FinalizeResult | typeof rowIsLocked>();
-  for (const [accountId, traceId, isAlertNew, isLocked] of rows) {
-    results.set(
-      accountId + traceId,
-      isAlertNew === null ? (isLocked ? rowIsLocked : notFound) : { found: true, isAlertNew },
-    );
-  }
-  return changes.map(({ accountId, traceId }) => results.get(accountId + traceId) ?? notFound);
+  const answers = new Map(rows.map(([accountId, id, ...answer]) => [accountId + id, answer]));
+  return traces.map((trace) => answers.get(addressOf(trace)) ?? [null, null]);
 }

@@ -1,19 +1,15 @@
 import { canAlert } from "@waymark/alerts";
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { planOf } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import { finalTraceSchema } from "@waymark/traces";
-import type pg from "pg";
+import { type Batching, finalTraceSchema } from "@waymark/traces";
 import { z } from "zod";
-import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { AlertQueue } from "./alert-queue.js";
 import { createFinalizer } from "./finalize-trace.query.js";
 
-interface FinalizeTraceDeps {
-  pool: pg.Pool;
-  createGroupCommit: CreateGroupCommit;
+interface FinalizeTraceDeps extends Batching {
   alerts: AlertQueue;
   uuid(): string;
 }

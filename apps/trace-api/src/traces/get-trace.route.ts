@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { type Answer, isKnownTag, route } from "@waymark/service/http";
@@ -6,10 +7,9 @@ import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
-import { traceIdOf, traceIdParameter } from "../trace-id.js";
+import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
 import { includeParameter, type PartName, readParts } from "./trace-parts.js";
-import { traceTag } from "./trace-tag.js";
 
 const querySchema = z.object({ include: includeParameter });
 
@@ -97,4 +97,15 @@ function createAnswers({ pool, traceReader: { readTrace, readVersion } }: GetTra
 /** A client may keep an answer with a tag if it asks each time whether it is still the same. */
 function headersOf(tag: string | undefined): Record<string, string> {
   return tag === undefined ? {} : { ETag: tag, "Cache-Control": "private, no-cache" };
+}
+
+/**
+ * The `ETag` of an answer with a trace; undefined without a version. It is weak: a new release may write the same answer in
+ * other bytes.
+ * @param members the parts beyond the trace's rows
+ */
+function traceTag(version: string | null, parts: readonly string[], members: string): string | undefined {
+  if (version === null) return undefined;
+  if (parts.length === 0) return `W/"${version}"`;
+  return `W/"${hash("sha256", [version, ...parts, members].join("\n"), "hex").slice(0, 32)}"`;
 }

@@ -1,14 +1,18 @@
 import { principalOf } from "@waymark/auth";
-import type { CreateGroupCommit } from "@waymark/database";
 import { route } from "@waymark/service/http";
-import { createTracePageReader, maxExamineMs, presentTracePage, traceQuerySchema, tracesToFind } from "@waymark/traces";
-import type pg from "pg";
-import type { z } from "zod";
+import {
+  type Batching,
+  createTracePageReader,
+  maxExamineMs,
+  presentTracePage,
+  traceQuerySchema,
+  tracesToFind,
+} from "@waymark/traces";
 import { exampleTrace, tracePageSchema } from "./trace-answer.schema.js";
 
 /** `GET /traces`: an account's traces, newest first, by page. */
-export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; createGroupCommit: CreateGroupCommit }) {
-  const readPage = createTracePageReader({ pool, createGroupCommit });
+export function listTracesRoute(deps: Batching) {
+  const readPage = createTracePageReader(deps);
   return route({
     method: "get",
     path: "/traces",
@@ -25,7 +29,7 @@ export function listTracesRoute({ pool, createGroupCommit }: { pool: pg.Pool; cr
     },
     async handle({ query, response }) {
       const page = await readPage(tracesToFind(principalOf(response).accountId, query));
-      return { status: 200, body: presentTracePage(page) satisfies z.output<typeof tracePageSchema> };
+      return { status: 200, body: presentTracePage(page) };
     },
   });
 }

@@ -1,8 +1,6 @@
 import { named } from "@waymark/service/http";
-import { spanAnswers, traceAnswers } from "@waymark/traces";
+import { spanAnswers, traceAnswers, traceScoreSchema, traceUsageSchema } from "@waymark/traces";
 import { z } from "zod";
-import { traceScoreSchema } from "../scores/score.schema.js";
-import { traceUsageSchema } from "../usage/model-sums.schema.js";
 
 const spanSchema = named(
   "Span",
@@ -23,7 +21,7 @@ export const traceSchema = named(
     ...traceAnswers.listed,
     metadata: traceAnswers.metadata,
     spans: z.array(spanSchema),
-    usage: traceUsageSchema.optional().describe("With `include=usage`"),
+    usage: named("TraceUsage", traceUsageSchema).optional().describe("With `include=usage`"),
     scores: z.array(traceScoreSchema).optional().describe("With `include=scores`"),
   }),
 );

@@ -1,5 +1,5 @@
 import { asParameter } from "@waymark/service/fields";
-import { readTraceScores, readTraceUsage, settleCalls } from "@waymark/traces";
+import { readTraceScores, readTraceUsage } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 
@@ -12,13 +12,7 @@ interface TracePart {
 /** The parts of a trace that `?include=` adds. */
 const traceParts = {
   attributes: { adds: "the further attributes of spans" },
-  usage: {
-    adds: "tokens and cost of the model calls",
-    async read(pool, accountId, traceId): Promise<unknown> {
-      await settleCalls(pool, accountId, traceId);
-      return readTraceUsage(pool, accountId, traceId);
-    },
-  },
+  usage: { adds: "tokens and cost of the model calls", read: readTraceUsage },
   scores: { adds: "the scores of the trace and its spans", read: readTraceScores },
 } as const satisfies Record<string, TracePart>;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { planOf, utcMonth } from "@waymark/plan";
 import { createLogger } from "@waymark/service";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { createByteReserve } from "./byte-reserve.js";
+import { ByteReserve } from "./byte-reserve.js";
 
 const test = useApp();
 const month = utcMonth(new Date()).firstDay;
@@ -24,7 +24,7 @@ async function open() {
   const { id: accountId, makeTrace } = await test.makeAccount("pro");
   await makeTrace();
   const log = createLogger({ service: "trace-api", level: "silent" });
-  const reserve = createByteReserve({ pool: test.pool, log });
+  const reserve = new ByteReserve(test.pool, log);
   const seen = { paid: 0, counted: 0 };
   const store = async (counted: number) => {
     seen[counted === 0 ? "paid" : "counted"]++;

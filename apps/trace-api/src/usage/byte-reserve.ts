@@ -35,6 +35,9 @@ interface Stored {
   usedBytes?: number;
 }
 
+/** Stores a request and counts the given bytes: all of them, or 0 where the reserve has paid. */
+type Store<Result extends Stored> = (countedBytes: number) => Promise<Result>;
+
 /** An account's month on this instance. */
 interface Reserve {
   readonly accountId: string;
@@ -51,37 +54,13 @@ interface Reserve {
   isFilling: boolean;
 }
 
-export interface ByteReserve {
-  /**
-   * Stores a request.
-   * @param bytes what it counts in its account's month
-   * @param store stores it and counts the given bytes: all of them, or 0 where the reserve has paid
-   * @returns the result of `store`, with the month's bytes as this instance last counted them, without what it counts ahead
-   */
-  store<Result extends Stored>(
-    payer: Payer,
-    bytes: number,
-    store: (countedBytes: number) => Promise<Result>,
-  ): Promise<Result>;
-  /** What this instance counts ahead in an account's month. */
-  ahead(accountId: string): number;
-  /** Gives an account's reserve back, so that its month shows what is stored. */
-  settle(accountId: string): Promise<void>;
-  /** Gives all reserves back. */
-  stop(): Promise<void>;
-}
-
 /**
  * Keeps reserves of busy accounts' months, so that their small requests need not lock and count a row each. Postgres counts a
  * reserve before anything is stored by it, so the limit stays exact, and a month shows at most 512 KiB too much per instance.
  * A tenth of a second after the last request the rest is given back; a killed instance leaves it counted. Memory grows with the
  * accounts of a tenth of a second.
  */
-export function createByteReserve(deps: { pool: pg.Pool; log: Logger }): ByteReserve {
-  return new AccountReserves(deps.pool, deps.log);
-}
-
-class AccountReserves implements ByteReserve {
+export class ByteReserve {
   private readonly reserves = new Map<string, Reserve>();
   private clock: NodeJS.Timeout | undefined;
 
@@ -90,11 +69,12 @@ class AccountReserves implements ByteReserve {
     private readonly log: Logger,
   ) {}
 
-  store<Result extends Stored>(
-    payer: Payer,
-    bytes: number,
-    store: (countedBytes: number) => Promise<Result>,
-  ): Promise<Result> {
+  /**
+   * Stores a request.
+   * @param bytes what it counts in its account's month
+   * @returns the result of `store`, with the month's bytes as this instance last counted them, without what it counts ahead
+   */
+  store<Result extends Stored>(payer: Payer, bytes: number, store: Store<Result>): Promise<Result> {
     if (bytes > largestPaid) return this.count(this.reserves.get(payer.accountId), bytes, store);
     const reserve = this.reserveOf(payer);
     reserve.isUsed = true;
@@ -102,15 +82,18 @@ class AccountReserves implements ByteReserve {
     return reserve.left >= bytes ? pay(reserve, bytes, store) : this.count(reserve, bytes, store);
   }
 
+  /** What this instance counts ahead in an account's month. */
   ahead(accountId: string): number {
     return this.reserves.get(accountId)?.left ?? 0;
   }
 
+  /** Gives an account's reserve back, so that its month shows what is stored. */
   async settle(accountId: string): Promise<void> {
     const reserve = this.reserves.get(accountId);
     if (reserve) await this.giveBack(reserve);
   }
 
+  /** Gives all reserves back. */
   async stop(): Promise<void> {
     clearInterval(this.clock);
     for (const reserve of this.reserves.values()) await this.giveBack(reserve);
@@ -129,7 +112,7 @@ class AccountReserves implements ByteReserve {
   private async count<Result extends Stored>(
     reserve: Reserve | undefined,
     bytes: number,
-    store: (countedBytes: number) => Promise<Result>,
+    store: Store<Result>,
   ): Promise<Result> {
     let result = await store(bytes);
     if (result.outcome === "byte_limit" && reserve && (await this.giveBack(reserve))) result = await store(bytes);
@@ -189,11 +172,7 @@ class AccountReserves implements ByteReserve {
 }
 
 /** Stores a request by the reserve. An error does not say whether it was stored, so it stays paid. */
-function pay<Result extends Stored>(
-  reserve: Reserve,
-  bytes: number,
-  store: (countedBytes: number) => Promise<Result>,
-): Promise<Result> {
+function pay<Result extends Stored>(reserve: Reserve, bytes: number, store: Store<Result>): Promise<Result> {
   reserve.left -= bytes;
   reserve.inFlight++;
   return store(0).then(

@@ -1,9 +1,8 @@
 import { principalOf } from "@waymark/auth";
 import { planIds, utcMonth } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import { getUsage, presentUsage, timestamp, type Used } from "@waymark/traces";
+import { getUsage, oneByOne, presentUsage, type TimedBatching, timestamp } from "@waymark/traces";
 import { z } from "zod";
-import type { TimedReads } from "../batching/timed-reads.js";
 import type { ByteReserve } from "./byte-reserve.js";
 
 const usageSchema = named(
@@ -26,19 +25,8 @@ const usageSchema = named(
 );
 
 /** `GET /usage`: the limits of an account's plan, and their use. */
-export function getUsageRoute({
-  pool,
-  createGroupCommit,
-  reserve,
-  now,
-}: TimedReads & { reserve: Pick<ByteReserve, "settle"> }) {
-  const readUsage = createGroupCommit<{ accountId: string; month: string }, Used>({
-    name: "get-usage",
-    run: (queries) => Promise.all(queries.map(({ accountId, month }) => getUsage(pool, accountId, month))),
-    maxInFlight: 2,
-    maxInFlightPerOwner: 1,
-    maxRows: 1,
-  });
+export function getUsageRoute(deps: TimedBatching & { reserve: Pick<ByteReserve, "settle"> }) {
+  const readUsage = oneByOne(deps, "get-usage", getUsage);
   return route({
     method: "get",
     path: "/usage",
@@ -60,8 +48,8 @@ export function getUsageRoute({
     },
     async handle({ response }) {
       const { accountId, plan } = principalOf(response);
-      const month = utcMonth(now());
-      await reserve.settle(accountId);
+      const month = utcMonth(deps.now());
+      await deps.reserve.settle(accountId);
       const used = await readUsage({ accountId, month: month.firstDay });
       return { status: 200, body: presentUsage(plan, used, month) satisfies z.output<typeof usageSchema> };
     },

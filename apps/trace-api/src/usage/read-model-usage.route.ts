@@ -1,18 +1,18 @@
 import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
-  type ModelUsage,
-  type ModelUsageToRead,
+  daySumsSchema,
+  fewWaiting,
+  modelSumsSchema,
   modelUsageQuerySchema,
   modelUsageToRead,
+  oneByOne,
   presentModelUsage,
   readModelUsage,
-  settleCalls,
+  type TimedBatching,
   timestamp,
 } from "@waymark/traces";
 import { z } from "zod";
-import type { TimedReads } from "../batching/timed-reads.js";
-import { costSchema, modelSumsSchema } from "./model-sums.schema.js";
 
 const modelUsageSchema = named(
   "ModelUsage",
@@ -20,35 +20,13 @@ const modelUsageSchema = named(
     from: timestamp,
     to: timestamp,
     models: z.array(modelSumsSchema).describe("At most 1,000, those with most tokens first"),
-    series: z
-      .array(
-        z.object({
-          day: z.string().meta({ format: "date" }),
-          input_tokens: z.number(),
-          output_tokens: z.number(),
-          cost_usd: costSchema,
-        }),
-      )
-      .describe("The UTC days with model calls"),
+    series: z.array(daySumsSchema).describe("The UTC days with model calls"),
   }),
 );
 
-/** Reading may settle calls first: most of the pool's connections stay free for writes. */
-const limits = { maxInFlight: 2, maxInFlightPerOwner: 1, maxWaitingRows: 200, maxRows: 1 } as const;
-
 /** `GET /usage/models`: tokens and cost by model and by day. */
-export function readModelUsageRoute({ pool, createGroupCommit, now }: TimedReads) {
-  const read = createGroupCommit<ModelUsageToRead, ModelUsage>({
-    name: "read-model-usage",
-    run: (queries) =>
-      Promise.all(
-        queries.map(async (query) => {
-          await settleCalls(pool, query.accountId);
-          return readModelUsage(pool, query);
-        }),
-      ),
-    ...limits,
-  });
+export function readModelUsageRoute(deps: TimedBatching) {
+  const read = oneByOne(deps, "read-model-usage", readModelUsage, fewWaiting);
   return route({
     method: "get",
     path: "/usage/models",
@@ -80,9 +58,8 @@ export function readModelUsageRoute({ pool, createGroupCommit, now }: TimedReads
       },
     },
     async handle({ query, response }) {
-      const asked = modelUsageToRead(principalOf(response).accountId, query, now());
-      const body = presentModelUsage(asked, await read(asked));
-      return { status: 200, body: body satisfies z.output<typeof modelUsageSchema> };
+      const asked = modelUsageToRead(principalOf(response).accountId, query, deps.now());
+      return { status: 200, body: presentModelUsage(asked, await read(asked)) };
     },
   });
 }

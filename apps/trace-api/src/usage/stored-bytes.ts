@@ -1,6 +1,6 @@
 import { rowIsLocked } from "@waymark/database";
 import type { Plan } from "@waymark/plan";
-import { type OnLock, skipLockedSql } from "../batching/on-lock.js";
+import { type OnLock, skipLockedSql } from "@waymark/traces";
 
 /** The bytes that a row takes beside its texts: its head, ids, times and index entries. */
 const rowBytes = 256;

@@ -1,14 +1,17 @@
+import { validationError } from "@waymark/errors";
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
-import { noTokens, readTokensOverTime, type TokenSums } from "../model-calls/read-token-sums.query.js";
-import type { TraceStatus } from "../statuses.js";
-import { durationsSql, type Figures, figuresSql } from "./figures.js";
+import { z } from "zod";
+import { isoText, membersIn, timestamp } from "../field-table.js";
+import { noTokens, readTokensOverTime, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
+import { checkRange, countedRange, recentRange } from "../paging.js";
+import { durationsSql, figuresSchema, figuresSql } from "./figures.query.js";
 
-export const intervals = ["hour", "day"] as const;
-export type Interval = (typeof intervals)[number];
+/** The length of a range without `from`, and of the longest one, by interval. */
+const rangeDays = { hour: { usual: 1, most: 31 }, day: { usual: 30, most: 400 } } as const;
+type Interval = keyof typeof rangeDays;
 
 /** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
-export interface SeriesToRead {
+interface SeriesToRead {
   accountId: string;
   agentId: string;
   from: string;
@@ -16,10 +19,49 @@ export interface SeriesToRead {
   interval: Interval;
 }
 
-export interface SeriesEntry extends Record<TraceStatus, number>, Figures, TokenSums {
-  /** The beginning of the hour or day, in UTC. */
-  at: string;
-  traces: number;
+/** An entry of a series, as answers show it. */
+export const seriesEntrySchema = z.object({
+  at: timestamp.describe("The beginning of the hour or day"),
+  traces: z.number(),
+  success: z.number(),
+  error: z.number(),
+  timeout: z.number(),
+  running: z.number(),
+  ...figuresSchema.shape,
+  ...tokenSumsSchema.shape,
+});
+
+type SeriesEntry = z.output<typeof seriesEntrySchema>;
+
+export const seriesQuerySchema = z
+  .object({
+    ...countedRange(
+      "traces",
+      `${rangeDays.hour.usual} day before \`to\` if omitted, ${rangeDays.day.usual} days for \`interval=day\``,
+    ),
+    interval: z
+      .enum(["hour", "day"])
+      .default("day")
+      .describe(`Hours of at most ${rangeDays.hour.most} days, or days of at most ${rangeDays.day.most}, in UTC`),
+  })
+  .superRefine(checkRange);
+
+/** @throws AppError 400 if the range is too long, or if `from` is not before now and there is no `to` */
+export function seriesToRead(
+  of: Pick<SeriesToRead, "accountId" | "agentId">,
+  query: z.output<typeof seriesQuerySchema>,
+  now: Date,
+): SeriesToRead {
+  const { interval } = query;
+  const { usual, most } = rangeDays[interval];
+  const range = recentRange(query, now, usual);
+  if (Date.parse(range.to) - Date.parse(range.from) > most * 86_400_000)
+    throw validationError({ from: `Must be at most ${most} days before to, for interval=${interval}` });
+  return { ...of, ...range, interval };
+}
+
+export function presentSeries({ agentId, from, to, interval }: SeriesToRead, series: readonly SeriesEntry[]) {
+  return { agent_id: agentId, from, to, interval, series: series.map((entry) => membersIn(seriesEntrySchema, entry)) };
 }
 
 /**

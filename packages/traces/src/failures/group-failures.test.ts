@@ -3,8 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { withTransaction } from "@waymark/database";
 import { useTraces } from "../traces.fixture.js";
 import { clearFailures, groupFailures, otherError } from "./group-failures.js";
-import { type FailuresToList, listFailures } from "./list-failures.query.js";
-import { readTraceFailures } from "./read-trace-failures.query.js";
+import { type FailuresToList, listFailures, readTraceFailures } from "./list-failures.query.js";
 
 const { pool, makeAccount } = useTraces();
 

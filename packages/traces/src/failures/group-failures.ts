@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { formatUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
+import type { LoggedBatching } from "../batching.js";
 import { failingSpanSql } from "../failing-span.js";
 import { maxErrorInput, normalizeError } from "./normalize-error.js";
 
-export interface FailedTrace {
+interface FailedTrace {
   accountId: string;
   traceId: string;
 }
@@ -149,4 +150,23 @@ const clearSql = `
 export async function clearFailures(pool: pg.Pool, traces: readonly FailedTrace[]): Promise<void> {
   const values = [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)];
   await pool.query({ name: "clear-failures", text: clearSql, values });
+}
+
+/** Forgets what went wrong in a trace if it has failed; the next reader works it out anew. */
+export type ClearFailure = (trace: FailedTrace) => Promise<void>;
+
+/** Called after the commit of a failing span, so that a late one counts. Its own failure is logged: the span is stored. */
+export function createFailureClearer({ pool, createGroupCommit, log }: LoggedBatching): ClearFailure {
+  const clear = createGroupCommit<FailedTrace, void>({
+    name: "clear-failure",
+    run: async (traces) => {
+      await clearFailures(pool, traces);
+      return traces.map(() => undefined);
+    },
+    // It waits for a reader that works the group out, on behalf of its own account alone.
+    kindOf: ({ accountId }) => accountId,
+    maxInFlight: 2,
+  });
+  return (trace) =>
+    clear(trace).catch((err: unknown) => log.warn({ err, ...trace }, "a late span does not count in /failures"));
 }

@@ -1,11 +1,15 @@
+import { isUuid } from "@waymark/database";
 import { validationError } from "@waymark/errors";
+import { textField } from "@waymark/service/fields";
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
+import { z } from "zod";
+import { isoText, timestamp } from "../field-table.js";
 import { maxCountedTraces } from "../list-agents.query.js";
+import { checkRange, countedRange, cursorParameter, encodeCursor, limitParameter, recentRange } from "../paging.js";
 import { groupFailures } from "./group-failures.js";
 
 /** The end of a page: groups are listed by count, then id. */
-export interface FailureCursor {
+interface FailureCursor {
   count: number;
   id: string;
 }
@@ -20,23 +24,56 @@ export interface FailuresToList {
   limit: number;
 }
 
-interface ListedFailure {
-  id: string;
-  agent_id: string;
-  span_name: string | null;
-  error: string | null;
-  count: number;
-  /** The first and the last end of a trace; its start where it has no end. */
-  first_at: string;
-  last_at: string;
-  /** The trace of the last end. */
-  trace_id: string;
-  muted_until: string | null;
-}
+/** What went wrong in some traces, as answers show it. */
+export const failureSchema = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  span_name: z
+    .string()
+    .nullable()
+    .describe("The innermost failing span's name without numbers, ids and quotations; null without one"),
+  error: z.string().nullable().describe("Its error without them; statuses, exit codes and classes of errors stay"),
+  count: z.number().describe("Failed traces of the range"),
+  first_at: timestamp.describe("The first end of a trace; its start where it has no end"),
+  last_at: timestamp,
+  trace_id: z.string().describe("The trace that ended last"),
+  muted_until: timestamp.nullable().describe("The end of its mute, in the year 9999 for good; null if not muted"),
+});
 
-export interface FailurePage {
+type ListedFailure = z.output<typeof failureSchema>;
+
+interface FailurePage {
   failures: ListedFailure[];
   isLast: boolean;
+}
+
+export const failureQuerySchema = z
+  .object({
+    ...countedRange("traces"),
+    agent_id: textField({ min: 1, max: 255 }).optional().describe("Counts traces of this agent alone"),
+    limit: limitParameter,
+    cursor: cursorParameter(readCursor),
+  })
+  .superRefine(checkRange);
+
+/** @throws AppError 400 if `from` is not before now and there is no `to` */
+export function failuresToList(
+  accountId: string,
+  query: z.output<typeof failureQuerySchema>,
+  now: Date,
+): FailuresToList {
+  const { agent_id: agentId, cursor: after, limit } = query;
+  return { accountId, ...recentRange(query, now), agentId, after, limit };
+}
+
+export function presentFailurePage({ failures, isLast }: FailurePage) {
+  const last = failures.at(-1);
+  return { failures, next_cursor: isLast || !last ? null : encodeCursor(`${last.count} ${last.id}`) };
+}
+
+function readCursor(text: string): FailureCursor | undefined {
+  const [count = "", id = "", ...rest] = text.split(" ");
+  return /^[1-9]\d{0,6}$/.test(count) && isUuid(id) && rest.length === 0 ? { count: Number(count), id } : undefined;
 }
 
 /** The `until` of a mute for good. */
@@ -86,12 +123,6 @@ const listFailuresSql = `
 
 type Row = Omit<ListedFailure, "id"> & { id: string | null; examined: number; ungrouped: string[] };
 
-/** Returns one row more than the page holds if the list goes on. */
-function listFailuresStatement({ accountId, from, to, agentId, after, limit }: FailuresToList, maxTraces: number) {
-  const values = [accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxTraces + 1];
-  return { name: "list-failures", text: listFailuresSql, values };
-}
-
 /**
  * Lists what went wrong in an account's traces, most frequent first, and works out the groups of new failures before.
  * @throws AppError 400 on `from` if the range has more than `maxTraces` failed traces
@@ -101,9 +132,11 @@ export async function listFailures(
   query: FailuresToList,
   maxTraces = maxCountedTraces,
 ): Promise<FailurePage> {
-  const { accountId, from, to, limit } = query;
+  const { accountId, from, to, agentId, after, limit } = query;
+  // One row more than the page holds if the list goes on.
+  const values = [accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxTraces + 1];
   for (let round = 1; ; round++) {
-    const { rows } = await pool.query<Row>(listFailuresStatement(query, maxTraces));
+    const { rows } = await pool.query<Row>({ name: "list-failures", text: listFailuresSql, values });
     const [{ examined, ungrouped } = { examined: 0, ungrouped: [] }] = rows;
     if (examined > maxTraces) {
       const most = maxTraces.toLocaleString("en");
@@ -121,4 +154,46 @@ export async function listFailures(
     );
     return { failures: found.slice(0, limit), isLast: found.length <= limit };
   }
+}
+
+/** What went wrong in a trace. */
+interface TraceFailure {
+  traceId: string;
+  id: string;
+  agentId: string;
+  spanName: string | null;
+  /** Without numbers, ids and quotations. */
+  error: string | null;
+  isMuted: boolean;
+}
+
+/** Failed traces of one account with a valid group: probes of `trace_pkey`, `trace_failure_pkey`, `failure_pkey` and `mute_pkey`. */
+const readFailuresSql = `
+  SELECT t.id AS "traceId", f.id, f.agent_id AS "agentId", f.span_name AS "spanName", f.error,
+    m.failure_id IS NOT NULL AS "isMuted"
+  FROM unnest($2::uuid[]) AS q (id)
+  JOIN trace t ON t.account_id = $1 AND t.id = q.id AND t.status IN ('error', 'timeout')
+  JOIN trace_failure g ON g.account_id = $1 AND g.trace_id = q.id AND g.written_at = t.written_at
+  JOIN failure f ON f.account_id = $1 AND f.id = g.failure_id
+  LEFT JOIN mute m ON m.account_id = $1 AND m.failure_id = f.id AND (m.until IS NULL OR m.until > now())`;
+
+/** What went wrong in those of the account's traces that have failed, in no order; works it out where it is not known. */
+export async function readTraceFailures(
+  pool: pg.Pool,
+  accountId: string,
+  traceIds: readonly string[],
+): Promise<TraceFailure[]> {
+  const read = async (ids: readonly string[]) => {
+    const statement = { name: "read-trace-failures", text: readFailuresSql, values: [accountId, ids] };
+    return (await pool.query<TraceFailure>(statement)).rows;
+  };
+  const known = await read(traceIds);
+  const isKnown = new Set(known.map(({ traceId }) => traceId));
+  const missing = traceIds.filter((id) => !isKnown.has(id));
+  if (missing.length === 0) return known;
+  await groupFailures(
+    pool,
+    missing.map((traceId) => ({ accountId, traceId })),
+  );
+  return [...known, ...(await read(missing))];
 }

@@ -1,27 +1,38 @@
+import { textField } from "@waymark/service/fields";
 import type pg from "pg";
+import { z } from "zod";
+import { membersIn } from "../field-table.js";
+import { checkRange, recentRange, timestampParameter } from "../paging.js";
 import { countedCallsSql } from "./counted-calls.js";
+import { costSchema, costSql, sumSql, tokenSumsSchema } from "./read-token-sums.query.js";
+import { settleCalls } from "./settle-calls.query.js";
 
-interface Sums {
-  input_tokens: number;
-  output_tokens: number;
-  /** A decimal number of dollars; null if no call has a price. */
-  cost_usd: string | null;
-}
+/** The model calls of one model, as answers show them. */
+export const modelSumsSchema = z.object({
+  provider: z.string().nullable().describe("As sent, in lower case"),
+  model: z.string().nullable().describe("The answering model, else the requested one"),
+  calls: z.number(),
+  input_tokens: z.number().describe("With the cached ones"),
+  output_tokens: z.number(),
+  cached_input_tokens: z.number().describe("Read from a cache"),
+  cache_write_tokens: z.number().optional().describe("Written to a cache; present if there are any"),
+  reasoning_tokens: z.number().optional().describe("Part of the output; present if there are any"),
+  cost_usd: costSchema,
+});
+export const daySumsSchema = z.object({ day: z.string().meta({ format: "date" }), ...tokenSumsSchema.shape });
+/** The member `usage` of a trace. */
+export const traceUsageSchema = z.object({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_input_tokens: z.number(),
+  cost_usd: costSchema,
+  models: z.array(modelSumsSchema),
+  unpriced_models: z.array(z.string()).describe("Models of calls without a price"),
+});
 
-interface ModelSums extends Sums {
-  provider: string | null;
-  model: string | null;
-  calls: number;
-  cached_input_tokens: number;
-  cache_write_tokens?: number;
-  reasoning_tokens?: number;
-}
+type ModelSums = z.output<typeof modelSumsSchema>;
 
-interface DaySums extends Sums {
-  day: string;
-}
-
-export interface ModelUsageToRead {
+interface ModelUsageToRead {
   accountId: string;
   /** Days, `YYYY-MM-DD` in UTC: `from` (included) to `to` (excluded). */
   from: string;
@@ -29,19 +40,53 @@ export interface ModelUsageToRead {
   agentId?: string | undefined;
 }
 
-export interface ModelUsage {
+interface ModelUsage {
   models: ModelSums[];
-  series: DaySums[];
+  series: z.output<typeof daySumsSchema>[];
 }
 
-/** Models of an answer, those with most tokens. */
+const dayMs = 86_400_000;
+
+export const modelUsageQuerySchema = z
+  .object({
+    from: timestampParameter(
+      "Counts calls of spans that started on this UTC day or later; 30 days before `to` if omitted",
+    ),
+    to: timestampParameter(
+      "Counts calls of spans that started before the end of this UTC day, or before it if it is midnight; now if omitted",
+    ),
+    agent_id: textField({ min: 1, max: 255 }).optional().describe("Only this agent's calls"),
+  })
+  .superRefine(checkRange);
+
+/**
+ * Widens the range to whole days.
+ * @throws AppError 400 if `from` is not before now and there is no `to`
+ */
+export function modelUsageToRead(
+  accountId: string,
+  query: z.output<typeof modelUsageQuerySchema>,
+  now: Date,
+): ModelUsageToRead {
+  const range = recentRange(query, now);
+  const dayAt = (days: number) => new Date(days * dayMs).toISOString().slice(0, 10);
+  const from = dayAt(Math.floor(Date.parse(range.from) / dayMs));
+  const to = dayAt(Math.min(Math.ceil(Date.parse(range.to) / dayMs), lastDay));
+  return { accountId, from, to, agentId: query.agent_id };
+}
+
+/** The last day that a timestamp of the contract can name. */
+const lastDay = Date.parse("9999-12-31T00:00:00Z") / dayMs;
+
+export function presentModelUsage({ from, to }: ModelUsageToRead, { models, series }: ModelUsage) {
+  return { from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z`, models, series };
+}
+
+/** Models of an answer, those with most tokens, and rows of a table. */
 const maxModels = 1_000;
 
-const sum = (column: string) => `COALESCE(sum(${column}), 0)::float8 AS ${column}`;
-const sumsSql = `${sum("input_tokens")}, ${sum("output_tokens")}, ${sum("cached_input_tokens")},
-    ${sum("cache_write_tokens")}, ${sum("reasoning_tokens")}`;
-const costSql = (pricedCalls: string) =>
-  `CASE WHEN ${pricedCalls} > 0 THEN trim_scale(sum(cost))::text END AS cost_usd`;
+const sumsSql = `${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${sumSql("cached_input_tokens")},
+    ${sumSql("cache_write_tokens")}, ${sumSql("reasoning_tokens")}`;
 
 /** A row for each model and each day. A range of `model_day_pkey`: it starts with the account and the day. */
 const readModelUsageSql = `
@@ -51,18 +96,11 @@ const readModelUsageSql = `
   GROUP BY GROUPING SETS ((day), (provider, model)) HAVING sum(calls) > 0
   ORDER BY day, sum(input_tokens + output_tokens) DESC, provider, model`;
 
-interface Row extends Sums {
-  day: string | null;
-  provider: string | null;
-  model: string | null;
-  calls: number;
-  cached_input_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
-}
+type Row = ModelSums & { day: string | null; cache_write_tokens: number; reasoning_tokens: number };
 
-/** Sums by model and by day, for settled calls: see `settleCalls`. Days without calls have no entry. */
+/** Sums by model and by day; days without calls have no entry. Settles calls first. */
 export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Promise<ModelUsage> {
+  await settleCalls(pool, read.accountId);
   const values = [read.accountId, read.from, read.to, read.agentId ?? null];
   const { rows } = await pool.query<Row>({ name: "read-model-usage", text: readModelUsageSql, values });
   return {
@@ -70,9 +108,7 @@ export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Pro
       .filter(({ day }) => day === null)
       .slice(0, maxModels)
       .map(presentModel),
-    series: rows.flatMap(({ day, input_tokens, output_tokens, cost_usd }) =>
-      day === null ? [] : [{ day, input_tokens, output_tokens, cost_usd }],
-    ),
+    series: rows.flatMap(({ day, ...sums }) => (day === null ? [] : [membersIn(daySumsSchema, { day, ...sums })])),
   };
 }
 
@@ -84,15 +120,9 @@ const readTraceUsageSql = `
   GROUP BY GROUPING SETS ((), (provider, model))
   ORDER BY is_whole DESC, sum(input_tokens + output_tokens) DESC NULLS LAST, provider, model`;
 
-export interface TraceUsage extends Sums {
-  cached_input_tokens: number;
-  models: ModelSums[];
-  /** Models of calls without a price. */
-  unpriced_models: string[];
-}
-
-/** A trace's settled model calls; zeros without any. */
-export async function readTraceUsage(pool: pg.Pool, accountId: string, traceId: string): Promise<TraceUsage> {
+/** A trace's model calls; zeros without any. Settles them first. */
+export async function readTraceUsage(pool: pg.Pool, accountId: string, traceId: string) {
+  await settleCalls(pool, accountId, traceId);
   const { rows } = await pool.query<Row & { is_whole: boolean; lacks_prices: boolean | null }>({
     name: "read-trace-usage",
     text: readTraceUsageSql,
@@ -122,5 +152,69 @@ function presentModel(row: Row): ModelSums {
     ...(row.cache_write_tokens > 0 && { cache_write_tokens: row.cache_write_tokens }),
     ...(row.reasoning_tokens > 0 && { reasoning_tokens: row.reasoning_tokens }),
     cost_usd: row.cost_usd,
+  };
+}
+
+/** Lengths of time that sums are by; a week begins on Monday. */
+export const usageIntervals = ["day", "week", "month"] as const;
+
+const usageSums = z.object({
+  calls: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_input_tokens: z.number(),
+  cost_usd: costSchema,
+});
+
+type UsageSums = z.output<typeof usageSums>;
+
+const noUsage: UsageSums = { calls: 0, input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost_usd: null };
+
+export interface UsageTables {
+  total: UsageSums;
+  /** Most expensive first. */
+  models: ({ provider: string | null; model: string | null } & UsageSums)[];
+  agents: ({ agent_id: string } & UsageSums)[];
+  /** By the first day of each interval with calls. */
+  series: ({ day: string } & UsageSums)[];
+}
+
+/** A range of `model_day_pkey`: it starts with the account and the day. */
+const readTablesSql = `
+  SELECT GROUPING(provider, agent_id, started) AS grouped, provider, model, agent_id, started::date::text AS day, ${sumSql("calls")},
+    ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${sumSql("cached_input_tokens")},
+    ${costSql("sum(priced_calls)")}
+  FROM (
+    SELECT *, date_trunc($5, day::timestamp) AS started FROM model_day
+    WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)
+  ) AS days
+  GROUP BY GROUPING SETS ((), (provider, model), (agent_id), (started)) HAVING sum(calls) > 0
+  ORDER BY started, sum(cost) DESC, sum(input_tokens + output_tokens) DESC, provider, model, agent_id`;
+
+/** The values of GROUPING: a bit is set for each column that is not grouped by. */
+const groupings = { total: 7, models: 3, agents: 5, series: 6 } as const;
+
+type TableRow = UsageSums & Record<"provider" | "model" | "agent_id" | "day", string | null> & { grouped: number };
+
+/** Sums of model calls in all, by model, by agent and over time. Settles calls first. */
+export async function readUsageTables(
+  pool: pg.Pool,
+  { interval, ...read }: ModelUsageToRead & { interval: (typeof usageIntervals)[number] },
+): Promise<UsageTables> {
+  await settleCalls(pool, read.accountId);
+  const values = [read.accountId, read.from, read.to, read.agentId ?? null, interval];
+  const { rows } = await pool.query<TableRow>({ name: "read-usage-tables", text: readTablesSql, values });
+  const of = (name: keyof typeof groupings) => rows.filter(({ grouped }) => grouped === groupings[name]);
+  const sumsOf = (row: TableRow): UsageSums => membersIn(usageSums, row);
+  const [total] = of("total");
+  return {
+    total: total ? sumsOf(total) : noUsage,
+    models: of("models")
+      .slice(0, maxModels)
+      .map((row) => ({ provider: row.provider || null, model: row.model || null, ...sumsOf(row) })),
+    agents: of("agents")
+      .slice(0, maxModels)
+      .map((row) => ({ agent_id: row.agent_id ?? "", ...sumsOf(row) })),
+    series: of("series").map((row) => ({ day: row.day ?? "", ...sumsOf(row) })),
   };
 }

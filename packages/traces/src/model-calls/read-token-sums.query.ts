@@ -1,21 +1,25 @@
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
+import { z } from "zod";
+import { isoText } from "../field-table.js";
 import { countedCallsSql } from "./counted-calls.js";
 import { settleCalls } from "./settle-calls.query.js";
 
+export const costSchema = z.string().nullable().describe("Dollars as a decimal number; null if no call has a price");
+
 /** Tokens and cost of some model calls. */
-export interface TokenSums {
-  input_tokens: number;
-  output_tokens: number;
-  /** A decimal number of dollars; null if no call has a price. */
-  cost_usd: string | null;
-}
+export const tokenSumsSchema = z.object({ input_tokens: z.number(), output_tokens: z.number(), cost_usd: costSchema });
+
+type TokenSums = z.output<typeof tokenSumsSchema>;
 
 export const noTokens: TokenSums = { input_tokens: 0, output_tokens: 0, cost_usd: null };
 
-const sumsSql = (pricedCalls: string) => `COALESCE(sum(input_tokens), 0)::float8 AS input_tokens,
-    COALESCE(sum(output_tokens), 0)::float8 AS output_tokens,
-    CASE WHEN ${pricedCalls} > 0 THEN trim_scale(sum(cost))::text END AS cost_usd`;
+/** The sum of a column of tokens or calls. */
+export const sumSql = (column: string) => `COALESCE(sum(${column}), 0)::float8 AS ${column}`;
+export const costSql = (pricedCalls: string) =>
+  `CASE WHEN ${pricedCalls} > 0 THEN trim_scale(sum(cost))::text END AS cost_usd`;
+const sumsSql = (pricedCalls: string) => `${sumSql("input_tokens")},
+    ${sumSql("output_tokens")},
+    ${costSql(pricedCalls)}`;
 const daySumsSql = sumsSql("sum(priced_calls)");
 
 /** Ranges: of `model_day_pkey` for days, which are whole ones; of `model_call_agent_idx` for hours. */

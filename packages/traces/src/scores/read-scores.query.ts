@@ -1,18 +1,39 @@
 import type pg from "pg";
-import { isoText } from "../iso-text.js";
+import { z } from "zod";
+import { isoText, timestamp } from "../field-table.js";
+import { checkRange, countedRange, recentRange } from "../paging.js";
 
 type ScoreKind = "number" | "boolean" | "text";
-type ScoreValue = number | boolean | string;
 
-export interface TraceScore {
-  id: string;
-  /** Null for a score of the whole trace. */
-  span_id: string | null;
-  name: string;
-  value: ScoreValue;
-  comment: string | null;
-  created_at: string;
-}
+export const maxScoreName = 100;
+
+const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
+type ScoreValue = z.output<typeof scoreValueSchema>;
+
+/** A score of a trace, as answers show it. */
+export const traceScoreSchema = z.object({
+  id: z.string(),
+  span_id: z.string().nullable().describe("Null for a score of the whole trace"),
+  name: z.string(),
+  value: scoreValueSchema,
+  comment: z.string().nullable(),
+  created_at: timestamp,
+});
+
+type TraceScore = z.output<typeof traceScoreSchema>;
+
+/** The scores of a name and kind: numbers have a mean, texts their values, booleans both. */
+export const scoreSummarySchema = z.object({
+  name: z.string(),
+  count: z.number(),
+  mean: z.number().optional().describe("Of numbers, and the share of true"),
+  values: z
+    .array(z.object({ value: scoreValueSchema, count: z.number() }))
+    .optional()
+    .describe("The most frequent texts, or true and false"),
+});
+
+type ScoreSummary = z.output<typeof scoreSummarySchema>;
 
 interface StoredValue {
   kind: ScoreKind;
@@ -41,20 +62,22 @@ export async function readTraceScores(pool: pg.Pool, accountId: string, traceId:
 }
 
 /** `from` (included) and `to` (excluded) bound the starts of the scored traces. */
-export interface AgentScoresToRead {
+interface AgentScoresToRead {
   accountId: string;
   agentId: string;
   from: string;
   to: string;
 }
 
-/** The scores of a name and kind: numbers have a mean, texts their values, booleans both. */
-export interface ScoreSummary {
-  name: string;
-  count: number;
-  mean?: number;
-  /** The most frequent first. */
-  values?: { value: ScoreValue; count: number }[];
+export const agentScoresQuerySchema = z.object(countedRange("scores of traces")).superRefine(checkRange);
+
+/** @throws AppError 400 if `from` is not before now and there is no `to` */
+export function agentScoresToRead(
+  of: Pick<AgentScoresToRead, "accountId" | "agentId">,
+  query: z.output<typeof agentScoresQuerySchema>,
+  now: Date,
+): AgentScoresToRead {
+  return { ...of, ...recentRange(query, now) };
 }
 
 const maxSummaries = 200;
@@ -106,11 +129,8 @@ export async function readAgentScores(
   const values = [accountId, agentId, from, to];
   const { rows } = await pool.query<SummaryRow>({ name: "read-agent-scores", text: readAgentScoresSql, values });
   if (rows.length === 0) {
-    const { rowCount } = await pool.query({
-      name: "find-scored-agent",
-      text: findAgentSql,
-      values: [accountId, agentId],
-    });
+    const find = { name: "find-scored-agent", text: findAgentSql, values: [accountId, agentId] };
+    const { rowCount } = await pool.query(find);
     if (rowCount === 0) return undefined;
   }
   return rows.map(({ name, kind, count, mean, values: counted }) => ({

@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { createGroupCommit } from "@waymark/database";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
+import { isoText } from "./field-table.js";
 import { createTraceReader } from "./get-trace.query.js";
-import { isoText } from "./iso-text.js";
 import { attributesEnd, traceJson } from "./trace-json.js";
 import { useTraces } from "./traces.fixture.js";
 

@@ -1,5 +1,19 @@
+import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
+
+/** The path parameter of every route below a trace. */
+export const traceIdParameter = { trace_id: "The id of the trace" } as const;
+
+/**
+ * The trace's id in lower case.
+ * @throws AppError 404 where it is no UUID: no trace has such an id
+ */
+export function traceIdOf(params: Readonly<Record<string, string>>): string {
+  const traceId = (params["trace_id"] ?? "").toLowerCase();
+  if (!isUuid(traceId)) throw new AppError("trace_not_found");
+  return traceId;
+}
 
 /** The path parameter of every route below an agent. */
 export const agentIdParameter = { agent_id: "The id of the agent, percent-encoded" } as const;

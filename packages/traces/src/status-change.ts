@@ -1,9 +1,0 @@
-/**
- * Notes the transaction of a status other than before, for the stream, and its time, in an UPDATE of `trace t` by `c`. Another
- * write of an ended trace keeps the time.
- */
-export const setStatusChangeSql = `status_txid = CASE WHEN c.status <> t.status THEN txid_current() ELSE t.status_txid END,
-      status_at = CASE WHEN c.status <> t.status THEN now() WHEN t.status <> 'running' THEN COALESCE(t.status_at, t.written_at) END`;
-
-/** The time of an ended trace's status. Null in the row until its first change after the end: that of the last write. */
-export const statusTimeSql = "COALESCE(status_at, written_at)";
