@@ -19,7 +19,7 @@ export function readRepository(root: string): SourceFile[] {
   });
   return list
     .split("\n")
-    .filter((path) => /\.(tsx?|css|mjs|md|sql|sh)$/.test(path) && !path.includes("/broken-"))
+    .filter((path) => /\.(tsx?|css|mjs|md|sql|sh)$/.test(path))
     .filter((path) => existsSync(join(root, path)))
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
