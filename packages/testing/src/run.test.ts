@@ -40,10 +40,16 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-function run(names: readonly string[], { jest = [], ...wanted }: { jest?: string[]; again?: boolean } = {}) {
+interface Wanted {
+  jest?: string[];
+  maxWorkers?: number;
+  again?: boolean;
+}
+
+function run(names: readonly string[], { jest = [], maxWorkers = 1, ...wanted }: Wanted = {}) {
   const files = Object.keys(texts).filter((path) => names.some((name) => path.endsWith(`/${name}.test.ts`)));
   const paths = files.map((path) => join(root, path));
-  const args = [program, JSON.stringify({ ...wanted, files: paths }), ...jest];
+  const args = [program, JSON.stringify({ ...wanted, files: paths }), `--maxWorkers=${maxWorkers}`, ...jest];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
   return { status, output: `${stdout}${stderr}` };
 }
@@ -72,13 +78,13 @@ describe("a run of test files", () => {
   });
 
   it("loads a module once for all files of a process", () => {
-    const { status, output } = run(["loads", "loads-too"], { jest: ["--maxWorkers=1"] });
+    const { status, output } = run(["loads", "loads-too"]);
     expect(status).toBe(0);
     expect(output.match(/^loaded$/gm)).toHaveLength(1);
   });
 
   it("ends a hanging test, and goes on after a process that ended", () => {
-    const { status, output } = run(["exits", "hangs", "adds"], { jest: ["--maxWorkers=1"] });
+    const { status, output } = run(["exits", "hangs", "adds"]);
     expect(status).toBe(1);
     expect(output).toContain("Exceeded timeout of 20 ms");
     expect(output).toContain("The process ended with SIGTERM");
@@ -86,7 +92,7 @@ describe("a run of test files", () => {
   });
 
   it("ends files that wait or block for long, and says so", () => {
-    const { status, output } = run(["waits", "blocks"], { jest: ["--maxWorkers=2", "--testTimeout=5000"] });
+    const { status, output } = run(["waits", "blocks"], { maxWorkers: 2, jest: ["--testTimeout=5000"] });
     expect(status).toBe(1);
     expect(output).toMatch(/Not ended: never ends\. Open: .*Timeout/);
     expect(output).not.toContain("Not ended: never yields");
