@@ -196,7 +196,7 @@ async function readChunkOf(
 }
 
 /** Chunks up to this size need no budget: the limit of answers under way bounds their sum. */
-export const maxSmallChunkBytes = 524_288;
+const maxSmallChunkBytes = 524_288;
 /** Larger chunks of all accounts, in bytes that are being read or sent. */
 const maxBytes = 64 * 1_048_576;
 /** A chunk above this waits until its account has no other large chunk. */
