@@ -4,7 +4,7 @@ import { PrismaClient } from "./generated/prisma/client.js";
 
 export type { PrismaClient };
 
-/** Makes a Prisma client on our pool, for everyday reads and writes. Hot statements use the pool directly. */
+/** Makes a Prisma client on our pool, for the command line and tests; the README says why no service loads it. */
 export function createPrisma(pool: pg.Pool): PrismaClient {
   return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) });
 }
