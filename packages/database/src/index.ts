@@ -5,17 +5,20 @@ export { ensurePartitions, findPartitions, findTables, type Table } from "./back
 export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
-export type { Refusal } from "./group-commit/options.js";
+export { type Batched, type CreateGroupCommit, type Refusal, rowIsLocked } from "./group-commit/options.js";
 export {
-  type Batched,
-  type CreateGroupCommit,
-  rowIsLocked,
-} from "./group-commit/options.js";
-export { type MigrateOptions, MigrationError, migrate, migrationsFolder, readMigrationNames } from "./migrate.js";
+  findSchemaProblem,
+  type MigrateOptions,
+  MigrationError,
+  migrate,
+  migrationsFolder,
+  readMigrationNames,
+} from "./migrate.js";
 export {
   answerTimeoutMs,
   connectTimeoutMs,
   createPool,
+  limitsOf,
   type PoolOptions,
   sendTogether,
   serviceTimeouts,
@@ -32,8 +35,13 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
-export { findSchemaProblem } from "./schema-problem.query.js";
-export { limitsOf } from "./session.js";
-export { inOwnTransaction, inTransaction, tryTransaction, withConnection, withTransaction } from "./transaction.js";
+export {
+  inOwnTransaction,
+  inTransaction,
+  type Queryable,
+  tryTransaction,
+  withConnection,
+  withTransaction,
+} from "./transaction.js";
 export { breakConnection, isDatabaseUnavailable, isMoving } from "./unavailable.js";
 export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

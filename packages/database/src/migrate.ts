@@ -3,9 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { openSession } from "./session.js";
-import { areSquashed, isBeforeInit, squashRefusal } from "./squashed-migrations.js";
-import { inTransaction } from "./transaction.js";
+import { newestMigration } from "./generated/newest-migration.js";
+import { openSession } from "./pool.js";
+import { tableGrants } from "./roles.js";
+import { inTransaction, type Queryable } from "./transaction.js";
 
 /** The path fits this file in `src/` and in `dist/`. */
 export const migrationsFolder = fileURLToPath(new URL("../../../prisma/migrations/", import.meta.url));
@@ -252,4 +253,82 @@ function explainLock(migration: Migration, attempts: number, holders: readonly s
 
 function nameHolders(holders: readonly string[]): string {
   return holders.length > 0 ? holders.join(", ") : "a session that could not be seen";
+}
+
+/** `init` holds this migration and 35 further ones; a database or backup with its name is from before `init`. */
+const first = "20261120000000_init";
+const squashed = 36;
+
+/** The SHA-256 of their checksums. Their names do not matter: they had two sets of them. */
+const digest = "6d61bd450c74b31c0e7334dca66e0701f5303b1724df6587a55454ec8e7c434a";
+
+/** Why a database or backup that has only a part of them is refused; after its subject. */
+export const squashRefusal =
+  "is older than commit fe2f68b, or one of its migrations was changed. This release holds the migrations up to that commit as one: migrate with commit fe2f68b first, then with this release.";
+
+/** Whether these names of a database's or backup's migrations are from before `init`. */
+const isBeforeInit = (names: readonly string[]): boolean => names.includes(first);
+
+/** Whether the checksums are those of the migrations that `init` holds. */
+const areSquashed = (checksums: readonly string[]): boolean =>
+  createHash("sha256")
+    .update([...checksums].sort().join(" "))
+    .digest("hex") === digest;
+
+/**
+ * @param names of a backup's migrations
+ * @param known the names of this release, `init` first
+ * @returns the names with `init` in place of those that it holds; undefined if some of these are missing
+ */
+export function squashNames(names: readonly string[], known: readonly string[]): readonly string[] | undefined {
+  if (!isBeforeInit(names)) return names;
+  const present = names.filter((name) => known.includes(name));
+  return names.length - present.length === squashed ? [...known.slice(0, 1), ...present] : undefined;
+}
+
+/** One probe of the catalogue, and a scan of the migrations, a few dozen. */
+const isMigratedSql = "SELECT FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NOT NULL";
+
+/** Of pairs of tables and privileges those that the session's role lacks, by the catalogue. Some columns are enough. */
+const findLackingSql = `
+  SELECT name AS table, privilege FROM unnest($1::text[], $2::text[]) AS needed (name, privilege)
+  WHERE NOT COALESCE(CASE privilege
+    WHEN 'DELETE' THEN has_table_privilege(to_regclass('public.' || name)::oid, privilege)
+    ELSE has_any_column_privilege(to_regclass('public.' || name)::oid, privilege) END, false)
+  LIMIT 1`;
+
+/**
+ * Why a service could not work on a database, as a sentence with the cure. A newer schema is none: it has the migrations of
+ * all releases before.
+ * @param service as in {@link tableGrants}, with hyphens; another name needs no privileges
+ * @throws the database's error when it cannot be asked
+ */
+export async function findSchemaProblem(pool: Queryable, service: string): Promise<string | undefined> {
+  const migrated = await pool.query(isMigratedSql, [newestMigration]).catch((error: { code?: unknown }) => {
+    // SQLSTATE 42P01, undefined_table, and 42501, insufficient_privilege.
+    if (error.code === "42P01") return undefined;
+    if (error.code === "42501") return "refused" as const;
+    throw error;
+  });
+  if (!migrated) return "the database has no tables: run 'waymark migrate'";
+  if (migrated === "refused") return lacking("SELECT", "_prisma_migrations");
+  if (!migrated.rowCount) return "the schema is older than this release: run its 'waymark migrate'";
+  const needed = privilegesOf(service);
+  const { rows } = await pool.query<{ table: string; privilege: string }>(findLackingSql, [
+    needed.map(({ table }) => table),
+    needed.map(({ privilege }) => privilege),
+  ]);
+  const [first] = rows;
+  return first && lacking(first.privilege, first.table);
+}
+
+function lacking(privilege: string, table: string): string {
+  return `the role may not ${privilege} on ${table}: run 'waymark migrate' with the roles' passwords, or use the service's role`;
+}
+
+function privilegesOf(service: string): { table: string; privilege: string }[] {
+  const role = service.replaceAll("-", "_");
+  return Object.entries<Partial<Record<string, string>>>(tableGrants).flatMap(([table, grants]) =>
+    (grants[role]?.replaceAll(/ \([^)]*\)/g, "").split(", ") ?? []).map((privilege) => ({ table, privilege })),
+  );
 }

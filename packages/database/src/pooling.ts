@@ -1,6 +1,5 @@
 import pg from "pg";
-import type { PoolOptions } from "./pool.js";
-import { findWrongParameters, openSession } from "./session.js";
+import { findWrongParameters, openSession, type PoolOptions } from "./pool.js";
 
 /** A pooler's way does not suit us; the message says what to change. */
 export class PoolingError extends Error {

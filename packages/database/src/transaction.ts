@@ -1,6 +1,9 @@
 import type pg from "pg";
 import { breakConnection, isUnanswered } from "./unavailable.js";
 
+/** A pool, or the connection of a transaction. */
+export type Queryable = Pick<pg.ClientBase, "query">;
+
 /** Runs work in a new transaction on a connection; an error of the work rolls it back. */
 export function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
   return inOwnTransaction(client, async () => {
