@@ -87,16 +87,8 @@ export async function startHttpService<Config extends HttpServiceConfig>(
     }
     if (processes === 1) return openService(options, config, log);
     const { openPrimary } = await import("./cluster/primary.js");
-    const { name } = options;
-    const { host } = http;
-    return openPrimary({
-      node,
-      log,
-      name,
-      processes,
-      host,
-      metrics: { ...metrics, portVariable: names.metricsPort },
-    });
+    const operations = { ...metrics, portVariable: names.metricsPort };
+    return openPrimary({ node, log, name: options.name, processes, host: http.host, metrics: operations });
   });
 }
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createQueue, QueueUnavailableError } from "./create-queue.js";
-import { createWorker, type JobOutcome } from "./create-worker.js";
 import { createGate, createOwnRedis, describeWithOwnRedis, type Gate, type OwnRedis } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
+import { createQueue, createWorker, type JobOutcome, QueueUnavailableError } from "./queue.js";
 import { queues } from "./queues.js";
 
 let gate: Gate | undefined;

@@ -1,4 +1,10 @@
-export type { QueueServer } from "./choose-backend.js";
-export { createQueue, type JobQueue, QueueUnavailableError } from "./create-queue.js";
-export { createWorker, type JobOutcome, type JobWorker } from "./create-worker.js";
+export {
+  createQueue,
+  createWorker,
+  type JobOutcome,
+  type JobQueue,
+  type JobWorker,
+  type QueueServer,
+  QueueUnavailableError,
+} from "./queue.js";
 export { migrateQueues, type QueueKind, queues } from "./queues.js";

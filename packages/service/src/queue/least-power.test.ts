@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { byRole, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
-import { createQueue, QueueUnavailableError } from "./create-queue.js";
-import { createWorker } from "./create-worker.js";
 import { createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue.fixture.js";
+import { createQueue, createWorker, QueueUnavailableError } from "./queue.js";
 import { migrateQueues, queues } from "./queues.js";
 
 const database = useDatabase();

@@ -2,8 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { MIGRATION_ADVISORY_LOCK_KEY } from "bullmq";
 import { Redis } from "ioredis";
-import { createQueue, QueueUnavailableError } from "./create-queue.js";
-import { createWorker } from "./create-worker.js";
 import {
   createGate,
   createOwnRedis,
@@ -13,6 +11,7 @@ import {
   type OwnRedis,
 } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
+import { createQueue, createWorker, QueueUnavailableError } from "./queue.js";
 import { queues } from "./queues.js";
 
 const closers: (() => Promise<unknown>)[] = [];

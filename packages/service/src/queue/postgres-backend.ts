@@ -7,8 +7,14 @@ import {
   type PostgresQueueBackend,
   Queue,
 } from "bullmq";
-import type { Producer, ProducerQueue, QueueBackend, ServerState } from "./backend.js";
-import { CuttableWorker, pause } from "./deadline.js";
+import {
+  CuttableWorker,
+  type Producer,
+  type ProducerQueue,
+  pause,
+  type QueueBackend,
+  type ServerState,
+} from "./backend.js";
 
 /** Events that the database keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;

@@ -2,9 +2,8 @@ import { randomInt } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { describeWithRedis, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";
-import { createQueue } from "./create-queue.js";
-import { createWorker, type JobOutcome } from "./create-worker.js";
 import { type AlertPayload, createTestLog, forgetJobs, makePayload, twoKinds, until } from "./queue.fixture.js";
+import { createQueue, createWorker, type JobOutcome } from "./queue.js";
 import { queues } from "./queues.js";
 
 describe("the queue on Postgres", () => behavesAsQueue(undefined));

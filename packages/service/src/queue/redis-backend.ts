@@ -1,7 +1,6 @@
 import { createRedisBackend, Queue } from "bullmq";
 import { Redis, type RedisOptions } from "ioredis";
-import type { Producer, QueueBackend, ServerState } from "./backend.js";
-import { CuttableWorker } from "./deadline.js";
+import { CuttableWorker, type Producer, type QueueBackend, type ServerState } from "./backend.js";
 
 /** Events that Redis keeps of a queue: nobody reads them, so only enough to look at by hand. */
 const keptEvents = 100;

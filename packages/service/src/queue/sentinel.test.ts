@@ -10,10 +10,9 @@ import { describeWithProgram, describeWithRedis } from "@waymark/testing";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { createLimiter } from "../limits/index.js";
-import { createQueue, QueueUnavailableError } from "./create-queue.js";
-import { createWorker } from "./create-worker.js";
 import { freePort } from "./own-redis.fixture.js";
 import { type AlertPayload, createTestLog, makePayload, until } from "./queue.fixture.js";
+import { createQueue, createWorker, QueueUnavailableError } from "./queue.js";
 import { queues } from "./queues.js";
 
 const closers: (() => unknown)[] = [];

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import type { Shares } from "../limits/shares.js";
-import type { Turn } from "../limits/turns.js";
+import type { Turn } from "../limits/work-shares.js";
 
 /** Milliseconds to read from one refused body before the next has its turn. */
 const discardMs = 100;

@@ -10,7 +10,7 @@ import {
   jsonShape,
   readOutline,
 } from "../../fields/index.js";
-import { inSteps } from "../limits/turns.js";
+import { inSteps } from "../limits/work-shares.js";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 
 /** The request's media type in lower case, without parameters; empty if it has none. */

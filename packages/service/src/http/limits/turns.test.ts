@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { createTurns } from "./turns.js";
+import { createTurns } from "./work-shares.js";
 
 describe("createTurns", () => {
   it("gives one turn for each round of the event loop, to owners one after the other", async () => {

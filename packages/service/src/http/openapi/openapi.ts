@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { idempotencyKeyParameter } from "../route/idempotency-key.js";
 import type { DocumentedAnswer, MediaTypes, Route } from "../route/route.js";
-import type { OpenApiParameter } from "../schema/json-schema.js";
-import { type JsonSchema, type NamedSchemas, toJsonSchema } from "../schema/json-schema.js";
+import { type JsonSchema, type NamedSchemas, type OpenApiParameter, toJsonSchema } from "../schema/json-schema.js";
 
 export interface ApiDescription {
   title: string;
@@ -153,24 +152,22 @@ function describeMedia(media: MediaTypes, io: "input" | "output", schemas: Named
   return Object.fromEntries(described);
 }
 
+/** An answer with all of these members. */
+function jsonAnswer(description: string, properties: Record<string, JsonSchema>, example: unknown) {
+  const schema = { type: "object", properties, required: Object.keys(properties) };
+  return { description, content: { "application/json": { schema, example } } };
+}
+
+const isOk: JsonSchema = { const: "ok" };
+
 const health: OpenApiOperation = {
   operationId: "health",
   summary: "Whether the service is up; needs no key",
   parameters: [],
-  responses: {
-    200: {
-      description: "The service is up",
-      content: {
-        "application/json": {
-          schema: { type: "object", properties: { status: { const: "ok" } }, required: ["status"] },
-          example: { status: "ok" },
-        },
-      },
-    },
-  },
+  responses: { 200: jsonAnswer("The service is up", { status: isOk }, { status: "ok" }) },
 };
 
-const storeChecks: JsonSchema = { type: "object", additionalProperties: { enum: ["ok", "failed"] } };
+const checks: JsonSchema = { type: "object", additionalProperties: { enum: ["ok", "failed"] } };
 
 const ready: OpenApiOperation = {
   operationId: "ready",
@@ -179,31 +176,15 @@ const ready: OpenApiOperation = {
     "Checks each store for at most two seconds. A failed store that the service can do without is named, but the answer stays 200.",
   parameters: [],
   responses: {
-    200: {
-      description: "All required stores answer",
-      content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            properties: { status: { const: "ok" }, checks: storeChecks },
-            required: ["status", "checks"],
-          },
-          example: { status: "ok", checks: { database: "ok" } },
-        },
-      },
-    },
-    503: {
-      description: "A required store does not answer",
-      content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            properties: { error: { type: "string" }, checks: storeChecks },
-            required: ["error", "checks"],
-          },
-          example: { error: "Not ready: database", checks: { database: "failed" } },
-        },
-      },
-    },
+    200: jsonAnswer(
+      "All required stores answer",
+      { status: isOk, checks },
+      { status: "ok", checks: { database: "ok" } },
+    ),
+    503: jsonAnswer(
+      "A required store does not answer",
+      { error: { type: "string" }, checks },
+      { error: "Not ready: database", checks: { database: "failed" } },
+    ),
   },
 };

@@ -6,7 +6,7 @@ import { errorHandler, notFoundHandler } from "@waymark/errors";
 import express from "express";
 import { pino } from "pino";
 import request from "supertest";
-import { dashboardRoutes } from "./dashboard-routes.js";
+import { dashboardRoutes } from "./public-routes.js";
 
 const appWith = (dashboardUrl: string | undefined) =>
   express()

@@ -3,7 +3,7 @@ import { type ReadinessChecks, readiness } from "../../process/index.js";
 import { type ApiDescription, describeApi } from "../openapi/openapi.js";
 import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
-import { docsPage, htmlPage, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
+import { docsPage, htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
 
 export interface PublicRoutesOptions {
   api: ApiDescription;
@@ -59,4 +59,84 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     sendHtml(response, docsPage(document, { origin }));
   });
   return router;
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A page at an address of the dashboard, for installations without one. */
+interface Placeholder {
+  title: string;
+  message: string;
+  instead: readonly string[];
+}
+
+const noDashboard = "The dashboard is not part of this installation yet.";
+
+const billing: Placeholder = {
+  title: "Plan and keys",
+  message: `${noDashboard} Its operator changes an account's plan and creates keys on the command line.`,
+  instead: [
+    "waymark account plan ACCOUNT_ID --plan pro",
+    "waymark key create --account ACCOUNT_ID --service analytics --name NAME",
+  ],
+};
+
+/** @param id a UUID: the page may show no other text from a client */
+function tracePlaceholder(id: string): Placeholder {
+  return {
+    title: "A trace",
+    message: `${noDashboard} Read this trace on the command line or by the trace API, with a key of its account.`,
+    instead: [`waymark trace show ${id}`, `GET /api/v1/traces/${id}`],
+  };
+}
+
+/**
+ * Leads `GET /dashboard*`, the addresses in the contracts, to the dashboard. Without one, answers those of billing and of a
+ * trace with the equivalent commands. The pages are public and look nothing up.
+ * @param dashboardUrl without a slash at the end
+ */
+export function dashboardRoutes(dashboardUrl: string | undefined): Router {
+  return dashboardUrl === undefined ? placeholders() : redirects(dashboardUrl);
+}
+
+/** The path begins with `/dashboard`, so it names no other host than the URL before it. */
+function redirects(dashboardUrl: string): Router {
+  const router = Router();
+  const label = "/dashboard/*";
+  router
+    .route("/dashboard{/*path}")
+    .get((request, response) => {
+      markRoute(response, label);
+      const query = /\?.*$/s.exec(request.originalUrl)?.[0] ?? "";
+      response.location(`${dashboardUrl}${request.path}${query}`).set("Cache-Control", "no-store").status(302).end();
+    })
+    .all(refuseMethod(["GET", "HEAD"], label));
+  return router;
+}
+
+function placeholders(): Router {
+  const router = Router();
+  const at = (path: string, placeholderOf: (id: string) => Placeholder | undefined) => {
+    router
+      .route(path)
+      .get((request, response, next) => {
+        const placeholder = placeholderOf(String(request.params["id"]));
+        if (!placeholder) return next("route");
+        markRoute(response, path);
+        if (!prefersHtml(request, response)) return sendJson(response, toJson(placeholder));
+        sendHtml(response, toHtml(placeholder));
+      })
+      .all(refuseMethod(["GET", "HEAD"], path));
+  };
+  at("/dashboard/billing", () => billing);
+  at("/dashboard/traces/:id", (id) => (uuidPattern.test(id) ? tracePlaceholder(id.toLowerCase()) : undefined));
+  return router;
+}
+
+function toJson({ message, instead }: Placeholder) {
+  return { message, instead };
+}
+
+function toHtml({ title, message, instead }: Placeholder): string {
+  return htmlPage(title, `<p>${inline(message)}</p>\n<pre>${inline(instead.join("\n"))}</pre>`);
 }
