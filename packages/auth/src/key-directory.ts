@@ -3,8 +3,7 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { hashApiKey, type KeyService, slotOfKey } from "./api-key.js";
-import { type FoundKey, findKey, type Principal } from "./find-key.query.js";
-import { createKeyUses } from "./key-uses.js";
+import { type FoundKey, findKey, markKeysUsed, type Principal } from "./find-key.query.js";
 import { allSlots, type Slots } from "./slots.js";
 
 /** The life of a cached key while the listener works. Bounds the effect of changes without notifications, such as a restore. */
@@ -127,6 +126,42 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     async stop() {
       await listener.stop();
       await uses.stop();
+    },
+  };
+}
+
+const flushIntervalMs = 30_000;
+/** A flush comes earlier when so many keys wait for it. */
+const maxKeys = 10_000;
+
+/** Collects the last use of each key and writes it to the database every 30 seconds. */
+interface KeyUses {
+  /** @param at milliseconds since 1970 */
+  note(keyId: string, at: number): void;
+  /** Writes the rest and ends. */
+  stop(): Promise<void>;
+}
+
+function createKeyUses({ pool, log }: { pool: pg.Pool; log: Logger }): KeyUses {
+  let latest = new Map<string, number>();
+  async function flush(): Promise<void> {
+    if (latest.size === 0) return;
+    const uses = latest;
+    latest = new Map();
+    await markKeysUsed(pool, uses).catch((error: unknown) => {
+      log.warn({ err: error }, "could not note when keys were used");
+    });
+  }
+  const timer = setInterval(() => void flush(), flushIntervalMs);
+  timer.unref();
+  return {
+    note(keyId, at) {
+      latest.set(keyId, at);
+      if (latest.size >= maxKeys) void flush();
+    },
+    stop() {
+      clearInterval(timer);
+      return flush();
     },
   };
 }

@@ -2,8 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import express, { type RequestHandler } from "express";
 import { pino } from "pino";
 import request from "supertest";
-import { AppError, validationError } from "./app-error.js";
-import { errorCodes } from "./error-codes.js";
+import { AppError, errorCodes, validationError } from "./app-error.js";
 import { errorHandler, notFoundHandler } from "./error-handler.js";
 
 function ask(handler: RequestHandler) {

@@ -1,3 +1,2 @@
-export { AppError, validationError } from "./app-error.js";
-export type { ErrorCode } from "./error-codes.js";
+export { AppError, type ErrorCode, validationError } from "./app-error.js";
 export { errorHandler, notFoundHandler, type SendError } from "./error-handler.js";

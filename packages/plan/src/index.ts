@@ -8,6 +8,7 @@ export {
   remainingBytes,
   remainingTraces,
   statisticsRequestsPerMinute,
+  type UtcMonth,
   upgradePath,
+  utcMonth,
 } from "./plans.js";
-export { type UtcMonth, utcMonth } from "./utc-month.js";

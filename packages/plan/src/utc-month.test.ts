@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { utcMonth } from "./utc-month.js";
+import { utcMonth } from "./plans.js";
 
 describe("utcMonth", () => {
   it("ends with the last millisecond of the month, in UTC", () => {

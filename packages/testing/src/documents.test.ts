@@ -62,7 +62,7 @@ describe("each setting", () => {
 });
 
 describe("each error", () => {
-  const errors = findErrors(read("packages/errors/src/error-codes.ts"), read("packages/service/src/process/listen.ts"));
+  const errors = findErrors(read("packages/errors/src/app-error.ts"), read("packages/service/src/process/listen.ts"));
 
   it("is found in the code, also what is refused before a route", () => {
     expect(errors).toContain("404 Trace not found");
