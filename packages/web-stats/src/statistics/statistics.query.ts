@@ -1,3 +1,4 @@
+import type { Queryable } from "@waymark/database";
 import type pg from "pg";
 import { otherValue, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
 import { formVersion } from "./columns/day-part.js";
@@ -134,7 +135,7 @@ const readDayTotalsSql = `
   FROM daily_stat WHERE site_id = $1 AND dimension = 'total' AND day BETWEEN $2 AND $3 ORDER BY day`;
 
 export async function readDayTotals(
-  pool: pg.Pool | pg.ClientBase,
+  pool: Queryable,
   { siteId, first, last }: { siteId: string } & Days,
 ): Promise<(FigureRow & { version: string })[]> {
   const query = { name: "read-day-totals", text: readDayTotalsSql, values: [siteId, first, last] };

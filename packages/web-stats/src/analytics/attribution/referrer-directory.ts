@@ -10,75 +10,66 @@ export interface Source {
   readonly kind: SourceKind;
 }
 
-/** A source missing from the public lists, or better known here. */
-interface OwnSource {
-  readonly name: string;
-  readonly kind: SourceKind;
-  /** Hosts, each with its subdomains; `{}` at the end stands for any country's ending. */
-  readonly hosts: readonly string[];
-}
-
 /**
  * Missing from the public lists, or elsewhere in GA4's categories: video sites apart from social ones, and shopping sites.
- * Webmail is our addition: its readers followed a link in a mail.
+ * Webmail is our addition: its readers followed a link in a mail. Hosts count with their subdomains; `{}` at the end stands for any
+ * country's ending.
  */
-const ownSources: readonly OwnSource[] = [
-  { name: "YouTube", kind: "video", hosts: ["youtube.com", "youtu.be", "com.google.android.youtube"] },
-  { name: "Vimeo", kind: "video", hosts: ["vimeo.com"] },
-  { name: "Twitch", kind: "video", hosts: ["twitch.tv"] },
-  { name: "Dailymotion", kind: "video", hosts: ["dailymotion.com"] },
-  { name: "Netflix", kind: "video", hosts: ["netflix.com"] },
-  { name: "Hulu", kind: "video", hosts: ["hulu.com"] },
-  { name: "Disney+", kind: "video", hosts: ["disneyplus.com"] },
-  { name: "TED", kind: "video", hosts: ["ted.com"] },
-  { name: "Wistia", kind: "video", hosts: ["wistia.com", "fast.wistia.net"] },
-  { name: "Youku", kind: "video", hosts: ["youku.com"] },
-  { name: "iQIYI", kind: "video", hosts: ["iqiyi.com", "iq.com"] },
-  { name: "Amazon", kind: "shopping", hosts: ["amazon.{}"] },
-  { name: "eBay", kind: "shopping", hosts: ["ebay.{}"] },
-  { name: "Etsy", kind: "shopping", hosts: ["etsy.com"] },
-  { name: "Walmart", kind: "shopping", hosts: ["walmart.com"] },
-  { name: "Alibaba", kind: "shopping", hosts: ["alibaba.com"] },
-  { name: "Shopify", kind: "shopping", hosts: ["shopify.com", "shop.app"] },
-  { name: "Mercado Libre", kind: "shopping", hosts: ["mercadolibre.{}"] },
-  {
-    name: "Google Shopping",
-    kind: "shopping",
-    hosts: ["shopping.google.{}", "google.{}/products", "google.{}/shopping"],
+const ownSources: Readonly<Record<Exclude<SourceKind, "search">, Readonly<Record<string, string>>>> = {
+  video: {
+    YouTube: "youtube.com youtu.be com.google.android.youtube",
+    Vimeo: "vimeo.com",
+    Twitch: "twitch.tv",
+    Dailymotion: "dailymotion.com",
+    Netflix: "netflix.com",
+    Hulu: "hulu.com",
+    "Disney+": "disneyplus.com",
+    TED: "ted.com",
+    Wistia: "wistia.com fast.wistia.net",
+    Youku: "youku.com",
+    iQIYI: "iqiyi.com iq.com",
   },
-  { name: "Hacker News", kind: "social", hosts: ["news.ycombinator.com"] },
-  { name: "Lobsters", kind: "social", hosts: ["lobste.rs"] },
-  { name: "Slashdot", kind: "social", hosts: ["slashdot.org"] },
-  { name: "Quora", kind: "social", hosts: ["quora.com"] },
-  { name: "Medium", kind: "social", hosts: ["medium.com"] },
-  { name: "Facebook", kind: "social", hosts: ["facebook.com", "fb.com", "com.facebook.katana"] },
-  { name: "Messenger", kind: "social", hosts: ["messenger.com"] },
-  { name: "WhatsApp", kind: "social", hosts: ["whatsapp.com", "wa.me", "com.whatsapp"] },
-  { name: "Telegram", kind: "social", hosts: ["t.me", "telegram.me", "telegram.org", "org.telegram.messenger"] },
-  { name: "Twitter", kind: "social", hosts: ["twitter.com", "x.com", "t.co", "com.twitter.android"] },
-  { name: "LinkedIn", kind: "social", hosts: ["linkedin.com", "lnkd.in", "com.linkedin.android"] },
-  { name: "Instagram", kind: "social", hosts: ["instagram.com", "com.instagram.android"] },
-  { name: "TikTok", kind: "social", hosts: ["tiktok.com", "com.zhiliaoapp.musically"] },
-  { name: "Pinterest", kind: "social", hosts: ["pinterest.{}", "pin.it", "com.pinterest"] },
-  { name: "Gemini", kind: "ai", hosts: ["gemini.google.com", "com.google.android.apps.bard"] },
-  { name: "Copilot", kind: "ai", hosts: ["copilot.microsoft.com", "copilot.com", "edgeservices.bing.com"] },
-  { name: "Deepseek", kind: "ai", hosts: ["deepseek.com"] },
-  { name: "Gmail", kind: "email", hosts: ["mail.google.com", "com.google.android.gm"] },
-  {
-    name: "Outlook",
-    kind: "email",
-    hosts: [
-      "outlook.live.com",
-      "outlook.com",
-      "outlook.office.com",
-      "outlook.office365.com",
-      "com.microsoft.office.outlook",
-    ],
+  shopping: {
+    Amazon: "amazon.{}",
+    eBay: "ebay.{}",
+    Etsy: "etsy.com",
+    Walmart: "walmart.com",
+    Alibaba: "alibaba.com",
+    Shopify: "shopify.com shop.app",
+    "Mercado Libre": "mercadolibre.{}",
+    "Google Shopping": "shopping.google.{} google.{}/products google.{}/shopping",
   },
-  { name: "Yahoo! Mail", kind: "email", hosts: ["mail.yahoo.com", "mail.yahoo.co.jp"] },
-  { name: "Proton Mail", kind: "email", hosts: ["mail.proton.me", "mail.protonmail.com"] },
-  { name: "Wikipedia", kind: "other", hosts: ["wikipedia.org"] },
-];
+  social: {
+    "Hacker News": "news.ycombinator.com",
+    Lobsters: "lobste.rs",
+    Slashdot: "slashdot.org",
+    Quora: "quora.com",
+    Medium: "medium.com",
+    Facebook: "facebook.com fb.com com.facebook.katana",
+    Messenger: "messenger.com",
+    WhatsApp: "whatsapp.com wa.me com.whatsapp",
+    Telegram: "t.me telegram.me telegram.org org.telegram.messenger",
+    Twitter: "twitter.com x.com t.co com.twitter.android",
+    LinkedIn: "linkedin.com lnkd.in com.linkedin.android",
+    Instagram: "instagram.com com.instagram.android",
+    TikTok: "tiktok.com com.zhiliaoapp.musically",
+    Pinterest: "pinterest.{} pin.it com.pinterest",
+  },
+  ai: {
+    Gemini: "gemini.google.com com.google.android.apps.bard",
+    Copilot: "copilot.microsoft.com copilot.com edgeservices.bing.com",
+    Deepseek: "deepseek.com",
+  },
+  email: {
+    Gmail: "mail.google.com com.google.android.gm",
+    Outlook: "outlook.live.com outlook.com outlook.office.com outlook.office365.com com.microsoft.office.outlook",
+    "Yahoo! Mail": "mail.yahoo.com mail.yahoo.co.jp",
+    "Proton Mail": "mail.proton.me mail.protonmail.com",
+  },
+  other: {
+    Wikipedia: "wikipedia.org",
+  },
+};
 
 /** Portals of search engines; the public lists have only their search pages. */
 const ownSearchHosts: Readonly<Record<string, string>> = {
@@ -156,7 +147,9 @@ function buildDirectory(): ReferrerDirectory {
     if (isNameKnown && !names.has(squeeze(name))) names.set(squeeze(name), source);
   };
   // The first entry wins: our sources, then assistants, social networks, search engines.
-  for (const { name, kind, hosts } of ownSources) add(name, kind, hosts, true);
+  for (const [kind, sources] of Object.entries(ownSources)) {
+    for (const [name, hosts] of Object.entries(sources)) add(name, kind as SourceKind, hosts.split(" "), true);
+  }
   for (const [name, hosts] of readList("AIAssistants")) add(name, "ai", hosts, true);
   for (const [name, hosts] of readList("Socials")) add(name, "social", hosts, true);
   for (const [host, name] of Object.entries(ownSearchHosts)) add(name, "search", [host], false);

@@ -1,59 +1,37 @@
-import type { LineReader, Reading } from "./format.js";
-import { type CsvRecord, openCsv } from "./format.js";
+import { type CsvRecord, type LineReader, openCsv, type Reading } from "./format.js";
 
 /** Other tools' names of browsers and systems, in lower case and without a version, and those of the statistics. */
-const browsers: Readonly<Record<string, string>> = {
-  "chrome mobile": "Chrome",
-  "chrome webview": "Chrome",
-  "chromium-webview": "Chrome",
-  crios: "Chrome",
-  "edge-chromium": "Microsoft Edge",
-  "edge-ios": "Microsoft Edge",
-  edge: "Microsoft Edge",
-  "firefox mobile": "Firefox",
-  fxios: "Firefox",
-  ie: "Internet Explorer",
-  "ios-webview": "Safari",
-  ios: "Safari",
-  "mobile safari": "Safari",
-  "opera mini": "Opera",
-  "opera-mini": "Opera",
-  samsung: "Samsung Internet for Android",
-  "samsung browser": "Samsung Internet for Android",
-  "samsung internet": "Samsung Internet for Android",
-  android: "Android Browser",
-  silk: "Amazon Silk",
-  yandex: "Yandex Browser",
-  yandexbrowser: "Yandex Browser",
-  "uc browser": "UC Browser",
-};
+const browsers = byAlias({
+  Chrome: "chrome mobile|chrome webview|chromium-webview|crios",
+  "Microsoft Edge": "edge-chromium|edge-ios|edge",
+  Firefox: "firefox mobile|fxios",
+  "Internet Explorer": "ie",
+  Safari: "ios-webview|ios|mobile safari",
+  Opera: "opera mini|opera-mini",
+  "Samsung Internet for Android": "samsung|samsung browser|samsung internet",
+  "Android Browser": "android",
+  "Amazon Silk": "silk",
+  "Yandex Browser": "yandex|yandexbrowser",
+  "UC Browser": "uc browser",
+});
 
-const systems: Readonly<Record<string, string>> = {
-  "android os": "Android",
-  "chrome os": "Chrome OS",
-  chromeos: "Chrome OS",
-  "gnu/linux": "Linux",
-  ipados: "iOS",
-  mac: "macOS",
-  "mac os": "macOS",
-  "mac os x": "macOS",
-  ubuntu: "Linux",
-};
+const systems = byAlias({
+  Android: "android os",
+  "Chrome OS": "chrome os|chromeos",
+  Linux: "gnu/linux|ubuntu",
+  iOS: "ipados",
+  macOS: "mac|mac os|mac os x",
+});
+
+/** @param names other tools' names, with bars between, by the name of the statistics */
+function byAlias(names: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(names).flatMap(([name, aliases]) => aliases.split("|").map((alias) => [alias, name] as const)),
+  );
+}
 
 /** Names that differ from the statistics' own in letters' case alone. */
-const usual = [
-  "Chrome",
-  "Firefox",
-  "Safari",
-  "Opera",
-  "Vivaldi",
-  "Brave",
-  "Chromium",
-  "Windows",
-  "macOS",
-  "iOS",
-  "Linux",
-];
+const usual = "Chrome Firefox Safari Opera Vivaldi Brave Chromium Windows macOS iOS Linux".split(" ");
 
 /** The device kinds of the statistics. */
 const devices: Readonly<Record<string, string>> = {
@@ -84,11 +62,11 @@ export function countryCode(text: string | undefined): string | undefined {
 }
 
 /** Without a version: `Windows 10` counts as `Windows`, as live events do. An unknown name stays as it is. */
-function nameOf(text: string | undefined, names: Readonly<Record<string, string>>): string | null {
+function nameOf(text: string | undefined, names: ReadonlyMap<string, string>): string | null {
   const name = text?.replace(/ [\d._]+$/, "").trim();
   if (!name || /^(unknown|\(not set\)|\(unknown\))$/i.test(name)) return null;
   const key = name.toLowerCase();
-  return names[key] ?? usual.find((each) => each.toLowerCase() === key) ?? name;
+  return names.get(key) ?? usual.find((each) => each.toLowerCase() === key) ?? name;
 }
 
 /** Sources that GoatCounter names itself, by an address of theirs. */

@@ -1,4 +1,4 @@
-import { removeBatchSql, tryTransaction } from "@waymark/database";
+import { type Queryable, removeBatchSql, tryTransaction } from "@waymark/database";
 import type pg from "pg";
 
 /** Imports share this lock, each for a batch; the worker takes it alone to raise the horizon. */
@@ -14,7 +14,7 @@ const readSql = "SELECT day::text FROM event_horizon";
 const raiseSql = "UPDATE event_horizon SET day = GREATEST(day, $1::date)";
 
 /** @returns `YYYY-MM-DD`, or null */
-export async function readHorizon(client: pg.ClientBase | pg.Pool): Promise<string | null> {
+export async function readHorizon(client: Queryable): Promise<string | null> {
   const { rows } = await client.query<{ day: string | null }>(readSql);
   return rows[0]?.day ?? null;
 }
