@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "@jest/globals";
-import { createSignInLink } from "@waymark/accounts/identity/sign-in-link";
+import { createSignInLink } from "@waymark/accounts/identity/links";
 import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "./browser.fixture.js";

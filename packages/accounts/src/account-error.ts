@@ -1,3 +1,5 @@
+import { textProblem } from "@waymark/service/fields";
+
 export type AccountErrorCode =
   | "unknown_account"
   | "unknown_key"
@@ -23,4 +25,12 @@ export class AccountError extends Error {
   ) {
     super(message, options);
   }
+}
+
+const maxNameLength = 200;
+
+/** @throws AccountError `invalid_name` for a name that is blank, over 200 characters or not storable (NUL, lone surrogates) */
+export function readName(name: string, owner: "key" | "site"): string {
+  if (name.trim() !== "" && name.length <= maxNameLength && !textProblem(name)) return name;
+  throw new AccountError("invalid_name", `A ${owner}'s name has 1 to ${maxNameLength} characters.`);
 }

@@ -4,11 +4,9 @@ import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { AccountError } from "./account-error.js";
-import { createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
+import { changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
 import { issueKey, listKeys, renameKey, revokeKey } from "./keys.js";
-import { changePlan } from "./plan.query.js";
-import { shareSite } from "./share-site.js";
-import { createSite } from "./sites.js";
+import { createSite, shareSite } from "./sites.js";
 
 const database = useDatabase();
 const prisma = createPrisma(database.pool);

@@ -1,8 +1,10 @@
 import { drawSlot, type Slots } from "@waymark/auth";
-import { createUuidV7, isUuid } from "@waymark/database";
+import { createUuidV7, isUuid, type Queryable } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
-import { isPlanId, type PlanId } from "@waymark/plan";
+import { isPlanId, type PlanId, utcMonth } from "@waymark/plan";
 import { normaliseEmail } from "@waymark/service/fields";
+import { getUsage, presentUsage } from "@waymark/traces";
+import type pg from "pg";
 import { AccountError } from "./account-error.js";
 
 export interface Account {
@@ -56,7 +58,7 @@ export async function listAccounts(prisma: PrismaClient): Promise<Account[]> {
 /** @throws AccountError `unknown_account` */
 export async function findAccount(prisma: PrismaClient, id: string): Promise<Account> {
   const account = isUuid(id) ? await prisma.account.findUnique({ where: { id } }) : null;
-  if (!account) throw new AccountError("unknown_account", `There is no account '${id}'.`);
+  if (!account) throw unknownAccount(id);
   return present(account);
 }
 
@@ -77,4 +79,116 @@ function present(account: StoredAccount): Account {
   const { id, email, plan } = account;
   if (!isPlanId(plan)) throw new Error(`account ${id} has the unknown plan ${plan}`);
   return { id, email, plan };
+}
+
+/** A probe of `account_pkey`, as are the statements below. @throws AccountError `unknown_account` */
+async function probe<Row extends pg.QueryResultRow>(db: Queryable, sql: string, id: string, ...values: string[]) {
+  const { rows } = isUuid(id) ? await db.query<Row>(sql, [id, ...values]) : { rows: [] };
+  if (!rows[0]) throw unknownAccount(id);
+  return rows[0];
+}
+
+function unknownAccount(id: string): AccountError {
+  return new AccountError("unknown_account", `There is no account '${id}'.`);
+}
+
+const lockAccountSql = "SELECT slot FROM account WHERE id = $1 FOR NO KEY UPDATE";
+
+/** In a transaction, writers of one account's keys or sites wait for each other. @throws AccountError `unknown_account` */
+export function lockAccount(database: Queryable, id: string): Promise<{ slot: string }> {
+  return probe<{ slot: string }>(database, lockAccountSql, id);
+}
+
+/** The slot of an account. @throws AccountError `unknown_account` */
+export async function readSlot(database: Queryable, id: string): Promise<string> {
+  return (await probe<{ slot: string }>(database, "SELECT slot FROM account WHERE id = $1", id)).slot;
+}
+
+/** @throws AccountError `unknown_account` */
+export async function requireAccount(database: Queryable, id: string): Promise<void> {
+  await probe(database, "SELECT FROM account WHERE id = $1", id);
+}
+
+/** The trigger on `account` tells running services of a changed plan. */
+const changePlanSql = "UPDATE account SET plan = $2 WHERE id = $1 RETURNING id, email, plan";
+
+/** @throws AccountError `unknown_account` */
+export async function findPlan(database: Queryable, id: string): Promise<Account> {
+  return present(await probe<StoredAccount>(database, "SELECT id, email, plan FROM account WHERE id = $1", id));
+}
+
+/** Moves an account to a plan; running services know within a second. @throws AccountError `unknown_account` */
+export async function changePlan(database: Queryable, id: string, plan: PlanId): Promise<Account> {
+  return present(await probe<StoredAccount>(database, changePlanSql, id, plan));
+}
+
+/** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */
+export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date) {
+  const { plan } = await findPlan(pool, accountId);
+  const month = utcMonth(now);
+  return presentUsage(plan, await getUsage(pool, { accountId, month: month.firstDay }), month);
+}
+
+export type Usage = Awaited<ReturnType<typeof readUsage>>;
+
+/** The same for the command line. @throws AccountError `unknown_account` */
+export async function readUsage(pool: pg.Pool, accountId: string, now: Date) {
+  const { email } = await findPlan(pool, accountId);
+  const { plan, month, traces, bytes, agents } = await readPlanUsage(pool, accountId, now);
+  return {
+    account_id: accountId,
+    email,
+    plan,
+    month,
+    traces: { current: traces.current, limit: traces.limit },
+    bytes: { current: bytes.current, limit: bytes.limit },
+    agents: { current: agents.current, limit: agents.limit },
+    resets_at: traces.resets_at,
+    resets_in_seconds: utcMonth(now).secondsLeft,
+  };
+}
+
+/** Enough for a warning; counting millions would take a minute. */
+const maxCountedTraces = 10_000;
+
+/** Ranges of `site_account_id_idx`, `api_key_account_id_idx`, each site's goals and funnels and, up to a bound, `trace_pkey`. */
+const countOwnedSql = `
+  SELECT (SELECT count(*)::int FROM site WHERE account_id = $1) AS sites,
+    (SELECT count(*)::int FROM api_key WHERE account_id = $1) AS keys,
+    (SELECT count(*)::int FROM goal WHERE site_id IN (SELECT id FROM site WHERE account_id = $1)) AS goals,
+    (SELECT count(*)::int FROM funnel WHERE site_id IN (SELECT id FROM site WHERE account_id = $1)) AS funnels,
+    (SELECT count(*)::int FROM (SELECT FROM trace WHERE account_id = $1 LIMIT $2 + 1) AS counted) AS traces`;
+
+const countOwnedBySiteSql = `
+  SELECT (SELECT count(*)::int FROM goal WHERE site_id = $1) AS goals,
+    (SELECT count(*)::int FROM funnel WHERE site_id = $1) AS funnels`;
+
+export interface OwnedBySite {
+  goals: number;
+  funnels: number;
+}
+
+export interface Owned extends OwnedBySite {
+  sites: number;
+  keys: number;
+  /** At most 10,000. */
+  traces: number;
+  hasMoreTraces: boolean;
+}
+
+/** Counts what an account has, to warn before an erasure. */
+export async function countOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
+  const { rows } = await pool.query<Record<"sites" | "keys" | "goals" | "funnels" | "traces", number>>(countOwnedSql, [
+    accountId,
+    maxCountedTraces,
+  ]);
+  const { traces = 0, sites = 0, keys = 0, goals = 0, funnels = 0 } = rows[0] ?? {};
+  const counted = { traces: Math.min(traces, maxCountedTraces), hasMoreTraces: traces > maxCountedTraces };
+  return { sites, keys, goals, funnels, ...counted };
+}
+
+/** Counts a site's goals and funnels, to warn before an erasure. */
+export async function countOwnedBySite(pool: pg.Pool, siteId: string): Promise<OwnedBySite> {
+  const { rows } = await pool.query<OwnedBySite>(countOwnedBySiteSql, [siteId]);
+  return rows[0] ?? { goals: 0, funnels: 0 };
 }

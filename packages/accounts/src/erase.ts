@@ -1,4 +1,4 @@
-import { withTransaction } from "@waymark/database";
+import { type Queryable, withTransaction } from "@waymark/database";
 import { lockSites } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { deleteSite } from "./sites.js";
@@ -162,7 +162,7 @@ async function findOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
 }
 
 /** The foreign keys remove sites and API keys too. */
-async function deleteAccount(client: pg.ClientBase | pg.Pool, { accountId, siteIds, erased }: Owned): Promise<void> {
+async function deleteAccount(client: Queryable, { accountId, siteIds, erased }: Owned): Promise<void> {
   const { rowCount } = await client.query("DELETE FROM account WHERE id = $1", [accountId]);
   if (!rowCount) return;
   erased["account"] = rowCount;

@@ -2,30 +2,36 @@ export { AccountError, type AccountErrorCode } from "./account-error.js";
 export {
   type Account,
   changeEmail,
+  changePlan,
+  countOwned,
+  countOwnedBySite,
   createAccount,
   findAccount,
   findAccountByEmail,
+  findPlan,
   listAccounts,
+  type Owned,
+  type OwnedBySite,
+  readPlanUsage,
+  readSlot,
+  readUsage,
+  type Usage,
 } from "./accounts.js";
 export { bareDomain, type DomainConflict, findDomainConflicts, maxUnprovenSites } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
 export {
+  countKeysByMaker,
+  isLiveKeySql,
   issueKey,
   listKeys,
   maxKeysPerAccount,
+  readLiveKeys,
   renameKey,
   revokeKey,
   revokeKeysOf,
 } from "./keys.js";
-export { readSlot } from "./lock-account.query.js";
-export { MoveError } from "./move/move-error.js";
 export { type Cells, finishMove, moveSlot, undoMove } from "./move/move-slot.js";
-export { readMoves } from "./move/slot-move.query.js";
-export { countOwned, countOwnedBySite, type Owned, type OwnedBySite } from "./owned.query.js";
-export { changePlan, findPlan } from "./plan.query.js";
-export { countKeysByMaker, readLiveKeys } from "./read-keys.query.js";
-export { readSites, type SiteState } from "./read-sites.query.js";
-export { shareSite } from "./share-site.js";
+export { MoveError, readMoves } from "./move/slot-move.query.js";
 export {
   claimSite,
   createSite,
@@ -35,8 +41,9 @@ export {
   listAllSites,
   listSites,
   maxSitesPerAccount,
+  readSites,
   renameSite,
   type Site,
+  type SiteState,
+  shareSite,
 } from "./sites.js";
-export { isLiveKeySql } from "./stored-key.js";
-export { readPlanUsage, readUsage, type Usage } from "./usage.query.js";

@@ -1,10 +1,8 @@
 import { createApiKey, type KeyService } from "@waymark/auth";
-import { createUuidV7, isUuid } from "@waymark/database";
+import { createUuidV7, isUuid, type Queryable } from "@waymark/database";
 import type pg from "pg";
-import { AccountError } from "./account-error.js";
-import { lockAccount, requireAccount } from "./lock-account.query.js";
-import { readName } from "./name.js";
-import { isLiveKeySql, keyServiceSql } from "./stored-key.js";
+import { AccountError, readName } from "./account-error.js";
+import { lockAccount, requireAccount } from "./accounts.js";
 
 /** A new key. Only this answer has `key`: the database stores its hash. */
 export interface IssuedKey {
@@ -34,18 +32,22 @@ export interface KeyReference {
   accountId?: string;
 }
 
-/** The bounds of a shared key. */
+/** The bounds of a shared key: the only site it reads, and its end. */
 interface Share {
   siteId: string;
   expiresAt: Date | null;
 }
 
-type Database = Pick<pg.ClientBase, "query">;
-
 /** Not counting revoked and ended ones. */
 export const maxKeysPerAccount = 100;
 
 const uuid = createUuidV7();
+
+/** The API that a stored key opens: a shared key opens the analytics API. */
+const keyServiceSql = "CASE service WHEN 'share' THEN 'analytics' ELSE service END";
+
+/** Keys that work: neither revoked nor past their end. */
+export const isLiveKeySql = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())";
 
 /** A range of `api_key_account_id_idx`. */
 const countKeysSql = `SELECT count(*)::int AS keys FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
@@ -58,7 +60,7 @@ const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, 
  * @throws AccountError `unknown_account`, `invalid_name`, `too_many_keys`
  */
 export async function issueKey(
-  database: Database,
+  database: Queryable,
   input: { accountId: string; service: KeyService; name: string; createdBy?: string; share?: Share },
 ): Promise<IssuedKey> {
   const { accountId, service, createdBy = null, share } = input;
@@ -77,14 +79,14 @@ export async function issueKey(
 }
 
 /** With a probe of `site_pkey` for a shared key. */
-const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last_used_at, revoked_at, site_id, expires_at,
-  (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site`;
+const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last_used_at, revoked_at, site_id,
+  (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site, expires_at`;
 
 /** A range of `api_key_account_id_idx`. */
 const listKeysSql = `SELECT ${listedSql} FROM api_key WHERE account_id = $1 ORDER BY id`;
 
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
-export async function listKeys(database: Database, accountId: string): Promise<ListedKey[]> {
+export async function listKeys(database: Queryable, accountId: string): Promise<ListedKey[]> {
   await requireAccount(database, accountId);
   const { rows } = await database.query<StoredKey>(listKeysSql, [accountId]);
   return rows.map(present);
@@ -92,7 +94,7 @@ export async function listKeys(database: Database, accountId: string): Promise<L
 
 /** @throws AccountError `unknown_key` (also for another account's key), `invalid_name` */
 export async function renameKey(
-  database: Database,
+  database: Queryable,
   { name: newName, ...reference }: KeyReference & { name: string },
 ): Promise<ListedKey> {
   const name = readName(newName, "key");
@@ -101,7 +103,7 @@ export async function renameKey(
 
 /** Services refuse the key within a second. A second call returns the first one's time. @throws AccountError `unknown_key` */
 export async function revokeKey(
-  database: Database,
+  database: Queryable,
   reference: KeyReference,
 ): Promise<{ id: string; name: string; hint: string; revoked_at: string }> {
   const change = "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)";
@@ -115,7 +117,7 @@ const revokeKeysOfSql = `UPDATE api_key SET revoked_at = now()
 
 /** Revokes the live keys that a person made for the account. */
 export async function revokeKeysOf(
-  database: Database,
+  database: Queryable,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<{ name: string; hint: string }[]> {
   const { rows } = await database.query<{ name: string; hint: string }>(revokeKeysOfSql, [accountId, personId]);
@@ -128,7 +130,7 @@ type StoredKey = Omit<ListedKey, Moments> & { created_at: Date } & Record<Exclud
 
 /** One probe of `api_key_pkey`. */
 async function changeKey(
-  database: Database,
+  database: Queryable,
   { keyId, accountId }: KeyReference,
   change: string,
   value: unknown,
@@ -144,15 +146,57 @@ async function changeKey(
 
 function present(key: StoredKey): ListedKey {
   return {
-    id: key.id,
-    service: key.service,
-    name: key.name,
-    hint: key.hint,
+    ...key,
     created_at: key.created_at.toISOString(),
     last_used_at: key.last_used_at?.toISOString() ?? null,
     revoked_at: key.revoked_at?.toISOString() ?? null,
-    site_id: key.site_id,
-    site: key.site,
     expires_at: key.expires_at?.toISOString() ?? null,
   };
+}
+
+/** A live key, and who made it. */
+export interface LiveKey {
+  id: string;
+  service: KeyService;
+  name: string;
+  hint: string;
+  /** Null for a key of the command line, and after the person's removal. */
+  createdBy: { id: string; name: string } | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  /** Present for a shared key. */
+  share?: Share & { domain: string };
+}
+
+/** A range of `api_key_account_id_idx`, and for each a probe of `person_pkey` and `site_pkey`. */
+const readLiveKeysSql = `
+  SELECT k.id, ${keyServiceSql} AS service, k.name, k.hint, k.created_at AS "createdAt",
+    k.last_used_at AS "lastUsedAt", p.id AS "makerId", p.name AS "makerName", s.id AS "siteId", s.domain,
+    k.expires_at AS "expiresAt"
+  FROM api_key k LEFT JOIN person p ON p.id = k.created_by LEFT JOIN site s ON s.id = k.site_id
+  WHERE k.account_id = $1 AND ${isLiveKeySql} ORDER BY k.id DESC`;
+
+type Nullable<T> = { [Name in keyof T]: T[Name] | null };
+type Row = Omit<LiveKey, "createdBy" | "share"> &
+  Nullable<{ makerId: string; makerName: string; siteId: string; domain: string; expiresAt: Date }>;
+
+/** The account's keys that work, latest first. */
+export async function readLiveKeys(pool: pg.Pool, accountId: string): Promise<LiveKey[]> {
+  const { rows } = await pool.query<Row>(readLiveKeysSql, [accountId]);
+  return rows.map(({ makerId, makerName, siteId, domain, expiresAt, ...key }) => ({
+    ...key,
+    createdBy: makerId === null || makerName === null ? null : { id: makerId, name: makerName },
+    ...(siteId !== null && domain !== null && { share: { siteId, domain, expiresAt } }),
+  }));
+}
+
+/** A range of `api_key_account_id_idx`. */
+const countKeysByMakerSql = `
+  SELECT created_by AS "makerId", count(*)::int AS keys FROM api_key
+  WHERE account_id = $1 AND ${isLiveKeySql} AND created_by IS NOT NULL GROUP BY created_by`;
+
+/** The numbers of live keys by the people who made them, also of people who left. */
+export async function countKeysByMaker(pool: pg.Pool, accountId: string): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ makerId: string; keys: number }>(countKeysByMakerSql, [accountId]);
+  return new Map(rows.map(({ makerId, keys }) => [makerId, keys]));
 }

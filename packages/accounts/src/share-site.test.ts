@@ -3,10 +3,8 @@ import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { createAccount } from "./accounts.js";
-import { issueKey, listKeys, maxKeysPerAccount, renameKey, revokeKey } from "./keys.js";
-import { readLiveKeys } from "./read-keys.query.js";
-import { shareSite } from "./share-site.js";
-import { createSite } from "./sites.js";
+import { issueKey, listKeys, maxKeysPerAccount, readLiveKeys, renameKey, revokeKey } from "./keys.js";
+import { createSite, shareSite } from "./sites.js";
 
 const { pool } = useDatabase();
 const prisma = createPrisma(pool);

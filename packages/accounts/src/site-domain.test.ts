@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { AccountError } from "./account-error.js";
-import { normaliseDomain } from "./site-domain.js";
+import { normaliseDomain } from "./sites.js";
 
 describe("normaliseDomain", () => {
   it.each([

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { createAccount } from "./accounts.js";
-import { countOwned, countOwnedBySite } from "./owned.query.js";
+import { countOwned, countOwnedBySite, createAccount, readUsage } from "./accounts.js";
 import { createSite, findSite, findSitesOfDomain, listSites, renameSite } from "./sites.js";
-import { readUsage } from "./usage.query.js";
 
 const { pool } = useDatabase();
 const prisma = createPrisma(pool);

@@ -1,10 +1,17 @@
-import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
+import { createUuidV7, isUuid, type Queryable, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { AccountError } from "./account-error.js";
-import { admitUnproven, type DomainMove, moveDomain, takeDomain, type WhenTaken } from "./domain-claims.query.js";
-import { lockAccount, requireAccount } from "./lock-account.query.js";
-import { readName } from "./name.js";
-import { normaliseDomain } from "./site-domain.js";
+import { AccountError, readName } from "./account-error.js";
+import { lockAccount, requireAccount } from "./accounts.js";
+import {
+  admitUnproven,
+  type DomainMove,
+  isSettledSql,
+  moveDomain,
+  receivesSql,
+  takeDomain,
+  type WhenTaken,
+} from "./domain-claims.query.js";
+import { issueKey } from "./keys.js";
 
 export interface Site {
   id: string;
@@ -56,17 +63,21 @@ export async function createSite(
   });
 }
 
-/** One probe of `site_pkey`. */
-const lockSiteSql = `
-  SELECT id, domain, name, account_id FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) FOR UPDATE`;
+/** A probe of `site_pkey`. */
+const siteSql = "SELECT id, domain, name, account_id FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
 
-async function lockSite(transaction: pg.ClientBase, { siteId, accountId }: SiteReference) {
+type SiteOfAccount = Site & { account_id: string };
+
+async function probeSite(database: Queryable, { siteId, accountId }: SiteReference, lock = "") {
   const { rows } = isUuid(siteId)
-    ? await transaction.query<Site & { account_id: string }>(lockSiteSql, [siteId, accountId ?? null])
+    ? await database.query<SiteOfAccount>(siteSql + lock, [siteId, accountId ?? null])
     : { rows: [] };
-  const [site] = rows;
-  if (!site) throw unknownSite(siteId);
-  return site;
+  if (!rows[0]) throw new AccountError("unknown_site", `There is no site '${siteId}'.`);
+  return rows[0];
+}
+
+function lockSite(transaction: pg.ClientBase, reference: SiteReference): Promise<SiteOfAccount> {
+  return probeSite(transaction, reference, " FOR UPDATE");
 }
 
 const updateSiteSql = "UPDATE site SET name = $2, domain = $3, is_proven = COALESCE($4, is_proven) WHERE id = $1";
@@ -134,14 +145,9 @@ export async function listAllSites(pool: pg.Pool): Promise<Site[]> {
   return rows;
 }
 
-/** A probe of `site_pkey`. */
-const findSiteSql = "SELECT id, domain, name FROM site WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2)";
-
 /** @throws AccountError `unknown_site` (also for another account's site) */
-export async function findSite(pool: pg.Pool, { siteId, accountId }: SiteReference): Promise<Site> {
-  const { rows } = isUuid(siteId) ? await pool.query<Site>(findSiteSql, [siteId, accountId ?? null]) : { rows: [] };
-  const [site] = rows;
-  if (!site) throw unknownSite(siteId);
+export async function findSite(pool: pg.Pool, reference: SiteReference): Promise<Site> {
+  const { account_id: _, ...site } = await probeSite(pool, reference);
   return site;
 }
 
@@ -154,6 +160,90 @@ export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<
   return rows;
 }
 
-function unknownSite(id: string): AccountError {
-  return new AccountError("unknown_site", `There is no site '${id}'.`);
+const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
+const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+
+/** RFC 1035, 2.3.4, without the root's dot. */
+const maxDomainLength = 253;
+
+/**
+ * A site's domain as the database stores it: the bare host in lower case and ASCII, without scheme, port and path. An address
+ * like `https://Example.com/` stands for its host; names in other scripts become punycode.
+ * @throws AccountError `invalid_domain`
+ */
+export function normaliseDomain(text: string): string {
+  const host = hostOf(text.trim());
+  if (host !== undefined && isDomain(host, text)) return host;
+  throw new AccountError("invalid_domain", `'${text}' is not a domain. Give one like example.com.`);
+}
+
+function hostOf(text: string): string | undefined {
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  if (!["http:", "https:"].includes(url.protocol) || url.username !== "" || url.password !== "") return undefined;
+  return url.hostname.replace(/\.$/, "");
+}
+
+function isDomain(host: string, text: string): boolean {
+  if (host.length > maxDomainLength || !host.split(".").every((part) => label.test(part))) return false;
+  // The URL parser reads `1` as the address 0.0.0.1, and nobody means that.
+  if (ipv4.test(host)) return text.includes(host);
+  return host.includes(".") || host === "localhost";
+}
+
+/** A key that reads one site's statistics. Only this answer has `key`. */
+export interface SharedKey {
+  id: string;
+  key: string;
+  expires_at: string | null;
+}
+
+/**
+ * Shares a site's statistics by a key of its account. The key ends with the site, at `expiresAt` where it has one, or when it
+ * is revoked.
+ * @throws AccountError `unknown_site`, `invalid_name`, `too_many_keys`
+ */
+export function shareSite(
+  pool: pg.Pool,
+  { siteId, name, expiresAt }: { siteId: string; name: string; expiresAt: Date | null },
+): Promise<SharedKey> {
+  return withTransaction(pool, async (transaction) => {
+    const { account_id: accountId } = await probeSite(transaction, { siteId });
+    const share = { siteId, expiresAt };
+    const { id, key } = await issueKey(transaction, { accountId, service: "analytics", name, share });
+    return { id, key, expires_at: expiresAt?.toISOString() ?? null };
+  });
+}
+
+/** A site with the state of its domain and of its visits. */
+export interface SiteState extends Site {
+  createdAt: Date;
+  /** False while another account has the domain, or asks for it and nobody has proven it: the site gets no events. */
+  isProven: boolean;
+  /** Whether another account's claim cannot end that. */
+  isSettled: boolean;
+  proofToken: string;
+  /** The first and last UTC day with visits or custom events, `YYYY-MM-DD`; null without any. */
+  firstDay: string | null;
+  lastDay: string | null;
+}
+
+/** By `site_account_id_idx`; for each site the ends of its ranges in `daily_stat_pkey` and `daily_event_pkey`: four probes. */
+const readSitesSql = `
+  SELECT id, domain, name, created_at AS "createdAt", ${receivesSql} AS "isProven", ${isSettledSql} AS "isSettled", proof_token AS "proofToken",
+    LEAST(
+      (SELECT day FROM daily_stat WHERE site_id = site.id AND dimension = 'total' ORDER BY day LIMIT 1),
+      (SELECT day FROM daily_event WHERE site_id = site.id ORDER BY day LIMIT 1)
+    )::text AS "firstDay",
+    GREATEST(
+      (SELECT day FROM daily_stat WHERE site_id = site.id AND dimension = 'total' ORDER BY day DESC LIMIT 1),
+      (SELECT day FROM daily_event WHERE site_id = site.id ORDER BY day DESC LIMIT 1)
+    )::text AS "lastDay"
+  FROM site WHERE account_id = $1 AND ($2::uuid IS NULL OR id = $2) ORDER BY id`;
+
+/** The account's sites, oldest first. @param siteId reads this one alone */
+export async function readSites(pool: pg.Pool, accountId: string, siteId?: string): Promise<SiteState[]> {
+  const { rows } = await pool.query<SiteState>(readSitesSql, [accountId, siteId ?? null]);
+  return rows;
 }

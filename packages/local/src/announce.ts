@@ -1,4 +1,4 @@
-import { createSignInLink } from "@waymark/accounts/identity/sign-in-link";
+import { createSignInLink } from "@waymark/accounts/identity/links";
 import { createPool } from "@waymark/database";
 import type pg from "pg";
 import type { DemoAccounts } from "./demo/demo-accounts.js";

@@ -1,4 +1,4 @@
-import { createChannelLink } from "@waymark/accounts/identity/channel-link";
+import { createChannelLink } from "@waymark/accounts/identity/links";
 import { alertModes, changeAlertSettings, deleteChannel, resendChannelLink, testChannel } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
 import { pageRoute } from "@waymark/service/http";

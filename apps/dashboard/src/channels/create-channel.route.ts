@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { createChannelLink } from "@waymark/accounts/identity/channel-link";
+import { createChannelLink } from "@waymark/accounts/identity/links";
 import { createChannel } from "@waymark/alerts";
 import { validationError } from "@waymark/errors";
 import { isPublicAddress, type Networks } from "@waymark/service/fields";

@@ -1,21 +1,24 @@
-export { listAudit } from "./audit/list-audit.query.js";
-export { type AuditAction, recordAudit } from "./audit/record-audit.query.js";
-export { createLink, hasEnoughLinks, type NewLink } from "./links/link.query.js";
-export { linkUrl } from "./links/sign-in-link.js";
+export { type AuditAction, listAudit, recordAudit } from "./audit.query.js";
+export { createLink, hasEnoughLinks, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
-export { type CheckPassword, createPasswordCheck } from "./passwords/check-password.js";
-export { passwordProblem } from "./passwords/password-problem.js";
-export { createPasswords, type Passwords } from "./passwords/passwords.js";
+export {
+  type CheckPassword,
+  createPasswordCheck,
+  createPasswords,
+  type Passwords,
+  passwordProblem,
+} from "./passwords/passwords.js";
 export {
   changePassword,
   findPersonByEmail,
   homeAccountOf,
   isMember,
+  type PersonInAccount,
   readPassword,
+  readViewer,
   renamePerson,
   setPassword,
 } from "./people/person.query.js";
-export { type PersonInAccount, readViewer } from "./people/read-viewer.query.js";
 export {
   changeRole,
   dropInvitation,
@@ -35,6 +38,11 @@ export {
   startSession,
   switchAccount,
 } from "./sessions/session.query.js";
-export { createSessionCookie, createSignUpCookie } from "./sessions/session-cookie.js";
-export { createSessions, type SessionCache, type Viewer } from "./sessions/sessions.js";
+export {
+  createSessionCookie,
+  createSessions,
+  createSignUpCookie,
+  type SessionCache,
+  type Viewer,
+} from "./sessions/sessions.js";
 export { browserProofOf, createToken } from "./token.js";

@@ -5,11 +5,10 @@ import { createRefusals } from "@waymark/service/http";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
 import { Registry } from "prom-client";
-import { listAudit } from "./audit/list-audit.query.js";
+import { listAudit } from "./audit.query.js";
 import { createLink } from "./links/link.query.js";
 import { useLink } from "./links/use-link.js";
-import { createPasswordCheck } from "./passwords/check-password.js";
-import { createPasswords } from "./passwords/passwords.js";
+import { createPasswordCheck, createPasswords } from "./passwords/passwords.js";
 import { changeRole, listPeople, removePerson } from "./people/team.query.js";
 import { endSession, findSession, keepSession, listSessions } from "./sessions/session.query.js";
 

@@ -1,9 +1,8 @@
-import { backupSession, ensurePartitions, findPartitions, withTransaction } from "@waymark/database";
+import { pipeline } from "node:stream/promises";
+import { backupSession, breakConnection, ensurePartitions, findPartitions, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { copyTable } from "./copy-table.js";
-import { MoveError } from "./move-error.js";
-import { findMovedTables, type MovedTable } from "./moved-tables.query.js";
-import { type SlotMove, setPhase } from "./slot-move.query.js";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { findMovedTables, type MovedTable, MoveError, type SlotMove, setPhase } from "./slot-move.query.js";
 
 export interface CopyOptions {
   /** Called before each table. */
@@ -81,4 +80,33 @@ async function compareRows(reader: pg.ClientBase, writer: pg.ClientBase, { table
   throw new MoveError(
     `The rows of ${table.table} differ: ${own?.rows} here, ${other?.rows} copied. Nothing has moved; run the same command again.`,
   );
+}
+
+interface TableCopy {
+  /** The rows to read. */
+  select: string;
+  /** The table to write, quoted for SQL, with its columns in the order of the rows. */
+  into: string;
+  columns: readonly string[];
+  signal: AbortSignal;
+}
+
+/**
+ * Copies rows from one database into another, a piece at a time. Both sides need `backupSession`. An error or the signal in the
+ * middle breaks both connections, whose transactions the servers then roll back.
+ * @returns the number of rows
+ */
+async function copyTable(
+  source: pg.ClientBase,
+  target: pg.ClientBase,
+  { select, into, columns, signal }: TableCopy,
+): Promise<number> {
+  signal.throwIfAborted();
+  const list = columns.map((column) => `"${column}"`).join(", ");
+  const writer = target.query(copyFrom(`COPY ${into} (${list}) FROM STDIN`));
+  await pipeline(source.query(copyTo(`COPY (${select}) TO STDOUT`)), writer, { signal }).catch((error) => {
+    for (const client of [source, target]) breakConnection(client);
+    throw error;
+  });
+  return writer.rowCount;
 }

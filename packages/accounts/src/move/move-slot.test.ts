@@ -4,8 +4,7 @@ import { useDatabase } from "@waymark/testing";
 import type pg from "pg";
 import { countRows, makeFullAccount, total } from "../full-account.fixture.js";
 import { type Cells, finishMove, moveSlot, undoMove } from "./move-slot.js";
-import { findMovedTables } from "./moved-tables.query.js";
-import { readMoves } from "./slot-move.query.js";
+import { findMovedTables, readMoves } from "./slot-move.query.js";
 
 /** As the command line's: COPY needs a connection of its own. */
 function useOwnPool() {

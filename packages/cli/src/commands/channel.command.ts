@@ -1,4 +1,4 @@
-import { createChannelLink } from "@waymark/accounts/identity/channel-link";
+import { createChannelLink } from "@waymark/accounts/identity/links";
 import {
   alertStatuses,
   type ChannelInput,

@@ -1,4 +1,4 @@
-import { createSignInLink } from "@waymark/accounts/identity/sign-in-link";
+import { createSignInLink } from "@waymark/accounts/identity/links";
 import { normaliseEmail } from "@waymark/service/fields";
 import { type Command, InvalidArgumentError } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";

@@ -1,5 +1,7 @@
-import { createUuidV7 } from "@waymark/database";
+import { createUuidV7, type Queryable, withTransaction } from "@waymark/database";
+import { AppError } from "@waymark/errors";
 import type pg from "pg";
+import { addPerson, findPersonByEmail, joinAccount } from "../people/person.query.js";
 import type { Role } from "../sessions/session.query.js";
 import { createToken, hashToken } from "../token.js";
 
@@ -50,7 +52,7 @@ const insertLinkSql = `
     (hash, id, purpose, email, name, password, person_id, account_id, role, invited_by, channel_id, created_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
-export async function createLink(client: Pick<pg.ClientBase, "query">, link: NewLink): Promise<IssuedLink> {
+export async function createLink(client: Queryable, link: NewLink): Promise<IssuedLink> {
   const { purpose, email, name, passwordHash, personId, accountId, role, invitedBy, channelId, now } = link;
   const token = link.token ?? createToken();
   const id = uuid();
@@ -108,17 +110,103 @@ const countLinksSql = `
 
 /** Whether an address has as many links of a purpose as it needs, so that strangers cannot fill its mailbox. */
 export async function hasEnoughLinks(
-  client: Pick<pg.ClientBase, "query">,
+  client: Queryable,
   { email, purpose, now }: Pick<NewLink, "email" | "purpose" | "now">,
 ): Promise<boolean> {
   const { rows } = await client.query<{ links: number }>(countLinksSql, [email, purpose, now]);
   return (rows[0]?.links ?? 0) >= maxLiveLinks;
 }
 
-/** A range of `one_time_link_email_idx`. */
-const dropSignUpsSql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = 'verify' AND used_at IS NULL";
-
 /** Removes an address's other sign-ups: they carry other people's passwords. */
 export async function dropSignUps(client: pg.ClientBase, email: string): Promise<void> {
-  await client.query(dropSignUpsSql, [email]);
+  const sql = "DELETE FROM one_time_link WHERE email = $1 AND purpose = 'verify' AND used_at IS NULL";
+  await client.query(sql, [email]);
+}
+
+const maxPerAccount = 20;
+const retryAfterSeconds = 86_400;
+
+export interface ChannelToConfirm {
+  email: string;
+  accountId: string;
+  channelId: string;
+}
+
+/** A range of `one_time_link_account_id_idx`. */
+const countSql = `
+  SELECT count(*)::int AS links FROM one_time_link
+  WHERE account_id = $1 AND purpose = 'channel' AND used_at IS NULL AND expires_at > $2`;
+
+/** Makes the link by which a stranger's address takes alerts, under the account's lock. @throws AppError 429 */
+export async function createChannelLink(client: pg.ClientBase, channel: ChannelToConfirm): Promise<string> {
+  const { email, accountId, channelId } = channel;
+  const now = new Date();
+  const { rows } = await client.query<{ links: number }>(countSql, [accountId, now]);
+  const isFull = (rows[0]?.links ?? 0) >= maxPerAccount;
+  if (isFull || (await hasEnoughLinks(client, { email, purpose: "channel", now }))) {
+    const reason = `At most ${isFull ? `${maxPerAccount} links of an account` : "10 links to an address"} a day.`;
+    const headers = { "Retry-After": String(retryAfterSeconds) };
+    throw new AppError("rate_limited", { details: { retry_after: retryAfterSeconds, reason }, headers });
+  }
+  return (await createLink(client, { purpose: "channel", email, accountId, channelId, now })).token;
+}
+
+export interface SignInLink {
+  /** Signs in once, after a click on its page. */
+  url: string;
+  email: string;
+  expiresAt: Date;
+}
+
+export interface SignInLinkOptions {
+  pool: pg.Pool;
+  account: { id: string; email: string };
+  /** The person; the account's first owner without it. Becomes the owner of an account without people. */
+  email?: string;
+  dashboardUrl: string;
+  /** Default 15 minutes. */
+  lifeMs?: number;
+  now: Date;
+}
+
+/** The person with an address, or the first owner. A range of `membership_pkey`, with probes of `person_pkey`. */
+const findPersonSql = `
+  SELECT p.id, p.email FROM membership m JOIN person p ON p.id = m.person_id
+  WHERE m.account_id = $1 AND CASE WHEN $2::text IS NULL THEN m.role = 'owner' ELSE p.email = $2 END
+  ORDER BY m.created_at, p.id LIMIT 1`;
+
+/** An account without people gets an owner. @returns undefined where the account has people, and none has the address */
+export async function createSignInLink(options: SignInLinkOptions): Promise<SignInLink | undefined> {
+  const { pool, account, dashboardUrl, lifeMs, now } = options;
+  return withTransaction(pool, async (client) => {
+    // Two commands at once must not make two owners.
+    await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [account.id]);
+    const wanted = options.email?.trim().toLowerCase();
+    const { rows } = await client.query<{ id: string; email: string }>(findPersonSql, [account.id, wanted ?? null]);
+    const person = rows[0] ?? (await makeOwner(client, account.id, wanted ?? account.email));
+    if (!person) return undefined;
+    const { token, expiresAt } = await createLink(client, {
+      purpose: "sign_in",
+      email: person.email,
+      personId: person.id,
+      accountId: account.id,
+      now,
+      ...(lifeMs !== undefined && { lifeMs }),
+    });
+    return { url: linkUrl(dashboardUrl, token), email: person.email, expiresAt };
+  });
+}
+
+async function makeOwner(client: pg.ClientBase, accountId: string, email: string) {
+  const { rowCount } = await client.query("SELECT FROM membership WHERE account_id = $1 LIMIT 1", [accountId]);
+  if (rowCount !== 0) return undefined;
+  const known = await findPersonByEmail(client, email);
+  const id = known?.id ?? (await addPerson(client, { email, name: email.split("@")[0] ?? email }));
+  if (id === undefined) throw new Error("The address got a person in this moment; try again");
+  await joinAccount(client, { accountId, personId: id, role: "owner" });
+  return { id, email };
+}
+
+export function linkUrl(dashboardUrl: string, token: string): string {
+  return `${dashboardUrl.replace(/\/+$/, "")}/dashboard/link/${token}`;
 }

@@ -2,9 +2,8 @@ import type { Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
-import { recordAudit } from "../audit/record-audit.query.js";
-import { passwordProblem } from "../passwords/password-problem.js";
-import type { Passwords } from "../passwords/passwords.js";
+import { recordAudit } from "../audit.query.js";
+import { type Passwords, passwordProblem } from "../passwords/passwords.js";
 import {
   addPerson,
   changePassword,

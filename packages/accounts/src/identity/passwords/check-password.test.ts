@@ -3,8 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { createRefusals } from "@waymark/service/http";
 import { useDatabase } from "@waymark/testing";
 import { Registry } from "prom-client";
-import { createPasswordCheck } from "./check-password.js";
-import { createPasswords, type Passwords } from "./passwords.js";
+import { createPasswordCheck, createPasswords, type Passwords } from "./passwords.js";
 
 const database = useDatabase();
 const passwords = createPasswords({ refusals: createRefusals(new Registry()), cost: { N: 1_024, r: 8, p: 1 } });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createRefusals } from "@waymark/service/http";
 import { Registry } from "prom-client";
-import { passwordProblem } from "./password-problem.js";
-import { createPasswords } from "./passwords.js";
+import { createPasswords, passwordProblem } from "./passwords.js";
 
 const refusals = createRefusals(new Registry());
 const cheap = { refusals, cost: { N: 1_024, r: 8, p: 1 } };

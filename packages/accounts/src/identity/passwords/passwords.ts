@@ -1,6 +1,8 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { createWorkShares, type Refusals, type WorkShares } from "@waymark/service/http";
 import { LRUCache } from "lru-cache";
+import type pg from "pg";
+import { findPersonByEmail, readPassword } from "../people/person.query.js";
 
 /** OWASP's smallest cost of scrypt with 32 MiB: a quarter of a second of one core. */
 const defaultCost = { N: 2 ** 15, r: 8, p: 3 };
@@ -66,3 +68,68 @@ function derive(password: string, salt: Buffer, cost: typeof defaultCost): Promi
     );
   });
 }
+
+const minPasswordLength = 10;
+const maxPasswordLength = 200;
+
+/** The reason why a new password is refused, as a sentence for its field; undefined if it is good. */
+export function passwordProblem(password: string): string | undefined {
+  if (password.length < minPasswordLength) return `Must have at least ${minPasswordLength} characters`;
+  if (password.length > maxPasswordLength) return `Must have at most ${maxPasswordLength} characters`;
+  if (commonPasswords.has(password.toLowerCase())) return "Is one of the commonest passwords; choose another one";
+  if (new Set(password).size < 3) return "Must have at least 3 different characters";
+  return undefined;
+}
+
+/**
+ * @param network of the client, for the turns of hashes
+ * @returns the person with a proven address and this password; undefined otherwise
+ */
+export type CheckPassword = (
+  email: string,
+  password: string,
+  network: string,
+) => Promise<{ personId: string } | undefined>;
+
+/**
+ * Makes the check of an address and a password. An unknown address, a person without a password and a wrong password cost the
+ * same scrypt and have the same answer.
+ */
+export function createPasswordCheck({ pool, passwords }: { pool: pg.Pool; passwords: Passwords }): CheckPassword {
+  return async (email, password, network) => {
+    const person = await findPersonByEmail(pool, email.toLowerCase());
+    const stored = person && (await readPassword(pool, person.id));
+    if (stored === undefined) {
+      await passwords.hash(password, network);
+      return undefined;
+    }
+    const isRight = await passwords.verify(stored, password, network);
+    return isRight && person?.isVerified ? { personId: person.id } : undefined;
+  };
+}
+
+/**
+ * Those of the 10,000 commonest passwords that have 10 characters or more, in lower case: shorter ones are refused anyway. From
+ * the list of @zxcvbn-ts/language-common 4.1.3, MIT licence, Copyright (c) 2012-2016 Dan Wheeler and Dropbox, Inc., (c) 2021 zxcvbn-ts.
+ */
+const commonPasswords: ReadonlySet<string> = new Set(
+  `
+qwertyuiop 1234567890 q1w2e3r4t5 1q2w3e4r5t 4815162342 123456789a 12345qwert 1234554321 usuckballz1
+password123 123456789q basketball 1029384756 123qweasdzxc soso123aljg manchester 1qaz2wsx3edc 12345678910
+q1w2e3r4t5y6 1123581321 qwerty12345 1q2w3e4r5t6y fuck_inside mailcreated5240 nuttertools 1122334455
+qazwsxedcrfv 123456qwerty 1234567890q terminator qwerty123456 california enterprise 123456789z rjirfrgbde
+christopher polniypizdec0211 fktrcfylhf sojdlg123aljg a123456789 translator deepthroat undertaker qwerty1234
+motherlode multiplelo rjycnfynby syncmaster aleksandra salamander sersolution montgom240 leavemealone
+motherfucker realmadrid tinkerbell 123456654321 dragonball playstation ghostrider 1234567890a 1357924680
+7ugd5hip2j gfhjkmgfhjkm 9293709b13 microphone 1234567891 washington vsjasnel12 qazwsxedc123 yjdsqgfhjkm
+strawberry anastasiya mypassword zxcvbnm123 harrypotter qwert12345 password12 abrakadabra alessandro
+123456789s good123654 fuckinside konstantin 7894561230 underground tokiohotel highlander ghjcnjgfhjkm
+evangelion zxcasdqwe123 sonyericsson suckmydick pufunga7782 liverpool1 university hellokitty ghhh47hj7649
+roadrunner ironmaiden mississippi intercourse 12345qwerty htubcnhfwbz 123456789m revolution absolutely
+q123456789 vqsablpzla friendster skateboard masterbate 123456789d vfntvfnbrf penetration 0192837465 cocksucker
+123456789qwe alexander1 nthvbyfnjh azertyuiop password01 1qazxsw23edc 1234567899 ilovepussy 1234509876
+password99 abracadabra madagaskar sweetheart ronaldinho masterbating dragonballz rfhfvtkmrf ghjcnbnenrf
+information supersonic qwerasdfzxcv qweasdzxc123 cheerleaers metallica1 123456789r flvbybcnhfnjh experienced
+greedisgood
+`.match(/\S+/g),
+);

@@ -1,14 +1,10 @@
 import { drawSlot, type Slots } from "@waymark/auth";
-import { createUuidV7 } from "@waymark/database";
+import { createUuidV7, type Queryable } from "@waymark/database";
+import type { PlanId } from "@waymark/plan";
 import type pg from "pg";
 import { endSessionsOf, type Role } from "../sessions/session.query.js";
 
-type Client = Pick<pg.ClientBase, "query">;
-
 const uuid = createUuidV7();
-
-/** A probe of `person_email_key`. */
-const findPersonSql = 'SELECT id, email, name, is_verified AS "isVerified" FROM person WHERE email = $1';
 
 export interface Person {
   id: string;
@@ -18,8 +14,9 @@ export interface Person {
 }
 
 /** @param email in lower case */
-export async function findPersonByEmail(client: Client, email: string): Promise<Person | undefined> {
-  const { rows } = await client.query<Person>(findPersonSql, [email]);
+export async function findPersonByEmail(client: Queryable, email: string): Promise<Person | undefined> {
+  const sql = 'SELECT id, email, name, is_verified AS "isVerified" FROM person WHERE email = $1';
+  const { rows } = await client.query<Person>(sql, [email]);
   return rows[0];
 }
 
@@ -29,24 +26,23 @@ const insertPersonSql = `
   ON CONFLICT (email) DO NOTHING`;
 
 /** @returns the person's id; undefined where the address has a person already */
-export async function addPerson(client: Client, person: { email: string; name: string }): Promise<string | undefined> {
+export async function addPerson(
+  client: Queryable,
+  person: { email: string; name: string },
+): Promise<string | undefined> {
   const id = uuid();
   const { rowCount } = await client.query(insertPersonSql, [id, person.email, person.name]);
   return rowCount === 1 ? id : undefined;
 }
 
-/** Only a mail leads here, so the address is proven. A probe of `person_pkey`. */
-const verifyPersonSql = "UPDATE person SET is_verified = true, updated_at = now() WHERE id = $1 AND NOT is_verified";
-
-export async function verifyPerson(client: Client, personId: string): Promise<void> {
-  await client.query(verifyPersonSql, [personId]);
+/** Only a mail leads here, so the address is proven. */
+export async function verifyPerson(client: Queryable, id: string): Promise<void> {
+  const sql = "UPDATE person SET is_verified = true, updated_at = now() WHERE id = $1 AND NOT is_verified";
+  await client.query(sql, [id]);
 }
 
-/** A probe of `person_pkey`. */
-const renamePersonSql = "UPDATE person SET name = $2, updated_at = now() WHERE id = $1";
-
-export async function renamePerson(client: Client, personId: string, name: string): Promise<void> {
-  await client.query(renamePersonSql, [personId, name]);
+export async function renamePerson(client: Queryable, id: string, name: string): Promise<void> {
+  await client.query("UPDATE person SET name = $2, updated_at = now() WHERE id = $1", [id, name]);
 }
 
 /** Replaces the person's one password; `credential_person_id_provider_key` decides. */
@@ -55,7 +51,7 @@ const setPasswordSql = `
   ON CONFLICT (person_id, provider) DO UPDATE SET password = EXCLUDED.password, updated_at = now()`;
 
 /** @param hash of `Passwords` */
-export async function setPassword(client: Client, personId: string, hash: string): Promise<void> {
+export async function setPassword(client: Queryable, personId: string, hash: string): Promise<void> {
   await client.query(setPasswordSql, [uuid(), personId, personId, hash]);
 }
 
@@ -64,18 +60,16 @@ const dropLinksSql = `
   DELETE FROM one_time_link WHERE email = (SELECT email FROM person WHERE id = $1) AND used_at IS NULL`;
 
 /** Sets another password: sessions and links from before it end. */
-export async function changePassword(client: Client, personId: string, hash: string): Promise<void> {
+export async function changePassword(client: Queryable, personId: string, hash: string): Promise<void> {
   await setPassword(client, personId, hash);
   await endSessionsOf(client, personId);
   await client.query(dropLinksSql, [personId]);
 }
 
-/** A probe of `credential_person_id_provider_key`. */
-const readPasswordSql = "SELECT password FROM credential WHERE person_id = $1 AND provider = 'credential'";
-
 /** The hash of the person's password; undefined without one. */
-export async function readPassword(client: Client, personId: string): Promise<string | undefined> {
-  const { rows } = await client.query<{ password: string | null }>(readPasswordSql, [personId]);
+export async function readPassword(client: Queryable, personId: string): Promise<string | undefined> {
+  const sql = "SELECT password FROM credential WHERE person_id = $1 AND provider = 'credential'";
+  const { rows } = await client.query<{ password: string | null }>(sql, [personId]);
   return rows[0]?.password ?? undefined;
 }
 
@@ -86,18 +80,16 @@ const joinAccountSql = `
 
 /** @returns whether the person is new in the account */
 export async function joinAccount(
-  client: Client,
+  client: Queryable,
   { accountId, personId, role }: { accountId: string; personId: string; role: Role },
 ): Promise<boolean> {
   const { rowCount } = await client.query(joinAccountSql, [accountId, personId, role]);
   return rowCount === 1;
 }
 
-/** A probe of `membership_pkey`. */
-const isMemberSql = "SELECT FROM membership WHERE account_id = $1 AND person_id = $2";
-
-export async function isMember(client: Client, accountId: string, personId: string): Promise<boolean> {
-  const { rowCount } = await client.query(isMemberSql, [accountId, personId]);
+export async function isMember(client: Queryable, accountId: string, personId: string): Promise<boolean> {
+  const sql = "SELECT FROM membership WHERE account_id = $1 AND person_id = $2";
+  const { rowCount } = await client.query(sql, [accountId, personId]);
   return rowCount === 1;
 }
 
@@ -110,7 +102,7 @@ const homeAccountSql = `
   WHERE m.person_id = $1 ORDER BY seen.at DESC NULLS LAST, m.created_at, m.account_id LIMIT 1`;
 
 /** @returns undefined for a person without an account */
-export async function homeAccountOf(client: Client, personId: string): Promise<string | undefined> {
+export async function homeAccountOf(client: Queryable, personId: string): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(homeAccountSql, [personId]);
   return rows[0]?.id;
 }
@@ -124,11 +116,46 @@ const insertAccountSql = `
   INSERT INTO account (id, email, plan, slot) VALUES ($1, $2, 'free', $3) ON CONFLICT (email) DO NOTHING`;
 
 /** Takes the account that a command made for a proven address, or a new one on Free; undefined where it has people. */
-export async function claimAccount(client: Client, email: string, slots?: Slots): Promise<string | undefined> {
+export async function claimAccount(client: Queryable, email: string, slots?: Slots): Promise<string | undefined> {
   const id = uuid();
   const { rowCount } = await client.query(insertAccountSql, [id, email, drawSlot(slots)]);
   if (rowCount === 1) return id;
   const { rows } = await client.query<{ id: string; hasPeople: boolean }>(findAccountSql, [email]);
   const [account] = rows;
   return account && !account.hasPeople ? account.id : undefined;
+}
+
+/** An account's name is its address where it has none. */
+export interface PersonInAccount {
+  person: { id: string; name: string; email: string; hasPassword: boolean };
+  account: { id: string; email: string; name: string; plan: PlanId; slot: string };
+  /** All accounts of the person, by name, with the person's role. */
+  accounts: { id: string; name: string; role: Role }[];
+}
+
+type Row = Omit<PersonInAccount["person"], "id"> &
+  Pick<PersonInAccount["account"], "plan" | "slot"> & { accountEmail: string; accountName: string; accounts: string };
+
+/** Probes `person_pkey`, `account_pkey`, `credential_person_id_provider_key`, and a range of `membership_person_id_idx`. */
+const readViewerSql = `
+  SELECT p.name, p.email, a.email AS "accountEmail", COALESCE(a.name, a.email) AS "accountName", a.plan, a.slot,
+    EXISTS (SELECT FROM credential c WHERE c.person_id = p.id AND c.password IS NOT NULL) AS "hasPassword",
+    (SELECT json_agg(json_build_object('id', o.id, 'name', COALESCE(o.name, o.email), 'role', m.role)
+       ORDER BY COALESCE(o.name, o.email), o.id)
+     FROM membership m JOIN account o ON o.id = m.account_id WHERE m.person_id = p.id)::text AS accounts
+  FROM person p, account a
+  WHERE p.id = $1 AND a.id = $2`;
+
+export async function readViewer(
+  pool: pg.Pool,
+  { personId, accountId }: { personId: string; accountId: string },
+): Promise<PersonInAccount | undefined> {
+  const { rows } = await pool.query<Row>(readViewerSql, [personId, accountId]);
+  if (!rows[0]) return undefined;
+  const { accountEmail, accountName, plan, slot, accounts, ...person } = rows[0];
+  return {
+    person: { id: personId, ...person },
+    account: { id: accountId, email: accountEmail, name: accountName, plan, slot },
+    accounts: JSON.parse(accounts ?? "[]"),
+  };
 }

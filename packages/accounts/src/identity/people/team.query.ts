@@ -1,7 +1,7 @@
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { recordAudit } from "../audit/record-audit.query.js";
+import { recordAudit } from "../audit.query.js";
 import type { Role } from "../sessions/session.query.js";
 
 export interface TeamMember {
@@ -49,22 +49,18 @@ export async function listInvitations(pool: pg.Pool, accountId: string, now: Dat
 }
 
 /** A range of `one_time_link_account_id_idx`. */
-const dropInvitationSql =
-  "DELETE FROM one_time_link WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND id = $2";
+const dropInvitationsSql =
+  "DELETE FROM one_time_link WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND";
 
 /** Takes an invitation back. @returns whether there was one */
 export async function dropInvitation(pool: pg.Pool, accountId: string, id: string): Promise<boolean> {
-  const { rowCount } = await pool.query(dropInvitationSql, [accountId, id]);
+  const { rowCount } = await pool.query(`${dropInvitationsSql} id = $2`, [accountId, id]);
   return rowCount === 1;
 }
 
-/** A range of `one_time_link_account_id_idx`. */
-const replaceInvitationsSql =
-  "DELETE FROM one_time_link WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND email = $2";
-
 /** Removes earlier invitations of an address: the newest link is the one that works. */
 export async function replaceInvitations(pool: pg.Pool, accountId: string, email: string): Promise<void> {
-  await pool.query(replaceInvitationsSql, [accountId, email]);
+  await pool.query(`${dropInvitationsSql} email = $2`, [accountId, email]);
 }
 
 /** The lock keeps two owners from leaving at once. A range of `membership_pkey`. */
@@ -113,17 +109,10 @@ export async function removePerson(client: pg.ClientBase, change: Change): Promi
   await recordAudit(client, { accountId, personId: actorId, action: "person_removed", subject: email });
 }
 
-/** A probe of `account_pkey`. */
-const renameAccountSql = "UPDATE account SET name = $2 WHERE id = $1";
-
-export async function renameAccount(pool: pg.Pool, accountId: string, name: string): Promise<void> {
-  await pool.query(renameAccountSql, [accountId, name]);
+export async function renameAccount(pool: pg.Pool, id: string, name: string): Promise<void> {
+  await pool.query("UPDATE account SET name = $2 WHERE id = $1", [id, name]);
 }
 
-/** A probe of `account_pkey`. */
-const isAccountSinceSql = "SELECT created_at > $2 AS young FROM account WHERE id = $1";
-
-export async function isAccountSince(pool: pg.Pool, accountId: string, moment: Date): Promise<boolean> {
-  const { rows } = await pool.query<{ young: boolean }>(isAccountSinceSql, [accountId, moment]);
-  return rows[0]?.young === true;
+export async function isAccountSince(pool: pg.Pool, id: string, moment: Date): Promise<boolean> {
+  return (await pool.query("SELECT FROM account WHERE id = $1 AND created_at > $2", [id, moment])).rowCount === 1;
 }

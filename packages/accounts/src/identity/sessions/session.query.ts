@@ -1,5 +1,5 @@
 import { firstSlot } from "@waymark/auth";
-import { createUuidV7 } from "@waymark/database";
+import { createUuidV7, type Queryable } from "@waymark/database";
 import type pg from "pg";
 import { createSessionToken, hashToken } from "../token.js";
 
@@ -29,8 +29,8 @@ const findSessionSql = `
   WHERE s.token = $1 AND s.expires_at > $2`;
 
 export async function findSession(pool: pg.Pool, token: string, now: Date): Promise<StoredSession | undefined> {
-  const values = [hashToken(token).toString("base64url"), now];
-  const { rows } = await pool.query<StoredSession>({ name: "find-session", text: findSessionSql, values });
+  const query = { name: "find-session", text: findSessionSql, values: [storedToken(token), now] };
+  const { rows } = await pool.query<StoredSession>(query);
   return rows[0];
 }
 
@@ -48,6 +48,10 @@ export async function keepSession(pool: pg.Pool, session: StoredSession, now: Da
 
 const uuid = createUuidV7();
 
+function storedToken(token: string): string {
+  return hashToken(token).toString("base64url");
+}
+
 /** Of one person. A program that signs in each time would else fill the table. */
 const maxSessions = 100;
 
@@ -64,55 +68,44 @@ const insertSessionSql = `
 
 const maxClientLength = 400;
 
-const slotSql = "SELECT slot FROM account WHERE id = $1";
-
 /** Starts a session and returns its token, which exists only in this answer and in the browser. */
 export async function startSession(
-  client: Pick<pg.ClientBase, "query">,
-  {
-    personId,
-    accountId,
-    userAgent,
-    now,
-  }: { personId: string; accountId: string; userAgent?: string | undefined; now: Date },
+  client: Queryable,
+  visit: { personId: string; accountId: string; userAgent?: string | undefined; now: Date },
 ): Promise<string> {
-  const { rows } = await client.query<{ slot: string }>(slotSql, [accountId]);
+  const { personId, accountId, userAgent, now } = visit;
+  const { rows } = await client.query<{ slot: string }>("SELECT slot FROM account WHERE id = $1", [accountId]);
   const token = createSessionToken(rows[0]?.slot ?? firstSlot);
-  const hash = hashToken(token).toString("base64url");
   const browser = userAgent?.slice(0, maxClientLength) ?? null;
   const expiresAt = new Date(now.getTime() + idleMs);
-  await client.query(insertSessionSql, [uuid(), hash, personId, accountId, browser, now, expiresAt]);
+  await client.query(insertSessionSql, [uuid(), storedToken(token), personId, accountId, browser, now, expiresAt]);
   return token;
 }
 
 /** A range of `session_person_id_idx`. Each row's trigger tells every instance. */
 const endSessionsSql = "DELETE FROM session WHERE person_id = $1 AND ($2::uuid IS NULL OR id <> $2)";
 
-export async function endSessionsOf(
-  client: Pick<pg.ClientBase, "query">,
-  personId: string,
-  exceptId?: string,
-): Promise<void> {
+export async function endSessionsOf(client: Queryable, personId: string, exceptId?: string): Promise<void> {
   await client.query(endSessionsSql, [personId, exceptId ?? null]);
 }
 
-/** A probe of `session_pkey`. */
-const endSessionSql = "DELETE FROM session WHERE id = $1 AND person_id = $2";
+interface SessionReference {
+  sessionId: string;
+  personId: string;
+}
 
 /** Ends one session of a person. @returns whether there was one */
-export async function endSession(
-  client: Pick<pg.ClientBase, "query">,
-  { sessionId, personId }: { sessionId: string; personId: string },
-): Promise<boolean> {
-  const { rowCount } = await client.query(endSessionSql, [sessionId, personId]);
+export async function endSession(client: Queryable, { sessionId, personId }: SessionReference): Promise<boolean> {
+  const { rowCount } = await client.query("DELETE FROM session WHERE id = $1 AND person_id = $2", [
+    sessionId,
+    personId,
+  ]);
   return rowCount === 1;
 }
 
-/** Ends the session of a token: a browser that signs in again. A probe of `session_token_key`. */
-const endSessionOfTokenSql = "DELETE FROM session WHERE token = $1";
-
-export async function endSessionOfToken(client: Pick<pg.ClientBase, "query">, token: string): Promise<void> {
-  await client.query(endSessionOfTokenSql, [hashToken(token).toString("base64url")]);
+/** Ends the session of a token: a browser that signs in again. */
+export async function endSessionOfToken(client: Queryable, token: string): Promise<void> {
+  await client.query("DELETE FROM session WHERE token = $1", [storedToken(token)]);
 }
 
 export interface SessionRow {
@@ -140,8 +133,8 @@ const switchAccountSql = `
 
 /** @returns false where the person is not in the account */
 export async function switchAccount(
-  client: Pick<pg.ClientBase, "query">,
-  { sessionId, personId, accountId }: { sessionId: string; personId: string; accountId: string },
+  client: Queryable,
+  { sessionId, personId, accountId }: SessionReference & { accountId: string },
 ): Promise<boolean> {
   const { rowCount } = await client.query(switchAccountSql, [sessionId, personId, accountId]);
   return rowCount === 1;

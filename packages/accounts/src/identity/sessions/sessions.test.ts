@@ -5,8 +5,7 @@ import type pg from "pg";
 import { pino } from "pino";
 import { hashToken } from "../token.js";
 import { startSession } from "./session.query.js";
-import { createSessionCookie } from "./session-cookie.js";
-import { createSessions, type SessionCache, type SessionsOptions } from "./sessions.js";
+import { createSessionCookie, createSessions, type SessionCache, type SessionsOptions } from "./sessions.js";
 
 const database = useDatabase();
 const url = new URL("http://localhost:4000");

@@ -1,0 +1,64 @@
+import { createUuidV7, type Queryable } from "@waymark/database";
+import type pg from "pg";
+import type { Role } from "./sessions/session.query.js";
+
+/** What is recorded of an account. The team page has a sentence for each. */
+export type AuditAction =
+  | "key_created"
+  | "key_revoked"
+  | "person_invited"
+  | "person_joined"
+  | "person_removed"
+  | "role_changed"
+  | "plan_changed"
+  | "site_deleted"
+  | "site_proven"
+  | "site_lost"
+  | "trace_deleted";
+
+export interface AuditEntry {
+  accountId: string;
+  /** Who did it; null where a command or Stripe did. */
+  personId: string | null;
+  action: AuditAction;
+  /** The thing's name as people know it, such as a key's name and hint or a domain; never a secret. */
+  subject: string;
+}
+
+const maxSubjectLength = 300;
+const uuid = createUuidV7();
+
+/** Records an action, best in its transaction. @param client a pool or the transaction's connection */
+export async function recordAudit(client: Queryable, entry: AuditEntry): Promise<void> {
+  const { accountId, personId, action } = entry;
+  const subject = entry.subject.slice(0, maxSubjectLength).toWellFormed();
+  const sql = "INSERT INTO audit (account_id, id, person_id, action, subject) VALUES ($1, $2, $3, $4, $5)";
+  await client.query(sql, [accountId, uuid(), personId, action, subject]);
+}
+
+export interface AuditRow {
+  id: string;
+  at: Date;
+  action: AuditAction;
+  subject: string;
+  person: string | null;
+}
+
+const pageSize = 50;
+
+/** A range of `audit_pkey` from its end, and a probe of `person_pkey` for each. Only owners see invited addresses. */
+const listAuditSql = `
+  SELECT a.id, a.at, a.action, a.subject, p.name AS person
+  FROM audit a LEFT JOIN person p ON p.id = a.person_id
+  WHERE a.account_id = $1 AND ($2::uuid IS NULL OR a.id < $2)
+    AND ($3 = 'owner' OR a.action <> 'person_invited')
+  ORDER BY a.id DESC LIMIT ${pageSize + 1}`;
+
+/** The record of an account as a person of this role sees it, latest first. @param before the last id of the page before */
+export async function listAudit(
+  pool: pg.Pool,
+  { accountId, role, before }: { accountId: string; role: Role; before?: string | undefined },
+): Promise<{ entries: AuditRow[]; hasMore: boolean }> {
+  const { rows } = await pool.query<AuditRow>(listAuditSql, [accountId, before ?? null, role]);
+  return { entries: rows.slice(0, pageSize), hasMore: rows.length > pageSize };
+}
