@@ -120,12 +120,7 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   const rows = await readRows(
     pool,
     { ...query, metrics },
-    {
-      ...days,
-      totalsFrom: (previous ?? days).first,
-      lists: names,
-      withHours,
-    },
+    { ...days, totalsFrom: (previous ?? days).first, lists: names, withHours },
   );
   const engagementOf = await readPages(pool, query, { days, rows });
   return {

@@ -66,9 +66,7 @@ const ownSources: Readonly<Record<Exclude<SourceKind, "search">, Readonly<Record
     "Yahoo! Mail": "mail.yahoo.com mail.yahoo.co.jp",
     "Proton Mail": "mail.proton.me mail.protonmail.com",
   },
-  other: {
-    Wikipedia: "wikipedia.org",
-  },
+  other: { Wikipedia: "wikipedia.org" },
 };
 
 /** Portals of search engines; the public lists have only their search pages. */
@@ -158,10 +156,7 @@ function buildDirectory(): ReferrerDirectory {
     const source = names.get(squeeze(name));
     if (source) names.set(alias, source);
   }
-  return {
-    byHost: (host, path = "/") => findByHost(entries, host, path),
-    byName: (name) => names.get(squeeze(name)),
-  };
+  return { byHost: (host, path = "/") => findByHost(entries, host, path), byName: (name) => names.get(squeeze(name)) };
 }
 
 /** A list by name and hosts. Search engines have further members, not needed here. */

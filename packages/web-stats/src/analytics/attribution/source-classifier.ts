@@ -286,12 +286,7 @@ function classify(origin: Origin | undefined, tags: Tags, referrer: string | nul
     campaign: values.utm_campaign ?? "",
     isAdClick,
   });
-  return {
-    source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null,
-    channel,
-    referrer,
-    ...values,
-  };
+  return { source: origin ? cutToBytes(origin.source.name, sourceMaxBytes) : null, channel, referrer, ...values };
 }
 
 /** A known name, a host, or any other text, kept as it is. */

@@ -84,9 +84,6 @@ function cut(text: string): string {
 
 const uuid = createUuidV7();
 
-/** A range of `goal_site_id_id_key`. */
-const countGoalsSql = "SELECT count(*)::int AS count FROM goal WHERE site_id = $1";
-
 const insertGoalSql =
   "INSERT INTO goal (site_id, id, name, event, property, value, page) VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
@@ -99,8 +96,8 @@ export async function createGoal(pool: pg.Pool, siteId: string, input: GoalInput
   const { id, name, event, property, value, page } = goal;
   return withTransaction(pool, async (transaction) => {
     await lockSite(transaction, siteId);
-    const { rows } = await transaction.query<{ count: number }>(countGoalsSql, [siteId]);
-    if ((rows[0]?.count ?? 0) >= maxGoalsPerSite) {
+    const { rowCount } = await transaction.query("SELECT FROM goal WHERE site_id = $1", [siteId]);
+    if ((rowCount ?? 0) >= maxGoalsPerSite) {
       const reason = `A site has at most ${maxGoalsPerSite} goals.`;
       throw new AppError("site_full", { details: { limit: maxGoalsPerSite, reason } });
     }
@@ -117,41 +114,37 @@ export async function listGoals(pool: pg.Pool, siteId: string): Promise<Goal[]> 
   return rows;
 }
 
-/** A probe of `goal_pkey`. The foreign key of `funnel_step` refuses a funnel's goal. */
-const deleteGoalSql = "DELETE FROM goal WHERE id = $1 AND ($2::uuid IS NULL OR site_id = $2) RETURNING id, name";
+type Named = Pick<Goal, "id" | "name">;
 
-/**
- * @param reference an operator names no site
- * @throws AppError 404 for an unknown goal or one of another site, 409 for a goal of a funnel
- */
+/** A probe of the primary key; an operator names no site. */
+async function deleteOfSite(pool: pg.Pool, table: "goal" | "funnel", id: string, siteId: string | undefined) {
+  if (!isUuid(id)) return undefined;
+  const sql = `DELETE FROM ${table} WHERE id = $1 AND ($2::uuid IS NULL OR site_id = $2) RETURNING id, name`;
+  return (await pool.query<Named>(sql, [id, siteId ?? null])).rows[0];
+}
+
+/** @throws AppError 404 for an unknown goal or one of another site, 409 for a goal of a funnel: a foreign key refuses */
 export async function deleteGoal(
   pool: pg.Pool,
   { siteId, goalId }: { siteId?: string | undefined; goalId: string },
-): Promise<Pick<Goal, "id" | "name">> {
-  if (!isUuid(goalId)) throw new AppError("goal_not_found");
-  try {
-    const { rows } = await pool.query<Pick<Goal, "id" | "name">>(deleteGoalSql, [goalId, siteId ?? null]);
-    if (rows[0]) return rows[0];
-  } catch (error) {
+): Promise<Named> {
+  const goal = await deleteOfSite(pool, "goal", goalId, siteId).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new AppError("goal_in_use", { cause: error }) : error;
-  }
-  throw new AppError("goal_not_found");
+  });
+  if (!goal) throw new AppError("goal_not_found");
+  return goal;
 }
 
-/** A probe of `site_pkey`. Writers of one site's goals or funnels wait for each other, so their bounds are exact. */
-const lockSiteSql = "SELECT FROM site WHERE id = $1 FOR NO KEY UPDATE";
-
-/** @throws AppError 404 when there is no such site */
+/** Writers of one site's goals or funnels wait for each other, so their bounds are exact. @throws AppError 404 */
 async function lockSite(transaction: pg.ClientBase, siteId: string): Promise<void> {
-  const { rowCount } = isUuid(siteId) ? await transaction.query(lockSiteSql, [siteId]) : { rowCount: 0 };
+  const sql = "SELECT FROM site WHERE id = $1 FOR NO KEY UPDATE";
+  const { rowCount } = isUuid(siteId) ? await transaction.query(sql, [siteId]) : { rowCount: 0 };
   if (rowCount !== 1) throw new AppError("site_not_found");
 }
 
-/** SQLSTATE `foreign_key_violation` (Postgres documentation, appendix A). */
-const code = "23503";
-
+/** SQLSTATE 23503 (Postgres documentation, appendix A). */
 function isForeignKeyViolation(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+  return error instanceof Error && "code" in error && error.code === "23503";
 }
 
 interface FunnelInput {
@@ -185,11 +178,7 @@ const insertFunnelSql = `
  * Creates a funnel of a site. A goal may be a step more than once.
  * @throws AppError 400 for a wrong name or step, 404 for an unknown site, 409 for a site with 50 funnels
  */
-export async function createFunnel(
-  pool: pg.Pool,
-  siteId: string,
-  { name, steps }: FunnelInput,
-): Promise<Pick<Funnel, "id" | "name">> {
+export async function createFunnel(pool: pg.Pool, siteId: string, { name, steps }: FunnelInput): Promise<Named> {
   checkFunnel({ name, steps });
   const id = uuid();
   return withTransaction(pool, async (transaction) => {
@@ -255,21 +244,12 @@ export async function requireFunnel(pool: pg.Pool, siteId: string, funnelId: str
   return funnel;
 }
 
-/** A probe of `funnel_pkey`; the foreign key takes the steps along. */
-const deleteFunnelSql = "DELETE FROM funnel WHERE id = $1 AND ($2::uuid IS NULL OR site_id = $2) RETURNING id, name";
-
-/**
- * Its goals stay.
- * @param reference an operator names no site
- * @throws AppError 404 for an unknown funnel or one of another site
- */
+/** Its goals stay; the foreign key takes the steps along. @throws AppError 404 for an unknown funnel or one of another site */
 export async function deleteFunnel(
   pool: pg.Pool,
   { siteId, funnelId }: { siteId?: string | undefined; funnelId: string },
-): Promise<Pick<Funnel, "id" | "name">> {
-  const { rows } = isUuid(funnelId)
-    ? await pool.query<Pick<Funnel, "id" | "name">>(deleteFunnelSql, [funnelId, siteId ?? null])
-    : { rows: [] };
-  if (!rows[0]) throw new AppError("funnel_not_found");
-  return rows[0];
+): Promise<Named> {
+  const funnel = await deleteOfSite(pool, "funnel", funnelId, siteId);
+  if (!funnel) throw new AppError("funnel_not_found");
+  return funnel;
 }
