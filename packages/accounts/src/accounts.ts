@@ -92,11 +92,9 @@ function unknownAccount(id: string): AccountError {
   return new AccountError("unknown_account", `There is no account '${id}'.`);
 }
 
-const lockAccountSql = "SELECT slot FROM account WHERE id = $1 FOR NO KEY UPDATE";
-
 /** In a transaction, writers of one account's keys or sites wait for each other. @throws AccountError `unknown_account` */
 export function lockAccount(database: Queryable, id: string): Promise<{ slot: string }> {
-  return probe<{ slot: string }>(database, lockAccountSql, id);
+  return probe<{ slot: string }>(database, "SELECT slot FROM account WHERE id = $1 FOR NO KEY UPDATE", id);
 }
 
 /** The slot of an account. @throws AccountError `unknown_account` */
@@ -109,17 +107,15 @@ export async function requireAccount(database: Queryable, id: string): Promise<v
   await probe(database, "SELECT FROM account WHERE id = $1", id);
 }
 
-/** The trigger on `account` tells running services of a changed plan. */
-const changePlanSql = "UPDATE account SET plan = $2 WHERE id = $1 RETURNING id, email, plan";
-
 /** @throws AccountError `unknown_account` */
 export async function findPlan(database: Queryable, id: string): Promise<Account> {
   return present(await probe<StoredAccount>(database, "SELECT id, email, plan FROM account WHERE id = $1", id));
 }
 
-/** Moves an account to a plan; running services know within a second. @throws AccountError `unknown_account` */
+/** Moves an account to a plan; a trigger tells running services within a second. @throws AccountError `unknown_account` */
 export async function changePlan(database: Queryable, id: string, plan: PlanId): Promise<Account> {
-  return present(await probe<StoredAccount>(database, changePlanSql, id, plan));
+  const sql = "UPDATE account SET plan = $2 WHERE id = $1 RETURNING id, email, plan";
+  return present(await probe<StoredAccount>(database, sql, id, plan));
 }
 
 /** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */

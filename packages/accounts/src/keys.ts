@@ -49,9 +49,6 @@ const keyServiceSql = "CASE service WHEN 'share' THEN 'analytics' ELSE service E
 /** Keys that work: neither revoked nor past their end. */
 export const isLiveKeySql = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())";
 
-/** A range of `api_key_account_id_idx`. */
-const countKeysSql = `SELECT count(*)::int AS keys FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
-
 const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, site_id, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
@@ -66,8 +63,9 @@ export async function issueKey(
   const { accountId, service, createdBy = null, share } = input;
   const name = readName(input.name, "key");
   const { slot } = await lockAccount(database, accountId);
-  const { rows } = await database.query<{ keys: number }>(countKeysSql, [accountId]);
-  if ((rows[0]?.keys ?? 0) >= maxKeysPerAccount) {
+  const sql = `SELECT FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
+  const { rowCount } = await database.query(sql, [accountId]);
+  if ((rowCount ?? 0) >= maxKeysPerAccount) {
     const message = `An account has at most ${maxKeysPerAccount} keys. Revoke one that is not used.`;
     throw new AccountError("too_many_keys", message);
   }
@@ -82,13 +80,11 @@ export async function issueKey(
 const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last_used_at, revoked_at, site_id,
   (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site, expires_at`;
 
-/** A range of `api_key_account_id_idx`. */
-const listKeysSql = `SELECT ${listedSql} FROM api_key WHERE account_id = $1 ORDER BY id`;
-
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
 export async function listKeys(database: Queryable, accountId: string): Promise<ListedKey[]> {
   await requireAccount(database, accountId);
-  const { rows } = await database.query<StoredKey>(listKeysSql, [accountId]);
+  const sql = `SELECT ${listedSql} FROM api_key WHERE account_id = $1 ORDER BY id`;
+  const { rows } = await database.query<StoredKey>(sql, [accountId]);
   return rows.map(present);
 }
 

@@ -29,11 +29,6 @@ export const maxSitesPerAccount = 200;
 
 const uuid = createUuidV7();
 
-/** A range of `site_account_id_idx`. */
-const countSitesSql = "SELECT count(*)::int AS sites FROM site WHERE account_id = $1";
-
-const insertSiteSql = "INSERT INTO site (id, account_id, domain, name, is_proven) VALUES ($1, $2, $3, $4, $5)";
-
 /**
  * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
  * While a second account asks for a domain that nobody has proven, it delivers to none.
@@ -51,14 +46,15 @@ export async function createSite(
   const name = readName(input.name, "site");
   return withTransaction(pool, async (transaction) => {
     await lockAccount(transaction, accountId);
-    const { rows } = await transaction.query<{ sites: number }>(countSitesSql, [accountId]);
-    if ((rows[0]?.sites ?? 0) >= maxSitesPerAccount) {
+    const { rowCount } = await transaction.query("SELECT FROM site WHERE account_id = $1", [accountId]);
+    if ((rowCount ?? 0) >= maxSitesPerAccount) {
       throw new AccountError("too_many_sites", `An account has at most ${maxSitesPerAccount} sites.`);
     }
     if (whenTaken === "wait") await admitUnproven(transaction, accountId);
     const { isProven, sites } = await takeDomain(transaction, { accountId, domain }, whenTaken);
     const id = uuid();
-    await transaction.query(insertSiteSql, [id, accountId, domain, name, isProven]);
+    const sql = "INSERT INTO site (id, account_id, domain, name, is_proven) VALUES ($1, $2, $3, $4, $5)";
+    await transaction.query(sql, [id, accountId, domain, name, isProven]);
     return { site: { id, domain, name }, sameDomain: sites, isProven };
   });
 }
@@ -80,8 +76,6 @@ function lockSite(transaction: pg.ClientBase, reference: SiteReference): Promise
   return probeSite(transaction, reference, " FOR UPDATE");
 }
 
-const updateSiteSql = "UPDATE site SET name = $2, domain = $3, is_proven = COALESCE($4, is_proven) WHERE id = $1";
-
 /**
  * Follows the rules of {@link createSite}. Events and figures stay; the collector knows a new domain within ten seconds.
  * @throws AccountError as {@link createSite} does, and `unknown_site` (also for another account's site)
@@ -99,19 +93,17 @@ export async function renameSite(
     const domain = newDomain ?? before.domain;
     const isMoved = domain !== before.domain;
     const taken = isMoved && (await takeDomain(transaction, { accountId, domain, siteId: id }, whenTaken));
-    await transaction.query(updateSiteSql, [id, name, domain, taken ? taken.isProven : null]);
+    const sql = "UPDATE site SET name = $2, domain = $3, is_proven = COALESCE($4, is_proven) WHERE id = $1";
+    await transaction.query(sql, [id, name, domain, taken ? taken.isProven : null]);
     return { id, domain, name };
   });
 }
 
-/** By `site_pkey`. The trigger on `site` releases the domain. */
-const deleteSiteSql = "DELETE FROM site WHERE id = $1";
-
-/** The worker removes the site's events and figures afterwards. @throws AccountError `unknown_site` */
+/** A trigger releases the domain, and the worker removes the site's events and figures. @throws AccountError `unknown_site` */
 export async function deleteSite(transaction: pg.ClientBase, reference: SiteReference): Promise<Site> {
   const { account_id: _, ...site } = await lockSite(transaction, reference);
   await transaction.query("INSERT INTO deleted_site (id) VALUES ($1) ON CONFLICT DO NOTHING", [site.id]);
-  await transaction.query(deleteSiteSql, [site.id]);
+  await transaction.query("DELETE FROM site WHERE id = $1", [site.id]);
   return site;
 }
 
@@ -130,13 +122,12 @@ export async function claimSite(
   return { site, losers };
 }
 
-/** A range of `site_account_id_idx`. */
-const listSitesSql = "SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id";
-
 /** The account's sites, oldest first. @throws AccountError `unknown_account` */
 export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[]> {
   await requireAccount(pool, accountId);
-  const { rows } = await pool.query<Site>(listSitesSql, [accountId]);
+  const { rows } = await pool.query<Site>("SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id", [
+    accountId,
+  ]);
   return rows;
 }
 
@@ -151,12 +142,10 @@ export async function findSite(pool: pg.Pool, reference: SiteReference): Promise
   return site;
 }
 
-/** A range of `site_domain_idx`, of about ten rows and those that wait. */
-const findSitesOfDomainSql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
-
 /** The sites of all accounts with a domain, oldest first. @throws AccountError `invalid_domain` */
 export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<Site[]> {
-  const { rows } = await pool.query<Site>(findSitesOfDomainSql, [normaliseDomain(domain)]);
+  const sql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
+  const { rows } = await pool.query<Site>(sql, [normaliseDomain(domain)]);
   return rows;
 }
 
