@@ -1,4 +1,4 @@
-import { type AlertKey, type MailLimits, tellRecoveries } from "@waymark/alerts";
+import { type AlertKey, type MailLimits, type QueueAlertsDeps, routeAlerts, tellRecoveries } from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
 import { createDeliverer, createSendDelivery, post } from "@waymark/alerts/sending";
 import type { Networks } from "@waymark/service/fields";
@@ -6,11 +6,7 @@ import { queues } from "@waymark/service/queue";
 import { createPartitions } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { createSendAlert } from "./alerts/send-alert.js";
-import { createSendNextAlert } from "./alerts/send-next-alert.job.js";
-import { createSweepAlerts, type SweptQueue } from "./alerts/sweep-alerts.job.js";
 import { createStoreBlocks } from "./blocks/store-blocks.job.js";
-import { createRouteAlerts } from "./channels/route-alerts.job.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { createSettleCalls } from "./model-calls/settle-calls.job.js";
 import { type QueuedJob, queuedJob } from "./queued-job.js";
@@ -20,11 +16,10 @@ import { createStoreDays } from "./retention/store-days.job.js";
 import { createEvaluateRules } from "./rules/evaluate-rules.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
-import { createSendSummaries } from "./summaries/send-summaries.job.js";
 
 interface JobDeps {
   pool: pg.Pool;
-  queue: SweptQueue;
+  queue: QueueAlertsDeps["queue"];
   mailer: Mailer;
   metrics: WorkerMetrics;
   log: Logger;
@@ -47,6 +42,8 @@ interface Jobs {
   drain(): Promise<void>;
 }
 
+/** Deliveries that a channel with each failure is owed at most. */
+const maxPendingDeliveries = 20_000;
 const secondMs = 1_000;
 const settleCallsIntervalMs = 10_000;
 const evaluateRulesIntervalMs = 10_000;
@@ -55,38 +52,20 @@ const hourMs = 60 * minuteMs;
 
 /** The table of the worker's jobs: one for each queue, and the periodic ones. */
 export function createJobs(deps: JobDeps): Jobs {
-  const { pool, queue, metrics, log, staleAfterMs, isStopping } = deps;
+  const { pool, queue, log, staleAfterMs, isStopping } = deps;
   const channels = createChannelJobs(deps);
-  const sendNextAlert = createSendNextAlert({
-    ...deps,
-    send: createSendAlert({ ...deps, count: metrics.countMail }),
-    countHeld: metrics.countHeld,
-  });
   const queued = {
     traceFinalized: queuedJob(queues.traceFinalized, {
-      what: "sends mails in turns of the accounts, until its own alert is settled",
-      // Resend takes two mails a second; more in hand would only wait.
+      what: "gives the account's new alerts to its channels, and starts to deliver",
       concurrency: 4,
-      run: async (alert: AlertKey) => {
-        await channels.routeAlerts(alert.accountId);
-        return sendNextAlert(alert);
+      run: async ({ accountId }: AlertKey) => {
+        await channels.route(accountId);
+        return "done";
       },
     }),
   } satisfies Record<keyof typeof queues, QueuedJob>;
   const periodic: PeriodicJob[] = [
-    {
-      name: "sweep-alerts",
-      what: "queues pending alerts that are not in the queue",
-      everyMs: deps.sweepIntervalMs,
-      run: createSweepAlerts({ pool, queue, log }),
-    },
     ...channels.periodic,
-    {
-      name: "send-summaries",
-      what: "mails accounts a summary of the alerts above their limits",
-      everyMs: deps.sweepIntervalMs,
-      run: createSendSummaries({ ...deps, count: metrics.countSummary }),
-    },
     {
       name: "settle-calls",
       what: "books new model calls in the daily sums of tokens and cost",
@@ -145,30 +124,28 @@ function createRetentionJobs({ pool, log, now, isStopping, eventRetentionMonths 
 
 /** Routes alerts to channels, and delivers to these. */
 function createChannelJobs(deps: JobDeps) {
-  const { pool, log, metrics, isStopping } = deps;
+  const { pool, log, metrics, limits, isStopping } = deps;
   const deliverer = createDeliverer({
-    pool,
-    log,
+    ...deps,
     send: createSendDelivery({
       ...deps,
       post: (request) => post(request, { privateNetworks: deps.webhookNetworks }),
       count: metrics.countDelivery,
     }),
-    digestsPerHour: deps.limits.perAccount,
-    isStopping,
+    countHeld: metrics.countHeld,
   });
-  const routeAlerts = createRouteAlerts({
-    pool,
-    perHour: deps.limits.perAccount,
-    deliver: deliverer.start,
-    isStopping,
-  });
+  const route = async (accountId?: string) => {
+    const bounds = { perHour: limits.perAccount, pending: maxPendingDeliveries };
+    const routed = await routeAlerts(pool, { accountId, limits: bounds, isStopping });
+    if (routed > 0) void deliverer.start().catch(() => undefined);
+    return { routed };
+  };
   const periodic: PeriodicJob[] = [
     {
       name: "route-alerts",
-      what: "gives new alerts to the channels of their accounts",
+      what: "gives new alerts to the channels of their accounts, also those whose job is lost",
       everyMs: deps.sweepIntervalMs,
-      run: () => routeAlerts(),
+      run: () => route(),
     },
     {
       name: "tell-recoveries",
@@ -189,5 +166,5 @@ function createChannelJobs(deps: JobDeps) {
       run: createEvaluateRules({ pool, log, isStopping }),
     },
   ];
-  return { periodic, routeAlerts, drain: deliverer.drain };
+  return { periodic, route, drain: deliverer.drain };
 }

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { measureAlerts } from "@waymark/alerts";
+import { type DeliverySort, measureAlerts } from "@waymark/alerts";
 import type pg from "pg";
 import { Counter, Gauge, type Registry } from "prom-client";
 
 /** The worker's own counters. */
 export interface WorkerMetrics {
-  countMail(outcome: "sent" | "deferred" | "failed"): void;
-  countSummary(outcome: "sent" | "deferred" | "failed"): void;
+  countDelivery(sort: DeliverySort, outcome: "sent" | "deferred" | "failed"): void;
   countHeld(alerts: number): void;
-  countDelivery(outcome: "sent" | "deferred" | "failed"): void;
 }
 
 /** Metrics do not wait longer for the database: an operator needs them most when it hangs. */
@@ -39,9 +37,10 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     labelNames: ["outcome"],
     registers: [registry],
   });
+  const attempts = { alert: mails, summary: summaries, event: deliveries };
   // A series that began at 1 would hide its first failure from an alert rule.
   for (const outcome of ["sent", "deferred", "failed"]) {
-    for (const counter of [mails, summaries, deliveries]) counter.inc({ outcome }, 0);
+    for (const counter of Object.values(attempts)) counter.inc({ outcome }, 0);
   }
   const age = new Gauge({
     name: "waymark_alerts_owed_oldest_seconds",
@@ -74,9 +73,7 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     },
   });
   return {
-    countMail: (outcome) => mails.inc({ outcome }),
-    countSummary: (outcome) => summaries.inc({ outcome }),
+    countDelivery: (sort, outcome) => attempts[sort].inc({ outcome }),
     countHeld: (alerts) => held.inc(alerts),
-    countDelivery: (outcome) => deliveries.inc({ outcome }),
   };
 }

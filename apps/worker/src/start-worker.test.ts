@@ -110,12 +110,13 @@ function sendsEachAlert(redisUrl?: string) {
   });
 
   it("finishes the mail in hand when it is stopped, and takes no other", async () => {
-    const [inHand, next] = [await makeFailedTrace(database.pool), await makeFailedTrace(database.pool)];
+    const inHand = await makeFailedTrace(database.pool);
     stub.answers.push({ status: 200, delayMs: 1_500 });
     const { stop } = await start(redisUrl);
     await queue(inHand, redisUrl);
     await until(() => mailsOf(inHand).length === 1);
     const stopped = stop();
+    const next = await makeFailedTrace(database.pool);
     await queue(next, redisUrl);
     await stopped;
     expect(await isSent(inHand)).toBe(true);
@@ -145,7 +146,9 @@ function isFairToTenants(redisUrl?: string) {
     await start(redisUrl, { ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000" });
     await until(() => isSent(single));
     expect(stub.mails.findIndex((mail) => mail.body.to === single.email)).toBeLessThan(10);
-    await database.pool.query("UPDATE alert SET failed_at = now() WHERE account_id = $1", [busy.accountId]);
+    for (const table of ["alert", "delivery"]) {
+      await database.pool.query(`UPDATE ${table} SET failed_at = now() WHERE account_id = $1`, [busy.accountId]);
+    }
   });
 
   it("lists the traces above an account's limit in one summary, which settles their alerts", async () => {
@@ -160,7 +163,7 @@ function isFairToTenants(redisUrl?: string) {
     };
     await until(async () => (await countAlerts("held_until IS NOT NULL")) === 6 && mails().length >= 4);
     expect(mails()).toHaveLength(4);
-    await database.pool.query("UPDATE alert SET held_until = now() WHERE held_until IS NOT NULL");
+    await database.pool.query("UPDATE delivery SET due_at = now() WHERE is_collecting");
     await until(async () => (await countAlerts("sent_at IS NOT NULL")) === 10);
     expect(mails().map(({ body }) => body.subject)).toContain("6 more failed traces");
     expect(mails()).toHaveLength(5);
@@ -170,6 +173,15 @@ function isFairToTenants(redisUrl?: string) {
 
 describe("the worker with its queue in Postgres", () => suite());
 describeWithRedis("the worker with its queue in Redis", (redisUrl) => suite(redisUrl));
+
+it("the worker sends every mail once while its queue is down, without a line for each", async () => {
+  const trace = await makeFailedTrace(database.pool);
+  const more = await makeMoreAlerts(database.pool, { accountId: trace.accountId, count: 20 });
+  const { lines } = await start("redis://127.0.0.1:1");
+  for (const alert of [trace, ...more]) await until(() => isSent(alert));
+  for (const alert of [trace, ...more]) expect(mailsOf(alert)).toHaveLength(1);
+  expect(lines.filter(({ level }) => level >= 40).length).toBeLessThan(10);
+});
 
 describe("a trace that nobody finishes", () => {
   it("leads to one mail file, with several workers at work, and only where the worker is configured to look", async () => {

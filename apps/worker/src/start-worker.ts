@@ -52,7 +52,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   });
   const server = { redisUrl: config.redisUrl, databaseUrl: config.database.directUrl, log };
   const queue = createQueue(queues.traceFinalized, server);
-  // Without its queue the worker sends no mail.
+  // Without its queue mails wait for the sweep.
   const ready = () => readiness({ required: { ...stores, queue: () => queue.check() } });
   observeReadiness(registry, ready);
   const operations = await openOperationsServer({

@@ -1,4 +1,4 @@
-/** How an attempt to send left an alert, a summary or a delivery. */
+/** How an attempt to send left a delivery. */
 export interface Attempt {
   state: "sent" | "failed" | "pending";
   /** The cause, unless the message was sent. */
@@ -35,24 +35,20 @@ const lifeMs = 24 * hourMs;
 
 export interface Before {
   attempts: number;
-  /** Since the first attempt began; where nobody noted that, the pauses since. */
-  ageMs?: number;
+  /** Since the first attempt began. */
+  ageMs: number;
 }
 
 const pauseMs = (attempts: number) => Math.min(firstPauseMs * 2 ** attempts, hourMs);
 
-function pausesMs(attempts: number): number {
-  return Array.from({ length: attempts }, (_, n) => pauseMs(n)).reduce((sum, ms) => sum + ms, 0) * (1 + spread);
-}
-
 /** The next attempt, up to a day after the first one. @param askedMs the wait that the receiver asks for, an hour at most */
-export function tryLater(reason: string, { attempts, ageMs = pausesMs(attempts) }: Before, askedMs = 0): Attempt {
+export function tryLater(reason: string, { attempts, ageMs }: Before, askedMs = 0): Attempt {
   const spreadMs = pauseMs(attempts) * (1 + Math.random() * spread);
   const retryAfterMs = Math.max(spreadMs, Math.min(askedMs, hourMs));
   return ageMs + retryAfterMs > lifeMs ? giveUp(reason) : { ...sent, state: "pending", reason, retryAfterMs };
 }
 
-/** Sets the columns of an attempt in an alert, a summary or a delivery, by {@link attemptValues} from $3 on. */
+/** Sets the columns of an attempt in a delivery, by {@link attemptValues} from $3 on. */
 export const noteAttemptSql = `
     attempts = attempts + $3::integer,
     last_error = $4,

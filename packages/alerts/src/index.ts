@@ -22,11 +22,11 @@ export {
   resendChannelLink,
   testChannel,
 } from "./channels/channels.query.js";
-export { deliveryIdOf } from "./channels/claim-delivery.query.js";
+export { type DeliverySort, deliveryIdOf } from "./channels/claim-delivery.query.js";
 export { type ChannelKind, channelKinds, kindChoices } from "./channels/kinds.js";
+export type { MailLimits } from "./channels/own-mail.query.js";
 export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
-export { type Claim, claimAlert, findWait, type MailLimits } from "./claim-alert.query.js";
 export {
   type AlertWithTrace,
   alertStates,
@@ -37,16 +37,7 @@ export {
 } from "./list-alerts.query.js";
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
-export { readPendingAlert, settleAlert } from "./pending-alert.query.js";
-export { findUnqueuedAlerts, maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
+export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
 export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
-export {
-  claimSummary,
-  findReadyAccounts,
-  makeSummary,
-  readSummary,
-  type SummaryKey,
-  settleSummary,
-} from "./summaries.query.js";

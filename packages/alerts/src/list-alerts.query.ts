@@ -1,3 +1,4 @@
+import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 
 export const alertStates = ["pending", "held", "sent", "failed"] as const;
@@ -52,22 +53,39 @@ export async function listAlerts(
   return rows.map(present);
 }
 
-// Sets an alert back to its first day for the worker's next sweep. The command line does not know the account, the first
-// column of `alert_pkey`: Postgres 18 skips from account to account, older ones read the whole index; a person can wait.
+const mayRetrySql = "alert.sent_at IS NULL AND (alert.failed_at IS NOT NULL OR summary_id IS NULL)";
+
+// Before the alert's row: the worker locks them in this order. The command line does not know the account, the first column of
+// the keys: Postgres 18 skips from account to account, older ones read the whole index; a person can wait.
+const removeMailSql = (where: string) => `
+  DELETE FROM delivery USING alert
+  WHERE ${where} AND ${mayRetrySql}
+    AND delivery.account_id = alert.account_id AND event_id = alert.id AND channel_id = alert.account_id`;
+
+// Sets an alert back to its first day, with a new mail; without one as yet the worker's next sweep makes it.
 const retrySql = (where: string) => `
-  UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
-    summary_id = NULL
-  WHERE ${where} AND sent_at IS NULL AND (failed_at IS NOT NULL OR summary_id IS NULL)`;
+  WITH retried AS (
+    UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
+      summary_id = NULL
+    WHERE ${where} AND ${mayRetrySql}
+    RETURNING *
+  )
+  INSERT INTO delivery (account_id, event_id, channel_id, type)
+  SELECT account_id, id, account_id, 'trace.failed' FROM retried WHERE routed_at IS NOT NULL
+  ON CONFLICT DO NOTHING`;
 
 const findSql = (where: string) => `SELECT ${columns} FROM alert WHERE ${where}`;
 
 /** Makes an alert pending again unless it was sent or a summary on its way lists it. Undefined for a foreign or unknown UUID. */
-export async function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): Promise<ListedAlert | undefined> {
-  const where = accountId === undefined ? "id = $1" : "id = $1 AND account_id = $2";
+export function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): Promise<ListedAlert | undefined> {
+  const where = `alert.id = $1${accountId === undefined ? "" : " AND alert.account_id = $2"}`;
   const values = accountId === undefined ? [alertId] : [alertId, accountId];
-  await pool.query(retrySql(where), values);
-  const { rows } = await pool.query<Row>(findSql(where), values);
-  return rows[0] && present(rows[0]);
+  return withTransaction(pool, async (client) => {
+    await client.query(removeMailSql(where), values);
+    await client.query(retrySql(where), values);
+    const { rows } = await client.query<Row>(findSql(where), values);
+    return rows[0] && present(rows[0]);
+  });
 }
 
 function present({ created_at, sent_at, failed_at, ...row }: Row): ListedAlert {

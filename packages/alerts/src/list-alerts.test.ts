@@ -63,6 +63,28 @@ describe("a retry", () => {
     }
   });
 
+  it("of a routed alert makes its mail anew", async () => {
+    const accountId = uuid();
+    const id = await makeAlert(accountId, { routed_at: "now()", failed_at: "now()" });
+    const other = await makeAlert(accountId, { routed_at: "now()", held_until: "now()" });
+    await pool.query(
+      `INSERT INTO delivery (account_id, event_id, channel_id, type, begun_at, failed_at, attempts)
+       VALUES ($1, $2, $1, 'trace.failed', now(), now(), 9)`,
+      [accountId, id],
+    );
+    for (const alertId of [id, other]) await retryAlert(pool, alertId, accountId);
+    const { rows } = await pool.query(
+      `SELECT event_id, attempts, begun_at, failed_at, due_at <= now() AS is_due FROM delivery
+       WHERE account_id = $1 AND channel_id = $1 AND type = 'trace.failed' ORDER BY event_id`,
+      [accountId],
+    );
+    const fresh = { attempts: 0, begun_at: null, failed_at: null, is_due: true };
+    expect(rows).toEqual([
+      { event_id: id, ...fresh },
+      { event_id: other, ...fresh },
+    ]);
+  });
+
   it("leaves a sent alert alone, and one of a summary on its way", async () => {
     const sent = await makeAlert(uuid(), { sent_at: "now()" });
     const listed = await makeAlert(uuid(), { held_until: "now()", summary_id: "gen_random_uuid()" });
@@ -74,7 +96,7 @@ describe("a retry", () => {
 
 describe("the figures of pending alerts", () => {
   it("are zero without any, and keep alerts apart that wait for a summary", async () => {
-    await pool.query("TRUNCATE alert, alert_summary");
+    await pool.query("TRUNCATE alert, delivery");
     await makeAlert(uuid(), { sent_at: "now()", held_until: "now()", created_at: "now() - interval '1 day'" });
     expect(await measureAlerts(pool)).toEqual({ pending: 0, oldestSeconds: 0, oldestHeldSeconds: 0 });
     await makeAlert(uuid(), { created_at: "now() - interval '100 seconds'" });
@@ -88,9 +110,10 @@ describe("the figures of pending alerts", () => {
   });
 
   it("count an unsent summary as held", async () => {
-    await pool.query("TRUNCATE alert, alert_summary");
+    await pool.query("TRUNCATE alert, delivery");
     await pool.query(
-      "INSERT INTO alert_summary (account_id, id, created_at) VALUES ($1, $1, now() - interval '1 hour')",
+      `INSERT INTO delivery (account_id, event_id, channel_id, type, agent_id, begun_at)
+       VALUES ($1, $1, $1, 'digest', '', now() - interval '1 hour')`,
       [uuid()],
     );
     expect(Math.floor((await measureAlerts(pool)).oldestHeldSeconds / 3_600)).toBe(1);

@@ -7,13 +7,14 @@ interface AlertFigures {
   oldestHeldSeconds: number;
 }
 
-// Reads all of `alert_owed_idx`, `alert_held_idx` and `alert_summary_owed_idx`; they hold pending rows only.
+// Reads all of `alert_owed_idx`, `alert_held_idx` and `delivery_summary_idx`; they hold pending rows only.
 const measureSql = `
   SELECT own.pending::int, COALESCE(extract(epoch FROM now() - own.oldest), 0)::float8 AS "oldestSeconds",
     COALESCE(extract(epoch FROM now() - LEAST(
       (SELECT min(created_at) FROM alert
         WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NOT NULL AND summary_id IS NULL),
-      (SELECT min(created_at) FROM alert_summary WHERE sent_at IS NULL AND failed_at IS NULL)
+      (SELECT min(begun_at) FROM delivery
+        WHERE channel_id = account_id AND type = 'digest' AND agent_id = '' AND sent_at IS NULL AND failed_at IS NULL)
     )), 0)::float8 AS "oldestHeldSeconds"
   FROM (
     SELECT count(*) AS pending, min(created_at) AS oldest FROM alert

@@ -19,7 +19,8 @@ async function add(ageSeconds: number, columns: Record<string, unknown> = {}): P
 
 const addSummary = (ageSeconds: number, sentAt: Date | null) =>
   pool.query(
-    `INSERT INTO alert_summary (account_id, id, created_at, sent_at) VALUES ($1, $2, now() - $3 * interval '1 second', $4)`,
+    `INSERT INTO delivery (account_id, event_id, channel_id, type, agent_id, begun_at, sent_at)
+     VALUES ($1, $2, $1, 'digest', '', now() - $3 * interval '1 second', $4)`,
     [accountId, uuid(), ageSeconds, sentAt],
   );
 

@@ -21,33 +21,12 @@ const noteQueuedSql = `
   WHERE alert.account_id = pending.account_id AND alert.id = pending.id`;
 
 /**
- * Queues pending alerts, {@link maxAlertsTogether} at most, and notes it; the sweep then leaves them alone for a while.
- * @throws the error of the queue or the database; the sweep queues the alerts then
+ * Queues pending alerts, {@link maxAlertsTogether} at most, and notes it.
+ * @throws the error of the queue or the database; the worker's sweep finds the alerts then
  */
 export async function queueAlerts({ pool, queue }: QueueAlertsDeps, alerts: readonly AlertKey[]): Promise<void> {
   if (alerts.length === 0) return;
   await queue.add(alerts);
   const values = [alerts.map(({ accountId }) => accountId), alerts.map(({ alertId }) => alertId)];
   await pool.query({ name: "note-alerts-queued", text: noteQueuedSql, values });
-}
-
-// Due alerts likely to miss a job: not queued by the service in their first five seconds, or queued so long ago that the
-// queue's server may have lost them. Oldest first along `alert_owed_idx`, without held ones.
-const findUnqueuedAlertsSql = `
-  SELECT account_id AS "accountId", id AS "alertId"
-  FROM alert
-  WHERE sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND due_at <= now()
-    AND created_at < now() - interval '5 seconds'
-    AND (queued_at IS NULL OR queued_at < now() - interval '5 minutes')
-  ORDER BY created_at
-  LIMIT $1`;
-
-/** Alerts to queue again, oldest first. */
-export async function findUnqueuedAlerts(pool: pg.Pool, limit: number): Promise<AlertKey[]> {
-  const { rows } = await pool.query<AlertKey>({
-    name: "find-unqueued-alerts",
-    text: findUnqueuedAlertsSql,
-    values: [limit],
-  });
-  return rows;
 }

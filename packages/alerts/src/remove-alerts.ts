@@ -8,10 +8,6 @@ export const purgeAlertsSql = {
     "alert",
     `WHERE account_id = $1 AND id < $2 AND ${settledSql} ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
   ),
-  alert_summary: removeBatchSql(
-    "alert_summary",
-    `WHERE account_id = $1 AND id < $2 AND ${settledSql} ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
-  ),
   delivery: removeBatchSql(
     "delivery",
     `WHERE account_id = $1 AND event_id < $2 AND ${settledSql} ORDER BY event_id, channel_id LIMIT $3

@@ -66,7 +66,7 @@ export function alertRoutes({ pool }: { pool: pg.Pool }) {
     viewerRoute("get", "/alerts/unsent", {
       handle: async ({ viewer }): Promise<UnsentAlerts> => ({ count: await countUnsentAlerts(pool, viewer.accountId) }),
     }),
-    /** Makes a failed or held mail pending; the worker's next sweep sends it. */
+    /** Makes a failed or held mail pending; the worker sends it. */
     viewerRoute("post", "/alerts/:alert_id/retry", {
       async handle({ viewer, params }) {
         const { data: alertId } = z.uuid().safeParse(params["alert_id"]);

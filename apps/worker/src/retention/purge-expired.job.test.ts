@@ -254,12 +254,15 @@ describe("retention", () => {
   it("removes settled summaries of mails with the alerts that they listed", async () => {
     const { accountId } = await makeFailedTrace(database.pool, { plan: "free" });
     await database.pool.query(
-      `INSERT INTO alert_summary (account_id, id, sent_at) VALUES ($1, '01000000-0000-7000-8000-000000000000', now()),
-       ($1, '01000000-0000-7000-8000-000000000001', NULL)`,
+      `INSERT INTO delivery (account_id, event_id, channel_id, type, agent_id, sent_at) VALUES
+       ($1, '01000000-0000-7000-8000-000000000000', $1, 'digest', '', now()),
+       ($1, '01000000-0000-7000-8000-000000000001', $1, 'digest', '', NULL)`,
       [accountId],
     );
     await purge();
-    const { rows } = await database.pool.query("SELECT id FROM alert_summary WHERE account_id = $1", [accountId]);
+    const { rows } = await database.pool.query("SELECT event_id AS id FROM delivery WHERE account_id = $1", [
+      accountId,
+    ]);
     expect(rows).toEqual([{ id: "01000000-0000-7000-8000-000000000001" }]);
   });
 

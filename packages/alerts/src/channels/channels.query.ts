@@ -199,6 +199,11 @@ async function findChannel(client: pg.ClientBase, { channelId, accountId }: Chan
 const deleteDeliveriesSql = `
   DELETE FROM delivery WHERE account_id = $1 AND channel_id = $2 AND (type <> 'test' OR sent_at IS NULL)`;
 
+// Nobody is told of the alerts whose mail waits. Ranges of `alert_turn_idx` and `alert_summary_id_idx`.
+const endOwnMailsSql = `
+  UPDATE alert SET sent_at = now(), last_error = 'The channel is gone'
+  WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND (routed_at IS NOT NULL OR held_until IS NOT NULL)`;
+
 /** Deletes a channel with its deliveries. The account's own one, too: its mails end. @throws AppError 404 */
 export function deleteChannel(pool: pg.Pool, channel: ChannelReference): Promise<{ id: string; kind: ChannelKind }> {
   const { channelId } = channel;
@@ -208,6 +213,7 @@ export function deleteChannel(pool: pg.Pool, channel: ChannelReference): Promise
     const values = [accountId, channelId];
     await transaction.query("DELETE FROM channel WHERE account_id = $1 AND id = $2", values);
     await transaction.query(deleteDeliveriesSql, values);
+    if (channelId === accountId) await transaction.query(endOwnMailsSql, [accountId]);
     return { id: channelId, kind };
   });
 }
@@ -270,9 +276,10 @@ interface ListedDelivery {
   failed_at: string | null;
 }
 
-// A range of `delivery_channel_idx`, newest first.
+// A range of `delivery_channel_idx`, newest first. A mail of the account's own has its trace in the alert, a probe of `alert_pkey`.
 const listDeliveriesSql = `
-  SELECT event_id || '_' || channel_id AS id, type, trace_id,
+  SELECT event_id || '_' || channel_id AS id, type,
+    COALESCE(trace_id, (SELECT trace_id FROM alert a WHERE a.account_id = $1 AND a.id = event_id)) AS trace_id,
     CASE WHEN sent_at IS NOT NULL THEN 'sent' WHEN failed_at IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
     failures, attempts, left(last_error, 1000) AS last_error, created_at, due_at, sent_at, failed_at
   FROM delivery WHERE account_id = $1 AND channel_id = $2 AND (NOT $3 OR failed_at IS NOT NULL)

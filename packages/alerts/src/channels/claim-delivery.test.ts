@@ -7,6 +7,7 @@ import { enqueueEvent } from "./enqueue-event.query.js";
 
 const { pool } = useDatabase();
 const uuid = createUuidV7();
+const limits = { perTrace: 5, perAccount: 1 };
 
 /** An account with a webhook and an event, which goes there and into a mail. */
 async function makeAccount() {
@@ -22,7 +23,7 @@ it("claims deliveries of accounts in turns, until none is due", async () => {
   const [first, second] = [await makeAccount(), await makeAccount()];
   const claimed: (string | undefined)[] = [];
   for (let after: string | undefined; claimed.length < 5; after = claimed.at(-1)) {
-    const turn = { after, busyAccounts: [], busyChannels: [], leaseMs: 60_000, digestsPerHour: 1 };
+    const turn = { after, busyAccounts: [], busyChannels: [], leaseMs: 60_000, limits };
     claimed.push((await claimDelivery(pool, turn))?.accountId);
   }
   expect(claimed).toEqual([first, second, first, second, undefined]);
@@ -37,15 +38,15 @@ it("lets a channel have so many digests within an hour, and says nothing of thos
   const add = (isCollecting: boolean, begunAt: Date | null) =>
     pool.query(digest, [accountId, uuid(), minutesAgo(1), isCollecting, begunAt]);
   await add(true, null);
-  const turn = { after: undefined, busyAccounts: [], busyChannels: [], leaseMs: 60_000, digestsPerHour: 2 };
+  const turn = { after: undefined, busyAccounts: [], busyChannels: [], leaseMs: 60_000 };
   for (const begun of [70, 50, 40]) await add(false, minutesAgo(begun));
   await pool.query("UPDATE delivery SET sent_at = now() WHERE begun_at IS NOT NULL");
-  expect(await claimDelivery(pool, turn)).toBeUndefined();
+  expect(await claimDelivery(pool, { ...turn, limits: { ...limits, perAccount: 2 } })).toBeUndefined();
   const { rows } = await pool.query(
     "SELECT round(extract(epoch FROM due_at - now()) / 60)::int AS minutes FROM delivery WHERE is_collecting AND account_id = $1",
     [accountId],
   );
   expect(rows).toEqual([{ minutes: 10 }]);
   await pool.query("UPDATE delivery SET due_at = now() WHERE is_collecting");
-  expect(await claimDelivery(pool, { ...turn, digestsPerHour: 3 })).toMatchObject({ accountId });
+  expect(await claimDelivery(pool, { ...turn, limits: { ...limits, perAccount: 3 } })).toMatchObject({ accountId });
 });

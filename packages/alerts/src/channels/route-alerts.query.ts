@@ -2,6 +2,7 @@ import { withTransaction } from "@waymark/database";
 import { readTraceFailures } from "@waymark/traces";
 import type pg from "pg";
 import { eachAccount } from "../turns.js";
+import { adoptMails } from "./adopt-mails.query.js";
 import { collectDigests, digestKey } from "./collect-digests.query.js";
 import { kindsWithEach } from "./kinds.js";
 import { noteFailing } from "./recoveries.query.js";
@@ -16,20 +17,28 @@ interface ChannelLimits {
 
 const maxAlertsTogether = 500;
 
-// Accounts with settings and an alert to route: for each a range of `alert_turn_idx`, past routed ones.
-const findAccountsSql = `
-  SELECT account_id FROM alert_settings s
-  WHERE ($1::uuid IS NULL OR account_id = $1) AND EXISTS (
-    SELECT FROM alert a WHERE a.account_id = s.account_id AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
-      AND routed_at IS NULL)`;
+/** One that a worker of a release before has begun to mail is adopted. */
+const isUnroutedSql = `sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND routed_at IS NULL
+      AND allowed_at IS NULL`;
 
-// Such an account's alerts with their agents. A range of `alert_turn_idx`; each trace is a probe of `trace_pkey`.
+/** More than one time's alerts. */
+const unlimited = 2_147_483_647;
+
+// Accounts with an alert to route: a range of `alert_turn_idx` or all of it, past routed ones.
+const findAccountsSql = `
+  SELECT account_id AS "accountId", EXISTS (
+    SELECT FROM alert_settings s WHERE s.account_id = unrouted.account_id) AS "hasSettings"
+  FROM (
+    SELECT DISTINCT account_id FROM alert
+    WHERE ($1::uuid IS NULL OR account_id = $1) AND ${isUnroutedSql}
+  ) AS unrouted`;
+
+// An account's alerts with their agents. A range of `alert_turn_idx`; each trace is a probe of `trace_pkey`.
 const findAlertsSql = `
   SELECT a.id, a.trace_id AS "traceId", a.status, a.failures, (extract(epoch FROM a.created_at) * 1000000)::int8 AS "createdAt",
     t.agent_id AS "agentId"
   FROM (
-    SELECT * FROM alert WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL
-      AND routed_at IS NULL
+    SELECT * FROM alert WHERE account_id = $1 AND ${isUnroutedSql}
     ORDER BY due_at LIMIT $2
   ) AS a LEFT JOIN trace t ON t.account_id = a.account_id AND t.id = a.trace_id`;
 
@@ -37,12 +46,12 @@ const findAlertsSql = `
 const lockSettingsSql = `
   SELECT mode, window_seconds AS "windowSeconds" FROM alert_settings WHERE account_id = $1 FOR UPDATE`;
 
-// The active channels, without those that wait for their address. A webhook's room is by what it is owed (`delivery_owed_idx`), that of others by their last hour
-// (`delivery_channel_idx`).
+// The active channels, without those that wait for their address. A webhook's room is by what it is owed (`delivery_owed_idx`),
+// that of others by their last hour (`delivery_channel_idx`). The account's own takes all: its limits count when a mail begins.
 const readChannelsSql = `
   SELECT c.id, c.kind = ANY ($4) AS "getsEach", c.id = c.account_id AS "isOwn", c.agents, c.statuses,
     (extract(epoch FROM c.created_at) * 1000000)::int8 AS "createdAt",
-    CASE WHEN c.kind = ANY ($4) THEN $3 - (
+    CASE WHEN c.id = c.account_id THEN ${unlimited} WHEN c.kind = ANY ($4) THEN $3 - (
       SELECT count(*) FROM delivery d
       WHERE d.account_id = $1 AND d.channel_id = c.id AND d.sent_at IS NULL AND d.failed_at IS NULL
     ) ELSE $2 - (
@@ -62,10 +71,11 @@ const countSkippedSql = "UPDATE channel SET skipped = skipped + $3 WHERE account
 
 // Probes of `alert_pkey` and `mute_pkey`. An alert without a mail of the account's own is done here.
 const noteRoutedSql = `
-  UPDATE alert SET routed_at = now(), sent_at = CASE WHEN r.is_done THEN now() END, last_error = r.reason,
-    held_until = r.held_until, summary_id = r.summary_id
-  FROM unnest($2::uuid[], $3::boolean[], $4::text[], $5::timestamptz[], $6::uuid[])
-    AS r (id, is_done, reason, held_until, summary_id)
+  UPDATE alert SET routed_at = now(), sent_at = CASE r.state WHEN 'sent' THEN now() END,
+    failed_at = CASE r.state WHEN 'failed' THEN now() END, last_error = r.reason, held_until = r.held_until,
+    summary_id = r.summary_id
+  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[])
+    AS r (id, state, reason, held_until, summary_id)
   WHERE alert.account_id = $1 AND alert.id = r.id`;
 
 const countMutedSql = `
@@ -73,48 +83,57 @@ const countMutedSql = `
   WHERE mute.account_id = $1 AND mute.failure_id = m.id`;
 
 export interface RoutingOptions {
-  /** Undefined: all accounts with settings. */
+  /** Undefined: all accounts. */
   accountId?: string | undefined;
   limits: ChannelLimits;
   isStopping(): boolean;
 }
 
-/**
- * Gives new alerts of accounts with settings to their channels: as deliveries, or into digests. Mutes take theirs away. One
- * transaction notes both the alert and its deliveries, so neither is lost or doubled. Returns the number of alerts.
- */
-export async function routeAlerts(pool: pg.Pool, { accountId, limits, isStopping }: RoutingOptions): Promise<number> {
-  const { rows } = await pool.query<{ account_id: string }>(findAccountsSql, [accountId ?? null]);
-  return eachAccount(rows, async ({ account_id }) => {
-    let routed = 0;
-    for (let count = maxAlertsTogether; count === maxAlertsTogether && !isStopping(); routed += count) {
-      count = await routeSome(pool, account_id, limits);
-    }
-    return routed;
-  });
+interface Account {
+  accountId: string;
+  hasSettings: boolean;
 }
 
-async function routeSome(pool: pg.Pool, accountId: string, limits: ChannelLimits): Promise<number> {
-  const alerts = await findAlerts(pool, accountId);
+/**
+ * Gives new alerts to the channels of their accounts: as deliveries, or into digests. Mutes take theirs away. One transaction
+ * notes both the alert and its deliveries, so neither is lost or doubled. Accounts take turns. Returns the number of alerts.
+ */
+export async function routeAlerts(pool: pg.Pool, { accountId, limits, isStopping }: RoutingOptions): Promise<number> {
+  if (accountId === undefined) await adoptMails(pool);
+  let { rows: accounts } = await pool.query<Account>(findAccountsSql, [accountId ?? null]);
+  let routed = 0;
+  while (accounts.length > 0) {
+    const more: Account[] = [];
+    routed += await eachAccount(accounts, async (account) => {
+      const count = isStopping() ? 0 : await routeSome(pool, account, limits);
+      if (count === maxAlertsTogether) more.push(account);
+      return count;
+    });
+    accounts = more;
+  }
+  return routed;
+}
+
+async function routeSome(pool: pg.Pool, account: Account, limits: ChannelLimits): Promise<number> {
+  const { accountId } = account;
+  const alerts = await findAlerts(pool, account);
   if (alerts.length === 0) return 0;
   return withTransaction(pool, async (client) => {
-    const { rows: settings } = await client.query<{ mode: string; windowSeconds: number }>(lockSettingsSql, [
-      accountId,
-    ]);
-    if (!settings[0]) return 0;
+    const routing = await readRouting(client, account, limits);
+    if (!routing) return 0;
+    const { channels, mode } = routing;
     const left = await keepUnrouted(client, accountId, alerts);
     const loud = left.filter(({ isMuted, agentId }) => !isMuted && agentId !== "");
-    const values = [accountId, limits.perHour, limits.pending, kindsWithEach];
-    const { rows: channels } = await client.query<RoutingChannel>(readChannelsSql, values);
-    const isDigest = settings[0].mode === "digest";
-    await deliverEach(client, accountId, { alerts: loud, channels, isDigest });
-    const digests = await collectDigests(client, { accountId, alerts: loud, channels, ...limits, ...settings[0] });
+    await deliverEach(client, accountId, { alerts: loud, channels, isDigest: mode === "digest" });
+    const digests = await collectDigests(client, { accountId, alerts: loud, ...limits, ...routing });
     await noteFailing(client, accountId, loud);
     const own = channels.find(({ isOwn }) => isOwn);
-    const notes = left.map((alert) => {
-      const digest = own && digests.get(digestKey({ channelId: own.id, agentId: alert.agentId }));
-      const isOwned = alert.agentId === "" || (own !== undefined && !alert.isMuted);
-      return { id: alert.id, isDone: !isOwned, reason: alert.isMuted ? "Muted" : null, ...(isOwned ? digest : {}) };
+    const notes = left.map(({ id, agentId, isMuted }): RoutedNote => {
+      if (agentId === "") return { id, state: "failed", reason: "The trace is gone" };
+      if (isMuted) return { id, state: "sent", reason: "Muted" };
+      return own
+        ? { id, state: "pending", ...digests.get(digestKey({ channelId: own.id, agentId })) }
+        : { id, state: "sent" };
     });
     await noteRouted(client, accountId, notes);
     const muted = left.filter(({ isMuted }) => isMuted).map(({ failure }) => failure.id);
@@ -123,13 +142,43 @@ async function routeSome(pool: pg.Pool, accountId: string, limits: ChannelLimits
   });
 }
 
-/** Without an agent where retention removed the trace: nobody is told, and the account's own mail says why. */
+interface Routing {
+  mode: string;
+  windowSeconds: number;
+  channels: RoutingChannel[];
+}
+
+/** An account without settings has its own channel alone. With them its lock is taken; undefined where they are gone since. */
+async function readRouting(
+  client: pg.ClientBase,
+  { accountId, hasSettings }: Account,
+  limits: ChannelLimits,
+): Promise<Routing | undefined> {
+  if (!hasSettings) {
+    const own = {
+      id: accountId,
+      getsEach: false,
+      isOwn: true,
+      agents: [],
+      statuses: [],
+      createdAt: 0,
+      room: unlimited,
+    };
+    return { mode: "each", windowSeconds: 0, channels: [own] };
+  }
+  const { rows: settings } = await client.query<Omit<Routing, "channels">>(lockSettingsSql, [accountId]);
+  const values = [accountId, limits.perHour, limits.pending, kindsWithEach];
+  const { rows: channels } = await client.query<RoutingChannel>(readChannelsSql, values);
+  return settings[0] && { ...settings[0], channels };
+}
+
+/** Without an agent where retention removed the trace: nobody is told. Mutes and digests, which need failures, need settings. */
 type Found = Omit<RoutedAlert, "failure" | "isMuted" | "agentId"> & { agentId: string | null };
 
-async function findAlerts(pool: pg.Pool, accountId: string): Promise<RoutedAlert[]> {
+async function findAlerts(pool: pg.Pool, { accountId, hasSettings }: Account): Promise<RoutedAlert[]> {
   const { rows } = await pool.query<Found>(findAlertsSql, [accountId, maxAlertsTogether]);
   const traceIds = [...new Set(rows.map(({ traceId }) => traceId))];
-  const failures = await readTraceFailures(pool, accountId, traceIds);
+  const failures = hasSettings ? await readTraceFailures(pool, accountId, traceIds) : [];
   const byTrace = new Map(failures.map((failure) => [failure.traceId, failure]));
   return rows.map((alert) => {
     const { id = "", spanName = null, error = null, isMuted = false } = byTrace.get(alert.traceId) ?? {};
@@ -141,7 +190,7 @@ async function findAlerts(pool: pg.Pool, accountId: string): Promise<RoutedAlert
 
 // Another worker may have routed them, and a deletion may have removed them.
 const keepUnroutedSql = `
-  SELECT id FROM alert WHERE account_id = $1 AND id = ANY ($2) AND routed_at IS NULL AND sent_at IS NULL AND failed_at IS NULL
+  SELECT id FROM alert WHERE account_id = $1 AND id = ANY ($2) AND ${isUnroutedSql}
   FOR NO KEY UPDATE`;
 
 async function keepUnrouted(client: pg.ClientBase, accountId: string, alerts: RoutedAlert[]): Promise<RoutedAlert[]> {
@@ -156,15 +205,15 @@ interface EachToDeliver {
   isDigest: boolean;
 }
 
-/** A delivery for each alert, as far as a channel has room. The account's own mails go by the alerts themselves. */
+/** A delivery for each alert, as far as a channel has room. A mail of the account's own reads the alert itself. */
 async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, channels, isDigest }: EachToDeliver) {
-  const each = channels.filter(({ getsEach, isOwn }) => getsEach || (!isDigest && !isOwn));
+  const each = channels.filter(({ getsEach }) => getsEach || !isDigest);
   for (const channel of each) {
     const wanted = alerts.filter((alert) => isFor(channel, alert));
     const taken = wanted.slice(0, Math.max(channel.room, 0));
     if (taken.length > 0) {
       const ids = taken.map(({ id }) => id);
-      const traces = taken.map(({ traceId }) => traceId);
+      const traces = taken.map(({ traceId }) => (channel.isOwn ? null : traceId));
       const types = taken.map(() => "trace.failed");
       const statuses = taken.map(({ status }) => status);
       const failures = taken.map((alert) => alert.failures);
@@ -178,8 +227,8 @@ async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, c
 
 interface RoutedNote {
   id: string;
-  isDone: boolean;
-  reason: string | null;
+  state: "pending" | "sent" | "failed";
+  reason?: string;
   dueAt?: string;
   eventId?: string;
 }
@@ -187,8 +236,8 @@ interface RoutedNote {
 async function noteRouted(client: pg.ClientBase, accountId: string, notes: readonly RoutedNote[]): Promise<void> {
   const columns = [
     notes.map(({ id }) => id),
-    notes.map(({ isDone }) => isDone),
-    notes.map(({ reason }) => reason),
+    notes.map(({ state }) => state),
+    notes.map(({ reason }) => reason ?? null),
     notes.map(({ dueAt }) => dueAt ?? null),
     notes.map(({ eventId }) => eventId ?? null),
   ];

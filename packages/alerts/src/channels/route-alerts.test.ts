@@ -48,6 +48,7 @@ async function deliveriesOf(accountId: string) {
   return rows;
 }
 
+const limits = { perTrace: 5, perAccount: 100 };
 const slack = { kind: "slack", to: "https://hooks.slack.com/services/T0/B0/x" } as const;
 
 describe("routing", () => {
@@ -112,7 +113,7 @@ describe("routing", () => {
       await createChannel(pool, accountId, slack);
       await fail(accountId, 1, "x".repeat(length));
       await route(accountId);
-      const turn = { after: undefined, busyAccounts: [], busyChannels: [], leaseMs: 60_000, digestsPerHour: 1 };
+      const turn = { after: undefined, busyAccounts: [], busyChannels: [], leaseMs: 60_000, limits };
       const key = await claimDelivery(pool, turn);
       const owed = key && (await readOwedDelivery(pool, key));
       expect(owed?.trace?.failedSpan).toEqual({ name: "s", error: "x".repeat(4_000) });

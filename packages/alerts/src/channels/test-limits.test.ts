@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { claimAlert } from "../claim-alert.query.js";
 import { testChannel } from "./channels.query.js";
+import { claimDelivery } from "./claim-delivery.query.js";
 
 const { pool } = useDatabase();
 
@@ -13,11 +13,20 @@ it("tests of the account's own channel count as its mails of the hour", async ()
     `${accountId}@example.com`,
   ]);
   for (let n = 0; n < 2; n++) await testChannel(pool, { channelId: accountId });
-  const insert = "INSERT INTO alert (account_id, id, trace_id, status, routed_at) VALUES ($1, $2, $3, 'error', now())";
-  await pool.query(insert, [accountId, randomUUID(), randomUUID()]);
-  const claim = (perAccount: number) =>
-    claimAlert(pool, { after: undefined, limits: { perTrace: 5, perAccount }, leaseMs: 1_000 });
-  expect(await claim(2)).toMatchObject({ accountId, verdict: "held", held: 1 });
-  await pool.query("UPDATE alert SET held_until = NULL WHERE account_id = $1", [accountId]);
-  expect(await claim(3)).toMatchObject({ accountId, verdict: "send" });
+  await pool.query("UPDATE delivery SET sent_at = now() WHERE account_id = $1", [accountId]);
+  const eventId = randomUUID();
+  const insert = "INSERT INTO alert (account_id, id, trace_id, status, routed_at) VALUES ($1, $2, $2, 'error', now())";
+  await pool.query(insert, [accountId, eventId]);
+  const claim = async (perAccount: number) => {
+    await pool.query(
+      "INSERT INTO delivery (account_id, event_id, channel_id, type) VALUES ($1, $2, $1, 'trace.failed')",
+      [accountId, eventId],
+    );
+    const limits = { perTrace: 5, perAccount };
+    return claimDelivery(pool, { after: undefined, busyAccounts: [], busyChannels: [], limits, leaseMs: 1_000 });
+  };
+  expect(await claim(2)).toMatchObject({ accountId, held: 1 });
+  const { rows } = await pool.query("UPDATE alert SET held_until = NULL WHERE held_until > now() RETURNING id");
+  expect(rows).toEqual([{ id: eventId }]);
+  expect(await claim(3)).toEqual({ accountId, eventId, channelId: accountId, held: 0 });
 });

@@ -32,12 +32,15 @@ describe("a mute", () => {
     ]);
     await createChannel(pool, accountId, { kind: "webhook", to: "https://example.com/hook" });
     const muted = [await addFailure(accountId, "loud"), await addFailure(accountId, "loud")];
-    const told = await addFailure(accountId, "other");
+    const other = await addFailure(accountId, "other");
     const [failure] = await readTraceFailures(pool, accountId, [muted[0]?.traceId ?? ""]);
     await createMute(pool, accountId, { failureId: failure?.id ?? "", now: new Date() });
     await routeAlerts(pool, { accountId, limits: { perHour: 100, pending: 100 }, isStopping: () => false });
-    const { rows: deliveries } = await pool.query("SELECT trace_id FROM delivery WHERE account_id = $1", [accountId]);
-    expect(deliveries).toEqual([{ trace_id: told.traceId }]);
+    const told = "SELECT event_id FROM delivery WHERE account_id = $1 AND channel_id";
+    for (const channels of ["= account_id", "<> account_id"]) {
+      const { rows: deliveries } = await pool.query(`${told} ${channels}`, [accountId]);
+      expect(deliveries).toEqual([{ event_id: other.alertId }]);
+    }
     const { rows: alerts } = await pool.query(
       "SELECT id FROM alert WHERE account_id = $1 AND sent_at IS NOT NULL AND last_error = 'Muted' ORDER BY id",
       [accountId],

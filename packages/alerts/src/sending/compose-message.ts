@@ -1,7 +1,6 @@
-import { contentOf, type OwedDelivery } from "../channels/deliveries.query.js";
+import { contentOf, type OwedDelivery, type OwedTrace } from "../channels/deliveries.query.js";
 import type { DigestContent } from "../channels/routing.js";
 import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable } from "../mail/index.js";
-import type { OwedTrace } from "../owed-trace.js";
 
 /** What people are shown of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
 export interface Message {

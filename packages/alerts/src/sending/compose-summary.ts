@@ -1,17 +1,16 @@
-import type { MailLimits } from "../claim-alert.query.js";
+import type { MailLimits } from "../channels/own-mail.query.js";
+import type { SummaryContent } from "../channels/summary.query.js";
 import { bounds, countOf, formatMoment, oneLine } from "../mail/index.js";
-import type { SummaryContent } from "../summaries.query.js";
 import { type Message, traceUrl } from "./compose-message.js";
 
-interface ToCompose {
-  summary: Omit<SummaryContent, "email" | "attempts">;
+interface SummaryText {
   limits: MailLimits;
   /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
 }
 
 /** The failed traces above the limits of mails: how many by agent, the newest by name, and how many more there are. */
-export function composeSummary({ summary, limits, dashboardUrl }: ToCompose): Message {
+export function composeSummary(summary: SummaryContent, { limits, dashboardUrl }: SummaryText): Message {
   const { traces, failures, first, last, newest } = summary;
   const often = failures > traces ? `, ${countOf(failures, "time")} in all` : "";
   const when = `between ${formatMoment(first)} and ${formatMoment(last)}`;
@@ -35,7 +34,7 @@ export function composeSummary({ summary, limits, dashboardUrl }: ToCompose): Me
 }
 
 /** A line for each named agent, and one for the others. */
-function agentLines({ agents, traces }: ToCompose["summary"]): string[] {
+function agentLines({ agents, traces }: SummaryContent): string[] {
   const lines = agents.map((it) => `${oneLine(it.agentId, bounds.line)}: ${described(it.traces, it.failures)}`);
   const others = traces - agents.reduce((sum, it) => sum + it.traces, 0);
   return others > 0 ? [...lines, `other agents: ${countOf(others, "trace")}`] : lines;

@@ -2,13 +2,16 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { leaseMs } from "../attempt.js";
 import { claimDelivery, type DeliveryKey } from "../channels/claim-delivery.query.js";
+import type { MailLimits } from "../channels/own-mail.query.js";
 
 interface DeliverDeps {
   pool: pg.Pool;
   log: Logger;
   /** Makes one attempt. */
   send(delivery: DeliveryKey): Promise<void>;
-  digestsPerHour: number;
+  limits: MailLimits;
+  /** Counts alerts above the limits. */
+  countHeld(alerts: number): void;
   isStopping(): boolean;
 }
 
@@ -19,44 +22,60 @@ interface Deliverer {
   drain(): Promise<void>;
 }
 
-/** Attempts in hand at once: in all, and of one account and channel. A busy worker gives each account one. */
-const bounds = { all: 512, busy: 128, account: 4, channel: 2 } as const;
+/**
+ * Attempts in hand at once: in all, of mails to accounts, and of one account and channel. A busy worker gives each account one.
+ * Resend takes two mails a second; more in hand would only wait.
+ */
+const bounds = { all: 512, busy: 128, mails: 4, account: 4, channel: 2 } as const;
 
 /** Delivers to many receivers at once. Accounts take turns and have a few attempts in hand each, so a hanging one delays itself. */
-export function createDeliverer({ pool, log, send, digestsPerHour, isStopping }: DeliverDeps): Deliverer {
+export function createDeliverer({ pool, log, send, limits, countHeld, isStopping }: DeliverDeps): Deliverer {
   const inHand = new Map<Promise<void>, DeliveryKey>();
   let last: string | undefined;
   let starting: Promise<void> | undefined;
   let isAsked = false;
 
-  const overBound = (owner: "accountId" | "channelId", bound: number) => {
-    const counts = new Map<string, number>();
-    for (const key of inHand.values()) counts.set(key[owner], (counts.get(key[owner]) ?? 0) + 1);
-    return [...counts].filter(([, count]) => count >= bound).map(([id]) => id);
-  };
   const begin = (key: DeliveryKey) => {
     const attempt = send(key)
       .catch((err: unknown) => log.error({ err, ...key }, "a delivery failed unexpectedly; it is due again in a while"))
       .finally(() => {
         inHand.delete(attempt);
-        void start().catch((err: unknown) =>
-          log.warn({ err }, "deliveries could not be claimed; the next round tries again"),
-        );
+        void start().catch((err: unknown) => log.warn({ err }, "deliveries not claimed; the next round tries again"));
       });
     inHand.set(attempt, key);
   };
+  /** The next claim; an account whose claim fails is left out for now, so it does not keep the others from their turn. */
+  const claimNext = async (broken: Set<string>) => {
+    for (;;) {
+      let turn: string | undefined;
+      try {
+        return await claimDelivery(pool, {
+          after: last,
+          onTurn: (accountId) => {
+            last = turn = accountId;
+          },
+          ...busyOf([...inHand.values()], broken),
+          leaseMs,
+          limits,
+        });
+      } catch (err) {
+        if (turn === undefined || broken.has(turn)) throw err;
+        broken.add(turn);
+        log.error({ err, accountId: turn }, "a delivery could not be claimed; the others go on");
+      }
+    }
+  };
   const startAll = async () => {
+    const broken = new Set<string>();
     while (inHand.size < bounds.all && !isStopping()) {
-      const key = await claimDelivery(pool, {
-        after: last,
-        busyAccounts: overBound("accountId", inHand.size < bounds.busy ? bounds.account : 1),
-        busyChannels: overBound("channelId", bounds.channel),
-        leaseMs,
-        digestsPerHour,
-      });
-      if (!key) return;
-      last = key.accountId;
-      begin(key);
+      const claim = await claimNext(broken);
+      if (!claim) return;
+      const { held, ...key } = claim;
+      if (held === 0) begin(key);
+      else {
+        countHeld(held);
+        log.info({ accountId: key.accountId, alerts: held }, "alerts above the limit wait for a summary");
+      }
     }
   };
   // One after the other: each claim starts after the account of the one before.
@@ -78,5 +97,20 @@ export function createDeliverer({ pool, log, send, digestsPerHour, isStopping }:
       await starting?.catch(() => undefined);
       await Promise.all(inHand.keys());
     },
+  };
+}
+
+/** Who waits for the attempts in hand. */
+function busyOf(inHand: readonly DeliveryKey[], broken: ReadonlySet<string>) {
+  const overBound = (ids: readonly string[], bound: number) => {
+    const counts = new Map<string, number>();
+    for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+    return [...counts].filter(([, count]) => count >= bound).map(([id]) => id);
+  };
+  const [accounts, channels] = [inHand.map(({ accountId }) => accountId), inHand.map(({ channelId }) => channelId)];
+  return {
+    busyAccounts: [...overBound(accounts, inHand.length < bounds.busy ? bounds.account : 1), ...broken],
+    busyChannels: overBound(channels, bounds.channel),
+    areMailsBusy: inHand.filter(({ accountId, channelId }) => accountId === channelId).length >= bounds.mails,
   };
 }

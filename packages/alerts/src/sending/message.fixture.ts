@@ -6,6 +6,7 @@ import { composeMessage, type Message } from "./compose-message.js";
 export const url = "https://waymark.example";
 
 export const delivery: OwedDelivery = {
+  sort: "event",
   type: "trace.failed",
   createdAt: new Date(0),
   ageMs: 0,

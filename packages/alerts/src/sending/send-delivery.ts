@@ -1,40 +1,66 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Attempt, neverSent, tryLater } from "../attempt.js";
-import { type DeliveryKey, deliveryIdOf } from "../channels/claim-delivery.query.js";
+import { type DeliveryKey, type DeliverySort, deliveryIdOf } from "../channels/claim-delivery.query.js";
 import { endChannel, type OwedDelivery, readOwedDelivery, settleDelivery } from "../channels/deliveries.query.js";
 import type { Senders } from "../channels/kind.js";
 import { findKind } from "../channels/kinds.js";
-import { composeMessage } from "./compose-message.js";
+import type { MailLimits } from "../channels/own-mail.query.js";
+import { readSummary } from "../channels/summary.query.js";
+import { composeMessage, type Message } from "./compose-message.js";
+import { composeSummary } from "./compose-summary.js";
 
 interface SendDeliveryDeps extends Senders {
   pool: pg.Pool;
   log: Logger;
   /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
+  /** A summary names them. */
+  limits: MailLimits;
   /** Counts each attempt. */
-  count(outcome: "sent" | "deferred" | "failed"): void;
+  count(sort: DeliverySort, outcome: "sent" | "deferred" | "failed"): void;
 }
+
+const names = { alert: "alert mail", summary: "summary", event: "event" } as const satisfies Record<
+  DeliverySort,
+  string
+>;
 
 /**
  * Makes one attempt at a delivery and notes the result in its row. Safe to repeat: its id goes along, as `webhook-id` or as the
  * mail's idempotency key. The caller has claimed it.
  */
 export function createSendDelivery(deps: SendDeliveryDeps): (key: DeliveryKey) => Promise<void> {
-  const { pool, log, count } = deps;
+  const { pool, count } = deps;
   return async (key) => {
     const owed = await readOwedDelivery(pool, key);
     if (!owed) return;
     const attempt = await attemptSafely(deps, key, owed);
     await settleDelivery(pool, key, attempt);
-    const { state, reason, retryAfterMs, isGone } = attempt;
+    const { state, reason, isGone } = attempt;
     if (isGone) await endChannel(pool, key, `The channel has ended: ${reason}`);
-    count(state === "pending" ? "deferred" : state);
-    const facts = { ...key, type: owed.type, kind: owed.channel?.kind, attempts: owed.attempts + 1 };
-    if (state === "sent") log.info(facts, "event delivered");
-    else if (state === "failed") log.warn({ ...facts, reason }, "event not delivered, given up");
-    else log.info({ ...facts, reason, retryAfterMs }, "event not delivered yet");
+    if (wasMade(attempt)) count(owed.sort, state === "pending" ? "deferred" : state);
+    report(deps, { key, owed, attempt });
   };
+}
+
+/** Not for a trace, a channel or an account that is gone. */
+const wasMade = ({ state, counts }: Attempt) => counts || state === "pending";
+
+/** An account's own mail that fails is the operator's matter, another channel's its owner's. */
+function report(
+  { log }: SendDeliveryDeps,
+  { key, owed, attempt }: { key: DeliveryKey; owed: OwedDelivery; attempt: Attempt },
+) {
+  const { sort, type, channel, attempts } = owed;
+  const { state, reason, retryAfterMs } = attempt;
+  const [name, isOwn] = [names[sort], sort !== "event"];
+  const facts = { ...key, ...(sort === "alert" ? { alertId: key.eventId } : {}), type, kind: channel?.kind };
+  if (state === "sent") log.info({ ...facts, attempts: attempts + 1 }, `${name} sent`);
+  else if (!wasMade(attempt)) log.info({ ...facts, reason }, `${name} dropped: what it needs is gone`);
+  else if (state === "failed")
+    log[isOwn ? "error" : "warn"]({ ...facts, attempts: attempts + 1, reason }, `${name} given up`);
+  else log[isOwn ? "warn" : "info"]({ ...facts, reason, retryAfterMs }, `${name} not sent yet`);
 }
 
 /** A message that throws counts as an attempt: the pauses and the end are those of a failed answer. */
@@ -48,13 +74,21 @@ async function attemptSafely(deps: SendDeliveryDeps, key: DeliveryKey, owed: Owe
 }
 
 async function attemptAt(deps: SendDeliveryDeps, key: DeliveryKey, owed: OwedDelivery): Promise<Attempt> {
-  const { channel } = owed;
+  const { channel, sort } = owed;
   const { dashboardUrl } = deps;
   if (!channel) return neverSent("The channel is gone");
-  const message = composeMessage(owed, dashboardUrl);
+  const { to, secret } = channel;
+  if (to === null) return neverSent("The account is gone");
+  const message = sort === "summary" ? await summarize(deps, key) : composeMessage(owed, dashboardUrl);
   if (!message) return neverSent("The trace is gone");
   const kind = findKind(channel.kind);
   if (!kind) return tryLater(`This worker knows no channels of the kind ${channel.kind}`, owed);
-  const { to, secret } = channel;
-  return kind.send({ id: deliveryIdOf(key), to, secret, owed, message, dashboardUrl }, deps);
+  // The trace contract's mails have the alert's id as key.
+  const id = sort === "event" ? deliveryIdOf(key) : key.eventId;
+  return kind.send({ id, to, secret, owed, message, dashboardUrl }, deps);
+}
+
+async function summarize(deps: SendDeliveryDeps, key: DeliveryKey): Promise<Message | undefined> {
+  const summary = await readSummary(deps.pool, key);
+  return summary && composeSummary(summary, deps);
 }

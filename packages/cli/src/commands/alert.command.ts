@@ -48,12 +48,12 @@ export function addAlertCommands(program: Command, act: Act): void {
 
   alert
     .command("retry")
-    .description("have the worker send a failed alert again, with its next sweep")
+    .description("have the worker send a failed alert again")
     .argument("<alert-id>", "the alert's id, as 'waymark alert list' shows it")
     .action(
       act(async (context, alertId: string) => {
         const value = await onDatabase(context, ({ pool }) => retry(pool, alertId));
-        return { value, text: `The alert ${value.id} is pending again; the worker's next sweep sends it.` };
+        return { value, text: `The alert ${value.id} is pending again; the worker sends it.` };
       }),
     );
 }

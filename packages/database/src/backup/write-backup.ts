@@ -16,7 +16,7 @@ const newline = 10;
 
 /**
  * Writes all data of one moment, compressed with gzip, while services read and write. The text inside is a script for `psql`.
- * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep adds them again. Reads every table once.
+ * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep needs none. Reads every table once.
  * @param output ended at the end
  * @returns the rows written
  * @throws the signal's reason, and errors of the database and the output

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { ageAlerts, auditAlerts, auditReceiver, countOwed } from "../load/audit.js";
+import { auditAlerts, auditReceiver, countOwed } from "../load/audit.js";
 import { type Addresses, openStage, type Stage } from "../load/stage.js";
 import { openWire, type Wire } from "../system/wire.js";
 import type { Fault, Scene } from "./fault.js";
@@ -23,10 +23,8 @@ request hangs or fails other than by 409, 429 or 503, or a service does not reco
   --list     lists the faults
 `;
 
-/** The sweep queues alerts of lost jobs again after five minutes. */
+/** Mails and webhooks are tried again after half a minute at most, and twice as long after each failure. */
 const drainMs = 420_000;
-/** Mails and webhooks are tried again after half a minute at most. With --short the five minutes pass then. */
-const agedAfterMs = 40_000;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** @returns the exit code: 0, 1 if a promise is broken, 2 for wrong arguments */
@@ -74,7 +72,7 @@ function readOptions(args: readonly string[]) {
 async function tryAll(
   stage: Scene,
   chosen: readonly Fault[],
-  { short, json }: ReturnType<typeof readOptions>,
+  { json }: ReturnType<typeof readOptions>,
 ): Promise<number> {
   const { urls, clientWires } = await openClientWires(stage);
   const scene = { ...stage, clientWires };
@@ -87,7 +85,7 @@ async function tryAll(
       else trials.push(await tryFault(fault, scene, urls, number));
       say(`${number + 1} of ${chosen.length}: ${fault.name}${missing ? " (not tried)" : ""}`);
     }
-    const { rows, messages } = await settle(stage, trials, short ? agedAfterMs : drainMs);
+    const { rows, messages } = await settle(stage, trials);
     process.stdout.write(formatReport(rows, skipped, messages));
     if (json) await writeFile(json, `${JSON.stringify({ rows, messages, skipped }, null, 2)}\n`);
     return messages.length > 0 || rows.some((row) => problemsOf(row).length > 0) ? 1 : 0;
@@ -110,16 +108,10 @@ async function openClientWires({ urls }: Stage): Promise<{ urls: Addresses; clie
 }
 
 /** Waits for the mails and webhooks of all trials, and compares them with the alerts. */
-async function settle({ system, receiver }: Stage, trials: readonly Trial[], agedMs: number) {
+async function settle({ system, receiver }: Stage, trials: readonly Trial[]) {
   const tenants = trials.flatMap((trial) => trial.tenants);
-  const began = Date.now();
-  for (let isAged = false; (await countOwed(system.pool, tenants)) > 0; await wait(500)) {
-    const waitedMs = Date.now() - began;
-    if (waitedMs > drainMs) break;
-    if (isAged || waitedMs < agedMs) continue;
-    await ageAlerts(system.pool, tenants);
-    isAged = true;
-  }
+  for (const end = Date.now() + drainMs; Date.now() < end && (await countOwed(system.pool, tenants)) > 0; )
+    await wait(500);
   const rows = [];
   for (const { tenants: own, lost, ...trial } of trials) {
     const found = await Promise.all(own.map((tenant) => auditAlerts(system.pool, tenant, receiver)));

@@ -106,15 +106,6 @@ export async function countOwed(pool: pg.Pool, tenants: readonly Tenant[]): Prom
   return rows[0]?.n ?? 0;
 }
 
-/** Makes the waiting alerts of tenants as old as the sweep wants them before it queues them again. */
-export async function ageAlerts(pool: pg.Pool, tenants: readonly Tenant[]): Promise<void> {
-  await pool.query(
-    `UPDATE alert SET queued_at = queued_at - interval '5 minutes'
-      WHERE account_id = ANY($1) AND sent_at IS NULL AND failed_at IS NULL`,
-    [tenants.map(({ accountId }) => accountId)],
-  );
-}
-
 /** Compares a tenant's alerts with the receiver: one mail and one webhook of each, by their ids. */
 export async function auditAlerts(pool: pg.Pool, tenant: Tenant, { accepted }: Receiver): Promise<Findings> {
   const findings: Findings = { lost: [], doubled: [] };

@@ -186,15 +186,7 @@ export const judges: Readonly<Record<string, readonly Suite[]>> = {
   ],
   alerts: [
     suite("packages/alerts"),
-    suite(
-      "apps/worker",
-      "src/alerts",
-      "src/channels",
-      "src/rules",
-      "src/summaries",
-      "src/stale-traces",
-      "src/retention",
-    ),
+    suite("apps/worker", "src/alerts", "src/channels", "src/rules", "src/stale-traces", "src/retention"),
     suite("apps/trace-api", "traces/finalize", "traces/alert-queue"),
     suite("packages/cli", "commands/channels", "commands/mutes"),
     suite("apps/dashboard", "src/alerts/.*route", "src/channels/.*route"),
