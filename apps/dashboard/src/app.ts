@@ -23,15 +23,7 @@ import { alertRoutes } from "./alerts/alerts.route.js";
 import { billingRoutes } from "./billing/billing.route.js";
 import type { Payments } from "./billing/payments.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
-import {
-  changeAlertSettingsRoute,
-  deleteChannelRoute,
-  resendChannelLinkRoute,
-  testChannelRoute,
-} from "./channels/change-channel.route.js";
-import { createChannelRoute } from "./channels/create-channel.route.js";
-import { listChannelsRoute } from "./channels/list-channels.route.js";
-import { createRuleRoute, deleteRuleRoute, listRulesRoute } from "./channels/rules.route.js";
+import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
 import type { Config } from "./config.js";
 import { getCostsRoute } from "./costs/costs.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
@@ -106,15 +98,8 @@ function routesOf(deps: AppDeps): Route[] {
     ...alertRoutes(deps),
     ...failureRoutes(deps),
     getCostsRoute(deps),
-    listChannelsRoute(deps),
-    createChannelRoute(deps),
-    testChannelRoute(deps),
-    resendChannelLinkRoute(deps),
-    deleteChannelRoute(deps),
-    changeAlertSettingsRoute(deps),
-    listRulesRoute(deps),
-    createRuleRoute(deps),
-    deleteRuleRoute(deps),
+    ...channelRoutes(deps),
+    ...ruleRoutes(deps),
     ...statisticsRoutes(statistics),
     ...goalRoutes(statistics),
     ...funnelRoutes(statistics),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
-import type { ChannelList, RuleList } from "./channels.schema.js";
+import type { ChannelList, RuleList } from "./channels.route.js";
 
 const dashboard = useDashboard();
 const allowing = useDashboard({ env: { WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,fd00::/8" } });

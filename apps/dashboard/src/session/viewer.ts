@@ -31,11 +31,6 @@ export function requireOwner(viewer: Viewer): Viewer {
   return viewer;
 }
 
-/** The viewer of a request. @throws AppError 403 for a member */
-export function ownerOf(response: Response): Viewer {
-  return requireOwner(viewerOf(response));
-}
-
 type PageSpec<Query extends z.ZodType, Body extends z.ZodType> = Parameters<typeof pageRoute<Query, Body>>[0];
 
 interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType> {
@@ -68,4 +63,4 @@ function routeFor(find: (response: Response) => Viewer) {
 export const viewerRoute = routeFor(viewerOf);
 
 /** A route for owners; it answers members 403. */
-export const ownerRoute = routeFor(ownerOf);
+export const ownerRoute = routeFor((response) => requireOwner(viewerOf(response)));

@@ -1,6 +1,6 @@
 import "./channels.css";
 import { useState } from "preact/hooks";
-import type { ChannelList } from "../../src/channels/channels.schema.js";
+import type { ChannelList } from "../../src/channels/channels.route.js";
 import { useMe } from "../data/me.js";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";

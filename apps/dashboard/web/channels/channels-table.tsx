@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ChannelList, ListedChannel } from "../../src/channels/channels.schema.js";
+import type { ChannelList, ListedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CreateRuleBody, RuleList } from "../../src/channels/channels.schema.js";
+import type { CreateRuleBody, RuleList } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
