@@ -1,10 +1,11 @@
+import { Component, type ComponentChildren } from "preact";
 import { LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { isOpenPath } from "./data/paths.js";
 import { pages } from "./pages.js";
-import { CrashBoundary } from "./shell/crash-boundary.js";
-import { LiveRegion } from "./shell/live-region.js";
-import { MissingPage } from "./shell/missing-page.js";
 import { Shell } from "./shell/shell.js";
+import { announced } from "./ui/announce.js";
+import { Button } from "./ui/button.js";
+import { MissingPage } from "./ui/page.js";
 
 /** Links that the router follows; data and assets are the browser's. */
 const ownLinks = /^(?:\?|\/dashboard(?!\/(?:api|assets)\/)(?:[/?]|$))/;
@@ -31,4 +32,39 @@ function Frame() {
     </Router>
   );
   return isOpenPath(path) ? <main id="content">{page}</main> : <Shell path={path}>{page}</Shell>;
+}
+
+interface CrashState {
+  hasCrashed: boolean;
+}
+
+/** Shows a page instead of nothing when a component throws. */
+class CrashBoundary extends Component<{ children: ComponentChildren }, CrashState> {
+  override state: CrashState = { hasCrashed: false };
+
+  override componentDidCatch(error: unknown): void {
+    reportError(error);
+    this.setState({ hasCrashed: true });
+  }
+
+  override render() {
+    if (!this.state.hasCrashed) return this.props.children;
+    return (
+      <main class="page">
+        <h1>Something broke on this page</h1>
+        <p>Your data is unharmed. A reload shows the page anew.</p>
+        <Button look="main" onClick={() => location.reload()}>
+          Reload
+        </Button>
+      </main>
+    );
+  }
+}
+
+function LiveRegion() {
+  return (
+    <div class="sr-only" role="status" aria-live="polite">
+      {announced.value}
+    </div>
+  );
 }

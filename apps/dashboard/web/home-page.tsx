@@ -1,8 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useQuery } from "./data/query.js";
-import { Page } from "./ui/page.js";
-import { ErrorNote, Skeleton } from "./ui/states.js";
+import { ErrorNote, Page, Skeleton } from "./ui/page.js";
 
 /** The first page: the traces, or the sites of an account that has sites and no traces. */
 export function HomePage() {

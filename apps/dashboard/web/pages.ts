@@ -3,9 +3,9 @@ import { type Part, part } from "./part.js";
 /** Every page below `/dashboard`, each a part that loads when it is asked for. */
 export const pages: Readonly<Record<string, Part>> = {
   "/": part(() => import("./home-page.js").then((m) => m.HomePage)),
-  "/sign-in": part(() => import("./session/sign-in-page.js").then((m) => m.SignInPage)),
-  "/sign-up": part(() => import("./session/sign-up-page.js").then((m) => m.SignUpPage)),
-  "/forgot": part(() => import("./session/forgot-page.js").then((m) => m.ForgotPage)),
+  "/sign-in": part(() => import("./session/entry-pages.js").then((m) => m.SignInPage)),
+  "/sign-up": part(() => import("./session/entry-pages.js").then((m) => m.SignUpPage)),
+  "/forgot": part(() => import("./session/entry-pages.js").then((m) => m.ForgotPage)),
   "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
   "/traces": part(() => import("./traces/traces-page.js").then((m) => m.TracesPage)),
   "/alerts": part(() => import("./alerts/alerts-page.js").then((m) => m.AlertsPage)),

@@ -11,9 +11,9 @@ interface PagePart {
 /** Every page of `web/pages.ts`. */
 export const pageParts: readonly PagePart[] = [
   { path: "/", source: "home-page.tsx", data: ["/traces?limit=1", "/sites"] },
-  { path: "/sign-in", source: "session/sign-in-page.tsx", data: ["/sign-in"] },
-  { path: "/sign-up", source: "session/sign-up-page.tsx", data: ["/sign-in"] },
-  { path: "/forgot", source: "session/forgot-page.tsx" },
+  { path: "/sign-in", source: "session/entry-pages.tsx", data: ["/sign-in"] },
+  { path: "/sign-up", source: "session/entry-pages.tsx", data: ["/sign-in"] },
+  { path: "/forgot", source: "session/entry-pages.tsx" },
   { path: "/link/:token", source: "session/link-page.tsx", data: ["/link?token=:token"] },
   { path: "/traces", source: "traces/traces-page.tsx", data: ["/traces"] },
   { path: "/alerts", source: "alerts/alerts-page.tsx", data: ["/alerts"] },

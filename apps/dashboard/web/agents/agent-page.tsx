@@ -3,17 +3,12 @@ import type { ComponentChildren } from "preact";
 import { useRoute } from "preact-iso";
 import type { AgentDetail, AgentTrace } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
-import { MissingPage } from "../shell/missing-page.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDay, formatDuration, formatShare, formatThings } from "../ui/format.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
+import { MissingPage, Page, Panel, Waiting } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
-import { DayBars } from "./day-bars.js";
-import { FailureRate } from "./failure-rate.js";
-import { failureRate, fillDays } from "./figures.js";
+import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 
 /** One agent: its days, its slowest and its failed traces, and its errors. */
 export function AgentPage() {
@@ -30,8 +25,7 @@ export function AgentPage() {
       note="The last 30 days, UTC"
       actions={query.data && actions}
     >
-      {query.error && !query.data && <ErrorNote error={query.error} onRetry={query.refetch} />}
-      {query.isLoading && <Skeleton />}
+      <Waiting of={query} />
       {query.data && <Detail detail={query.data} />}
     </Page>
   );
@@ -85,20 +79,18 @@ function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }
   return (
     <Panel title="Days" isFlush>
       <Table name="Days" columns={dayColumns} isDense>
-        <tbody>
-          {fillDays(from, agent.days)
-            .reverse()
-            .map((day) => (
-              <tr key={day.day}>
-                <th scope="row">{formatDay(day.day)}</th>
-                <td class="number">{formatCount(day.traces)}</td>
-                <td class="number">{formatCount(day.failures)}</td>
-                <td class="number">{day.traces > 0 && formatShare(failureRate(day))}</td>
-                <td class="number">{show(durations.get(day.day)?.p50_ms)}</td>
-                <td class="number">{show(durations.get(day.day)?.p95_ms)}</td>
-              </tr>
-            ))}
-        </tbody>
+        {fillDays(from, agent.days)
+          .reverse()
+          .map((day) => (
+            <tr key={day.day}>
+              <th scope="row">{formatDay(day.day)}</th>
+              <td class="number">{formatCount(day.traces)}</td>
+              <td class="number">{formatCount(day.failures)}</td>
+              <td class="number">{day.traces > 0 && formatShare(failureRate(day))}</td>
+              <td class="number">{show(durations.get(day.day)?.p50_ms)}</td>
+              <td class="number">{show(durations.get(day.day)?.p95_ms)}</td>
+            </tr>
+          ))}
       </Table>
     </Panel>
   );
@@ -110,18 +102,16 @@ function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentD
   return (
     <Panel title="Errors" isFlush>
       <Table name="Errors" columns={["Error text, digits left out", { text: counted, isNumber: true }]}>
-        <tbody>
-          {errors.map(({ text, count, traceId }) => (
-            <tr key={text}>
-              <th scope="row" class="agent-error">
-                <a class="mono" href={`/dashboard/traces/${traceId}`}>
-                  {text}
-                </a>
-              </th>
-              <td class="number">{formatCount(count)}</td>
-            </tr>
-          ))}
-        </tbody>
+        {errors.map(({ text, count, traceId }) => (
+          <tr key={text}>
+            <th scope="row" class="agent-error">
+              <a class="mono" href={`/dashboard/traces/${traceId}`}>
+                {text}
+              </a>
+            </th>
+            <td class="number">{formatCount(count)}</td>
+          </tr>
+        ))}
       </Table>
     </Panel>
   );
@@ -131,20 +121,18 @@ function Traces({ name, traces }: { name: string; traces: readonly (AgentTrace &
   return (
     <Panel title={name} isFlush>
       <Table name={name} columns={["Trace", { text: "Duration", isNumber: true }, { text: "Started", isNumber: true }]}>
-        <tbody>
-          {traces.map((trace) => (
-            <tr key={trace.id}>
-              <th scope="row" class="agent-trace">
-                <a href={`/dashboard/traces/${trace.id}`}>{trace.name}</a>
-                {trace.error && <span class="mono agent-trace-error">{trace.error}</span>}
-              </th>
-              <td class="number">{trace.duration_ms === null ? "" : formatDuration(trace.duration_ms)}</td>
-              <td class="number">
-                <Ago iso={trace.started_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {traces.map((trace) => (
+          <tr key={trace.id}>
+            <th scope="row" class="agent-trace">
+              <a href={`/dashboard/traces/${trace.id}`}>{trace.name}</a>
+              {trace.error && <span class="mono agent-trace-error">{trace.error}</span>}
+            </th>
+            <td class="number">{trace.duration_ms === null ? "" : formatDuration(trace.duration_ms)}</td>
+            <td class="number">
+              <Ago iso={trace.started_at} />
+            </td>
+          </tr>
+        ))}
       </Table>
     </Panel>
   );

@@ -3,12 +3,9 @@ import type { AgentDurations, AgentFigures, AgentList, DurationList } from "../.
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { formatCount, formatDuration } from "../ui/format.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
+import { Empty, Page, Panel, Waiting } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
-import { DayBars } from "./day-bars.js";
-import { FailureRate } from "./failure-rate.js";
+import { DayBars, FailureRate } from "./figures.js";
 
 /** Every agent of the last 30 days, those with most failures first. */
 export function AgentsPage() {
@@ -17,8 +14,7 @@ export function AgentsPage() {
   const durations = useQuery<DurationList>(list.data ? "/agent-durations" : undefined);
   return (
     <Page title="Agents" note={noteOf(list.data, durations.data)}>
-      {list.error && !list.data && <ErrorNote error={list.error} onRetry={list.refetch} />}
-      {list.isLoading && <Skeleton />}
+      <Waiting of={list} />
       {list.data && (
         <Panel isFlush>
           {list.data.agents.length === 0 ? <NoAgents /> : <Agents list={list.data} durations={durations.data} />}
@@ -59,22 +55,14 @@ function Agents({ list, durations }: { list: AgentList; durations: DurationList 
   const byId = new Map(durations?.agents.map((each) => [each.id, each]));
   return (
     <Table name="Agents" columns={columns}>
-      <tbody>
-        {list.agents.map((agent) => (
-          <Row key={agent.id} from={list.from} agent={agent} durations={byId.get(agent.id)} />
-        ))}
-      </tbody>
+      {list.agents.map((agent) => (
+        <Row key={agent.id} from={list.from} agent={agent} durations={byId.get(agent.id)} />
+      ))}
     </Table>
   );
 }
 
-interface RowProps {
-  from: string;
-  agent: AgentFigures;
-  durations: AgentDurations | undefined;
-}
-
-function Row({ from, agent, durations }: RowProps) {
+function Row({ from, agent, durations }: { from: string; agent: AgentFigures; durations: AgentDurations | undefined }) {
   return (
     <tr>
       <th scope="row" class="agent-name">

@@ -1,17 +1,24 @@
 import "./billing.css";
-import { planOf } from "@waymark/plan";
-import { useEffect } from "preact/hooks";
+import { type Plan, type PlanId, planIds, planOf } from "@waymark/plan";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { Billing, Usage } from "../../src/billing/billing.route.js";
-import { useMe } from "../data/me.js";
-import { invalidate, useQuery } from "../data/query.js";
-import { KeyPanel, useKeyDialog } from "../keys/key-list.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { Banner, ErrorNote, Skeleton } from "../ui/states.js";
-import { InvoicesPanel } from "./invoices-panel.js";
-import { PlanPanel } from "./plan-panel.js";
-import { UsagePanel } from "./usage-panel.js";
+import type { Billing, InvoiceList, PaymentPage, Usage } from "../../src/billing/billing.route.js";
+import type { Invoice } from "../../src/billing/payments.js";
+import type { Me } from "../../src/session/me.route.js";
+import { api } from "../data/api.js";
+import { invalidate, useAction, useMe, useQuery } from "../data/query.js";
+import { KeyPanel, useKeyDialog } from "../keys/keys-page.js";
+import { MomentDay } from "../ui/ago.js";
+import { announce } from "../ui/announce.js";
+import { Button } from "../ui/button.js";
+import { CopyField } from "../ui/copy-button.js";
+import { Confirm, Dialog } from "../ui/dialog.js";
+import { formatBytes, formatCount, formatDay } from "../ui/format.js";
+import { Banner, ErrorNote, Page, Panel, Skeleton, Waiting } from "../ui/page.js";
+import { Table } from "../ui/table.js";
+import { formatMoney } from "./format-money.js";
+import { lossesOnFree } from "./losses-on-free.js";
 
 const paymentPollMs = 1_500;
 
@@ -70,5 +77,269 @@ function StatisticsKeys({ isPro }: { isPro: boolean }) {
       <KeyPanel service="analytics" />
       {dialog}
     </>
+  );
+}
+
+/** What is used of the plan in this month. */
+function UsagePanel({ usage }: { usage: Usage }) {
+  const { traces, bytes, agents, retention_days } = usage;
+  return (
+    <Panel title="This month">
+      <dl class="meters">
+        <Meter name="Traces" current={traces.current} limit={traces.limit}>
+          Starts anew on {formatDay(traces.resets_at)}, 00:00 UTC
+        </Meter>
+        <Meter name="Stored" current={bytes.current} limit={bytes.limit} format={formatBytes}>
+          Traces, spans and scores; deleting them gives nothing back
+        </Meter>
+        <Meter name="Agents" current={agents.current} limit={agents.limit}>
+          Agents stay from month to month
+        </Meter>
+        <div>
+          <dt>Retention</dt>
+          <dd class="meter-value">{retention_days} days</dd>
+          <dd class="hint">Older traces are deleted</dd>
+        </div>
+      </dl>
+    </Panel>
+  );
+}
+
+interface MeterProps {
+  name: string;
+  current: number;
+  limit: number | null;
+  format?: (value: number) => string;
+  children: ComponentChildren;
+}
+
+function Meter({ name, current, limit, format = formatCount, children }: MeterProps) {
+  const share = limit === null ? 0 : Math.min(1, current / limit);
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="meter-value">
+        {format(current)} of {limit === null ? "any number" : format(limit)}
+      </dd>
+      {limit !== null && (
+        <dd class="meter" aria-hidden="true">
+          <div class={share >= 0.8 ? "is-high" : undefined} style={{ width: `${share * 100}%` }} />
+        </dd>
+      )}
+      <dd class="hint">{children}</dd>
+    </div>
+  );
+}
+
+const columns = ["Invoice", { text: "Amount", isNumber: true }, "State"];
+
+const states: Readonly<Record<string, string>> = {
+  open: "Open",
+  paid: "Paid",
+  uncollectible: "Not collected",
+  void: "Void",
+};
+
+/** The latest invoices; each links to Stripe's page of it. */
+function InvoicesPanel() {
+  const list = useQuery<InvoiceList>("/billing/invoices", { staleMs: 30_000 });
+  const { data } = list;
+  if (data?.invoices.length === 0) return null;
+  return (
+    <Panel title="Invoices" isFlush={data !== undefined}>
+      <Waiting of={list} rows={2} />
+      {data && (
+        <Table name="Invoices" columns={columns}>
+          {data.invoices.map((invoice) => (
+            <Row key={invoice.id} invoice={invoice} />
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function Row({ invoice: { number, createdAt, amount, currency, state, url } }: { invoice: Invoice }) {
+  const date = <MomentDay iso={createdAt} />;
+  return (
+    <tr>
+      <th scope="row">
+        {url === null ? (
+          date
+        ) : (
+          <a href={url} target="_blank" rel="noreferrer">
+            {date}
+          </a>
+        )}{" "}
+        <span class="hint">{number}</span>
+      </th>
+      <td class="number">{formatMoney(amount, currency)}</td>
+      <td>{states[state] ?? state}</td>
+    </tr>
+  );
+}
+
+/** Both plans side by side, and how this account changes. */
+function PlanPanel({ billing, usage, me }: { billing: Billing; usage: Usage; me: Me }) {
+  return (
+    <>
+      <Panel title="Plans" isFlush>
+        <PlanTable current={billing.plan} />
+      </Panel>
+      <Panel title={billing.plan === "free" ? "Upgrade" : "Your plan"}>
+        <div class="change-plan">
+          <ChangePlan billing={billing} usage={usage} me={me} />
+          {billing.plan === "pro" && <Losses billing={billing} usage={usage} />}
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+/** What a downgrade takes away, with numbers. */
+function Losses({ billing, usage }: { billing: Billing; usage: Usage }) {
+  return (
+    <div>
+      <p>Back on Free, this account would lose:</p>
+      <ul class="losses">
+        {lossesOnFree(billing, usage).map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const rows: readonly { name: string; text(plan: Plan): string }[] = [
+  { name: "Price", text: (plan) => `${plan.priceUsdPerMonth} USD per month` },
+  { name: "Traces per month", text: (plan) => formatCount(plan.tracesPerMonth) },
+  { name: "Stored per month", text: (plan) => formatBytes(plan.bytesPerMonth) },
+  { name: "Agents", text: (plan) => (plan.agents === null ? "Unlimited" : formatCount(plan.agents)) },
+  { name: "Traces are kept for", text: (plan) => `${plan.retentionDays} days` },
+  { name: "Mails about failed traces", text: (plan) => (plan.alerts ? "Included" : "Not included") },
+  { name: "Analytics API", text: (plan) => (plan.statisticsApi ? "Included" : "Not included") },
+];
+
+/** The plans as the services hold them. */
+function PlanTable({ current }: { current: PlanId }) {
+  const nameOf = (id: PlanId) => (id === current ? `${planOf(id).name} (yours)` : planOf(id).name);
+  const columns = [{ text: "What", sign: "" }, ...planIds.map(nameOf)];
+  return (
+    <Table name="Plans" columns={columns}>
+      {rows.map(({ name, text }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          {planIds.map((id) => (
+            <td key={id}>{text(planOf(id))}</td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** The way to the other plan: Stripe's pages, the operator's switch, or the operator's command. */
+function ChangePlan({ billing, usage, me }: { billing: Billing; usage: Usage; me: Me }) {
+  if (billing.paidBy === "stripe" && me.role === "owner") return <Payment billing={billing} />;
+  if (billing.paidBy === "operator" && me.isOperator) return <Switch billing={billing} usage={usage} />;
+  if (me.role !== "owner") return <p>An owner of the account may change the plan. The team page names the owners.</p>;
+  return <AskOperator plan={billing.plan} email={me.account.email} />;
+}
+
+function Payment({ billing }: { billing: Billing }) {
+  const pay = useAction(async (page: "checkout" | "portal") => {
+    const { url } = await api.post<PaymentPage>(`/billing/${page}`, {});
+    location.assign(url);
+  });
+  return (
+    <div>
+      {pay.error && <Banner tone="error">{pay.error.message}</Banner>}
+      <p class="plan-actions">
+        {billing.plan === "free" && (
+          <Button look="main" isBusy={pay.isBusy} onClick={() => pay.run("checkout")}>
+            Upgrade to Pro
+          </Button>
+        )}
+        {billing.hasPortal && (
+          <Button isBusy={pay.isBusy} onClick={() => pay.run("portal")}>
+            Invoices, payment and cancellation
+          </Button>
+        )}
+      </p>
+      <p class="hint">{hintOf(billing)}</p>
+    </div>
+  );
+}
+
+function hintOf({ plan, hasSubscription }: Billing): string {
+  if (plan === "free") return "Stripe takes the payment. The plan changes as soon as it is through.";
+  return hasSubscription
+    ? "Paid through Stripe. A cancelled subscription runs to the end of its month."
+    : "The operator of this installation set the plan; Stripe takes no payment.";
+}
+
+/** Sets the plan at once, for people of `OPERATORS`. */
+function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
+  const [isAsking, setAsking] = useState(false);
+  const change = useAction((plan: PlanId) => api.put("/plan", { plan }).then(() => plan), {
+    invalidates: ["/billing", "/usage", "/me", "/audit"],
+    onDone: (plan) => {
+      setAsking(false);
+      announce(plan === "pro" ? "The account is on Pro now" : "The account is on Free now");
+    },
+  });
+  return (
+    <div>
+      {change.error && !isAsking && <Banner tone="error">{change.error.message}</Banner>}
+      <p class="plan-actions">
+        {billing.plan === "free" ? (
+          <Button look="main" isBusy={change.isBusy} onClick={() => change.run("pro")}>
+            Upgrade to Pro
+          </Button>
+        ) : (
+          <Button onClick={() => setAsking(true)}>Switch to Free</Button>
+        )}
+      </p>
+      <p class="hint">You run this installation, so the plan changes at once and without a payment.</p>
+      {isAsking && (
+        <Confirm
+          title="Switch to Free?"
+          verb="Switch to Free"
+          action={{ ...change, run: () => change.run("free") }}
+          onClose={() => setAsking(false)}
+        >
+          <Losses billing={billing} usage={usage} />
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const other = plan === "free" ? "pro" : "free";
+  return (
+    <div>
+      <p>
+        Plans are set by who runs this: <code>waymark account plan</code>
+      </p>
+      {plan === "free" && (
+        <p class="plan-actions">
+          <Button look="main" onClick={() => setOpen(true)}>
+            Upgrade to Pro
+          </Button>
+        </p>
+      )}
+      {isOpen && (
+        <Dialog
+          title="Upgrade to Pro"
+          onClose={() => setOpen(false)}
+          actions={<Button onClick={() => setOpen(false)}>Done</Button>}
+        >
+          <p>Ask the operator of this installation to run this command. The plan changes within a second.</p>
+          <CopyField label="Command" value={`waymark account plan ${email} --plan ${other}`} lines={2} />
+        </Dialog>
+      )}
+    </div>
   );
 }

@@ -3,12 +3,8 @@ import type { ChannelList, CreateChannelBody, CreatedChannel } from "../../src/c
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { Button } from "../ui/button.js";
-import { CopyField } from "../ui/copy-button.js";
-import { Dialog } from "../ui/dialog.js";
-import { Checkbox, Radios, TextField } from "../ui/field.js";
-import { FormDialog } from "../ui/form.js";
-import { Banner } from "../ui/states.js";
+import { SecretDialog } from "../ui/copy-button.js";
+import { Checkbox, FormDialog, Radios, TextField, useTexts } from "../ui/form.js";
 
 type Kind = CreateChannelBody["kind"];
 
@@ -26,7 +22,18 @@ interface ChannelDialogProps {
 /** Asks for a channel, then shows a webhook's secret, this once. */
 export function ChannelDialog({ kinds, onClose }: ChannelDialogProps) {
   const [created, setCreated] = useState<CreatedChannel>();
-  if (created?.secret) return <NewSecret secret={created.secret} onClose={onClose} />;
+  if (created?.secret) {
+    return (
+      <SecretDialog
+        title="The channel is there"
+        label="Signing secret"
+        secret={created.secret}
+        hint="Keep it now: Waymark does not show it again. Receivers verify messages with it."
+        warning="Copied? This secret is not shown again. “Done” closes it anyway."
+        onClose={onClose}
+      />
+    );
+  }
   const finish = (channel: CreatedChannel) => {
     announce(channel.state === "waiting" ? `A link is on its way to ${channel.to}` : "Channel added");
     if (channel.secret) setCreated(channel);
@@ -42,48 +49,32 @@ interface ChannelFormProps extends ChannelDialogProps {
 function ChannelForm({ kinds, onCreated, onClose }: ChannelFormProps) {
   const choices = kinds.map(({ kind: value, label, hint }) => ({ value, label, hint }));
   const [kind, setKind] = useState<Kind>("webhook");
-  const [to, setTo] = useState("");
-  const [agents, setAgents] = useState("");
+  const { texts, field } = useTexts({ to: "", agent: "" }, "to");
   const [status, setStatus] = useState<(typeof statuses)[number]["value"]>("both");
   const [recovered, setRecovered] = useState(false);
-  const create = useAction((body: CreateChannelBody) => api.post<CreatedChannel>("/channels", body), {
-    invalidates: ["/channels"],
-  });
-  const submit = async () => {
-    const named = agents
-      .split(",")
-      .map((agent) => agent.trim())
-      .filter(Boolean);
-    const limits = { agents: named, statuses: status === "both" ? [] : [status], recovered };
-    const channel = await create.run({ kind, to, ...limits });
-    if (channel) onCreated(channel);
-  };
-  const { fields = {}, refusal } = create.error ?? {};
+  const create = useAction(
+    () => {
+      const agents = texts.agent.split(",").map((agent) => agent.trim());
+      const limits = { agents: agents.filter(Boolean), statuses: status === "both" ? [] : [status], recovered };
+      return api.post<CreatedChannel>("/channels", { kind, to: texts.to, ...limits } satisfies CreateChannelBody);
+    },
+    { invalidates: ["/channels"], onDone: onCreated },
+  );
   return (
-    <FormDialog
-      title="Add a channel"
-      verb="Add"
-      isBusy={create.isBusy}
-      onSubmit={() => void submit()}
-      onClose={onClose}
-    >
+    <FormDialog title="Add a channel" verb="Add" action={create} onSubmit={create.run} onClose={onClose}>
       <Radios label="Kind" value={kind} choices={choices} onValue={(chosen) => setKind(chosen)} />
       <TextField
         label="Address"
-        value={to}
-        onValue={setTo}
         required
         autocomplete="off"
         placeholder={kinds.find((choice) => choice.kind === kind)?.placeholder ?? ""}
-        error={fields["to"] ?? refusal}
+        {...field("to", create.error)}
       />
       <TextField
         label="Agents"
-        value={agents}
-        onValue={setAgents}
         autocomplete="off"
         hint="Names, separated by commas; empty for all."
-        error={fields["agent"]}
+        {...field("agent", create.error)}
       />
       <Radios label="Failures" value={status} choices={statuses} onValue={(chosen) => setStatus(chosen)} />
       <Checkbox
@@ -93,31 +84,5 @@ function ChannelForm({ kinds, onCreated, onClose }: ChannelFormProps) {
         onChecked={setRecovered}
       />
     </FormDialog>
-  );
-}
-
-function NewSecret({ secret, onClose }: { secret: string; onClose(): void }) {
-  const [isCopied, setCopied] = useState(false);
-  const [isAsking, setAsking] = useState(false);
-  const close = () => (isCopied || isAsking ? onClose() : setAsking(true));
-  const actions = (
-    <Button look="main" onClick={close}>
-      Done
-    </Button>
-  );
-  return (
-    <Dialog title="The channel is there" onClose={close} actions={actions}>
-      <div onCopy={() => setCopied(true)}>
-        <CopyField
-          label="Signing secret"
-          value={secret}
-          hint="Keep it now: Waymark does not show it again. Receivers verify messages with it."
-          onCopy={() => setCopied(true)}
-        />
-      </div>
-      {isAsking && !isCopied && (
-        <Banner tone="error">Copied? This secret is not shown again. “Done” closes it anyway.</Banner>
-      )}
-    </Dialog>
   );
 }

@@ -6,35 +6,23 @@ import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { formatThings } from "../ui/format.js";
-import { Panel } from "../ui/panel.js";
-import { Banner, Empty, StatusDot } from "../ui/states.js";
+import { Banner, Empty, Panel, StatusDot } from "../ui/page.js";
 import { actionsColumn, Table } from "../ui/table.js";
-import { useNarrow } from "../ui/use-narrow.js";
-
-interface ChannelsTableProps {
-  of: ChannelList;
-  mayChange: boolean;
-}
+import { useNarrow } from "../ui/use-size.js";
 
 /** A row per channel, with its state, "Test" and "Delete". */
-export function ChannelsTable({ of: { channels, kinds }, mayChange }: ChannelsTableProps) {
+export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
   const isNarrow = useNarrow(720);
   const [deleting, setDeleting] = useState<ListedChannel>();
-  const test = useAction(
-    async (id: string) => {
-      await api.post(`/channels/${id}/test`);
-      announce("A test is on its way");
-    },
-    { invalidates: ["/channels"] },
-  );
-  const resend = useAction(
-    async (id: string) => {
-      await api.post(`/channels/${id}/link`);
-      announce("A link is on its way");
-    },
-    { invalidates: ["/channels"] },
-  );
+  const test = useAction((id: string) => api.post(`/channels/${id}/test`), {
+    invalidates: ["/channels"],
+    onDone: () => announce("A test is on its way"),
+  });
+  const resend = useAction((id: string) => api.post(`/channels/${id}/link`), {
+    invalidates: ["/channels"],
+    onDone: () => announce("A link is on its way"),
+  });
   const error = test.error ?? resend.error;
   if (channels.length === 0) {
     return (
@@ -49,46 +37,42 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: ChannelsTa
   return (
     <Panel isFlush>
       {error && <Banner tone="error">{error.refusal ?? error.message}</Banner>}
-      <div class="channels">
-        <Table name="Channels" columns={columns}>
-          <tbody>
-            {channels.map((channel) => {
-              const actions = mayChange && (
-                <span class="channel-actions">
-                  {channel.state === "active" && (
-                    <Button isBusy={test.isBusy} onClick={() => void test.run(channel.id)}>
-                      Test
-                    </Button>
-                  )}
-                  {channel.state === "waiting" && (
-                    <Button isBusy={resend.isBusy} onClick={() => void resend.run(channel.id)}>
-                      Send link again
-                    </Button>
-                  )}
-                  <Button onClick={() => setDeleting(channel)}>Delete</Button>
+      <Table isRoomy name="Channels" columns={columns}>
+        {channels.map((channel) => {
+          const actions = mayChange && (
+            <span class="channel-actions">
+              {channel.state === "active" && (
+                <Button isBusy={test.isBusy} onClick={() => test.run(channel.id)}>
+                  Test
+                </Button>
+              )}
+              {channel.state === "waiting" && (
+                <Button isBusy={resend.isBusy} onClick={() => resend.run(channel.id)}>
+                  Send link again
+                </Button>
+              )}
+              <Button onClick={() => setDeleting(channel)}>Delete</Button>
+            </span>
+          );
+          return (
+            <tr key={channel.id}>
+              <th scope="row" class="channel-address">
+                {channel.to}
+                <span class="hint">
+                  {nameOf(channel)}
+                  {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
                 </span>
-              );
-              return (
-                <tr key={channel.id}>
-                  <th scope="row" class="channel-address">
-                    {channel.to}
-                    <span class="hint">
-                      {nameOf(channel)}
-                      {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
-                    </span>
-                    {isNarrow && actions}
-                  </th>
-                  {!isNarrow && <td class="soft">{limitsOf(channel) || "All failures"}</td>}
-                  <td>
-                    <State of={channel} />
-                  </td>
-                  {!isNarrow && mayChange && <td class="is-action">{actions}</td>}
-                </tr>
-              );
-            })}
-          </tbody>
-        </Table>
-      </div>
+                {isNarrow && actions}
+              </th>
+              {!isNarrow && <td class="soft">{limitsOf(channel) || "All failures"}</td>}
+              <td>
+                <State of={channel} />
+              </td>
+              {!isNarrow && mayChange && <td class="is-action">{actions}</td>}
+            </tr>
+          );
+        })}
+      </Table>
       {deleting && (
         <DeleteDialog channel={deleting} kindName={nameOf(deleting)} onClose={() => setDeleting(undefined)} />
       )}
@@ -123,30 +107,16 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   );
 }
 
-interface DeleteDialogProps {
-  channel: ListedChannel;
-  kindName: string;
-  onClose(): void;
-}
-
-function DeleteDialog({ channel, kindName, onClose }: DeleteDialogProps) {
-  const remove = useAction(() => api.delete(`/channels/${channel.id}`).then(() => true), {
+function DeleteDialog({ channel, kindName, onClose }: { channel: ListedChannel; kindName: string; onClose(): void }) {
+  const remove = useAction(() => api.delete(`/channels/${channel.id}`), {
     invalidates: ["/channels"],
+    onDone: () => {
+      announce("Channel deleted");
+      onClose();
+    },
   });
-  const confirm = async () => {
-    if (!(await remove.run())) return;
-    announce("Channel deleted");
-    onClose();
-  };
   return (
-    <Confirm
-      title="Delete this channel?"
-      verb="Delete"
-      isBusy={remove.isBusy}
-      error={remove.error?.message}
-      onConfirm={() => void confirm()}
-      onClose={onClose}
-    >
+    <Confirm title="Delete this channel?" verb="Delete" action={remove} onClose={onClose}>
       <p>
         {kindName} to {channel.to} gets nothing more, and what waits for it is dropped.
       </p>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Costs } from "../../src/costs/costs.route.js";
-import { costCurve, figureOf } from "./figures.js";
+import { costCurve, figureOf, formatCompact, formatDollars, formatTick } from "./figures.js";
 
 const sums = { calls: 2, input_tokens: 30, output_tokens: 4, cached_input_tokens: 1, cost_usd: "0.25" };
 const costs: Costs = {
@@ -29,5 +29,28 @@ describe("costCurve", () => {
   it("draws calls without a price at zero", () => {
     expect(figureOf({ ...sums, cost_usd: null }, "cost")).toBe(0);
     expect([figureOf(sums, "output"), figureOf(sums, "calls")]).toEqual([4, 2]);
+  });
+});
+
+describe("formatDollars", () => {
+  it.each([
+    [0, "$0.00"],
+    [0.0035, "$0.0035"],
+    [0.000000123456, "$0.000000123"],
+    [0.25, "$0.25"],
+    [1.005, "$1.01"],
+    [1234.5, "$1,234.50"],
+  ])("writes %d as %s", (dollars, text) => expect(formatDollars(dollars)).toBe(text));
+});
+
+describe("formatTick", () => {
+  it("writes amounts in few signs", () => {
+    expect([0, 15, 1_250, 0.25, 0.07, 0.0035].map(formatTick)).toEqual(["$0", "$15", "$1.3K", "25¢", "7¢", "0.35¢"]);
+  });
+});
+
+describe("formatCompact", () => {
+  it("writes counts in three places", () => {
+    expect([0, 950, 1_200, 1_250_000].map(formatCompact)).toEqual(["0", "950", "1.2K", "1.3M"]);
   });
 });

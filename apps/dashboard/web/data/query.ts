@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanstack/query-core";
-import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { Me } from "../../src/session/me.route.js";
 import { ApiError, api } from "./api.js";
 
 /** Whether any query was answered: requests of the frame wait for it, so that the page's own come first. */
@@ -96,40 +97,79 @@ export function invalidate(...prefixes: readonly string[]): void {
   });
 }
 
-export interface Action<Input, Output> {
-  /** Runs the work; undefined when it failed, with the reason in `error`. One run at a time. */
-  run(input: Input): Promise<Output | undefined>;
+export interface Action<Input> {
+  /** Runs the work; where it fails, `error` says why. One run at a time. */
+  run(input: Input): void;
   isBusy: boolean;
   error: ApiError | undefined;
-  clear(): void;
+}
+
+interface ActionOptions<Output> {
+  /** Paths that it changes. */
+  invalidates?: readonly string[];
+  /** Runs after the work. */
+  onDone?(output: Output): void;
 }
 
 /** A write: busy while under way, its error kept for the form, and the paths it changes asked anew. */
 export function useAction<Output, Input = void>(
   work: (input: Input) => Promise<Output>,
-  { invalidates = [] }: { invalidates?: readonly string[] } = {},
-): Action<Input, Output> {
+  { invalidates = [], onDone }: ActionOptions<Output> = {},
+): Action<Input> {
   const [state, setState] = useState<{ isBusy: boolean; error?: ApiError }>({ isBusy: false });
   const isBusy = useRef(false);
-  return {
-    isBusy: state.isBusy,
-    error: state.error,
-    clear: () => setState({ isBusy: false }),
-    async run(input) {
-      if (isBusy.current) return undefined;
-      isBusy.current = true;
-      setState({ isBusy: true });
-      try {
-        const output = await work(input);
-        invalidate(...invalidates);
-        setState({ isBusy: false });
-        return output;
-      } catch (error) {
-        setState({ isBusy: false, error: toApiError(error as Error) });
-        return undefined;
-      } finally {
-        isBusy.current = false;
-      }
-    },
+  const run = async (input: Input) => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    setState({ isBusy: true });
+    try {
+      const output = await work(input);
+      invalidate(...invalidates);
+      setState({ isBusy: false });
+      onDone?.(output);
+    } catch (error) {
+      setState({ isBusy: false, error: toApiError(error as Error) });
+    } finally {
+      isBusy.current = false;
+    }
   };
+  return { isBusy: state.isBusy, error: state.error, run: (input) => void run(input) };
+}
+
+interface PagesOptions<Page, Item> {
+  itemsOf(page: Page): readonly Item[];
+  /** Asks for the page after one; undefined after the last. */
+  nextOf(page: Page): string | undefined;
+}
+
+/** The items of a list's first page and of the later ones that a person asked for. Another path begins anew. */
+export function usePages<Page, Item extends { id: string }>(
+  path: string,
+  first: Page | undefined,
+  { itemsOf, nextOf }: PagesOptions<Page, Item>,
+) {
+  const [later, setLater] = useState<readonly Page[]>([]);
+  useEffect(() => setLater([]), [path]);
+  const pages = first === undefined ? [] : [first, ...later];
+  const last = pages.at(-1);
+  const next = last && nextOf(last);
+  const load = useAction(async () => {
+    const page = await api.get<Page>(`${path}${path.includes("?") ? "&" : "?"}${next}`);
+    setLater([...later, page]);
+  });
+  // The first page grows at its head, and so may overlap with later ones.
+  const known = new Set<string>();
+  const isNew = ({ id }: Item) => !known.has(id) && known.add(id);
+  return {
+    items: first && pages.flatMap(itemsOf).filter(isNew),
+    hasMore: next !== undefined,
+    isLoading: load.isBusy,
+    more: () => load.run(),
+    clear: () => setLater([]),
+  };
+}
+
+/** The person, the account and the addresses shown in examples. */
+export function useMe(isWanted = true): QueryState<Me> {
+  return useQuery<Me>(isWanted ? "/me" : undefined, { staleMs: 60_000 });
 }

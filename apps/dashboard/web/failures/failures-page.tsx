@@ -1,16 +1,15 @@
 import "./failures.css";
-import { useEffect, useState } from "preact/hooks";
-import type { FailureList, MuteList } from "../../src/failures/failures.route.js";
-import { api } from "../data/api.js";
-import { useAction, useQuery } from "../data/query.js";
-import { AgentSelect } from "../ui/agent-select.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { RecentDays, useRecentDays } from "../ui/recent-days.js";
-import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
-import { Pager } from "../ui/table.js";
-import { FailuresTable } from "./failures-table.js";
-import { MutesPanel } from "./mutes-panel.js";
+import { useState } from "preact/hooks";
+import type { FailureList, ListedFailure, MuteList } from "../../src/failures/failures.route.js";
+import { usePages, useQuery } from "../data/query.js";
+import { Ago, Moment } from "../ui/ago.js";
+import { Button } from "../ui/button.js";
+import { formatCount } from "../ui/format.js";
+import { AgentSelect, RecentDays, useRecentDays } from "../ui/list-filters.js";
+import { Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
+import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
+import { useNarrow } from "../ui/use-size.js";
+import { MuteDialog, MutesPanel, useUnmute } from "./mutes.js";
 
 const choices = ["1", "7", "30"];
 
@@ -20,8 +19,10 @@ export function FailuresPage() {
   const path = `/failures${query}`;
   const first = useQuery<FailureList>(path, { keepPrevious: true });
   const mutes = useQuery<MuteList>(first.data ? "/mutes" : undefined);
-  const more = useMore(path, first.data);
-  const failures = first.data && [...first.data.failures, ...more.failures];
+  const { items: failures, ...more } = usePages(path, first.data, {
+    itemsOf: (page) => page.failures,
+    nextOf: ({ next_cursor }) => (next_cursor === null ? undefined : `cursor=${encodeURIComponent(next_cursor)}`),
+  });
   return (
     <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids. UTC days.">
       <div class="filters">
@@ -38,7 +39,7 @@ export function FailuresPage() {
       {failures && failures.length > 0 && (
         <Panel isFlush>
           <FailuresTable failures={failures} onChanged={more.clear} />
-          {more.next !== null && <Pager isLoading={more.isLoading} onMore={more.load} />}
+          {more.hasMore && <Pager isLoading={more.isLoading} onMore={more.more} />}
         </Panel>
       )}
       {mutes.data && <MutesPanel mutes={mutes.data.mutes} />}
@@ -56,21 +57,85 @@ function Refused({ error, refetch }: { error: NonNullable<ReturnType<typeof useQ
   );
 }
 
-/** The pages after the first. They begin anew with other filters. */
-function useMore(path: string, first: FailureList | undefined) {
-  const [pages, setPages] = useState<FailureList[]>([]);
-  useEffect(() => setPages([]), [path]);
-  const next = (pages.at(-1) ?? first)?.next_cursor ?? null;
-  const load = useAction(async () => {
-    const cursor = `cursor=${encodeURIComponent(next ?? "")}`;
-    setPages([...pages, await api.get<FailureList>(`${path}${path.includes("?") ? "&" : "?"}${cursor}`)]);
-  });
-  const shown = new Set(first?.failures.map(({ id }) => id));
-  return {
-    failures: pages.flatMap(({ failures }) => failures).filter(({ id }) => !shown.has(id)),
-    next,
-    isLoading: load.isBusy,
-    load: () => void load.run(),
-    clear: () => setPages([]),
-  };
+const count: Column = { text: "Traces", isNumber: true };
+const wideColumns: readonly Column[] = ["Failure", "Agent", count, "First", "Last", actionsColumn];
+
+interface FailuresTableProps {
+  failures: readonly ListedFailure[];
+  /** A mute began or ended. */
+  onChanged(): void;
+}
+
+/** A row per group; its error leads to the newest of its traces. */
+function FailuresTable({ failures, onChanged }: FailuresTableProps) {
+  const isNarrow = useNarrow(900);
+  const [muting, setMuting] = useState<ListedFailure>();
+  const unmute = useUnmute(onChanged);
+  const actionOf = (failure: ListedFailure) =>
+    failure.muted_until === null ? (
+      <Button onClick={() => setMuting(failure)}>Mute</Button>
+    ) : (
+      <Button isBusy={unmute.isBusy} onClick={() => unmute.run(failure.id)}>
+        Unmute
+      </Button>
+    );
+  return (
+    <>
+      {unmute.error && <Banner tone="error">{unmute.error.message}</Banner>}
+      <Table isRoomy name="Failures" columns={isNarrow ? ["Failure", count] : wideColumns}>
+        {failures.map((failure) => (
+          <tr key={failure.id}>
+            <FailureText of={failure}>
+              {isNarrow && (
+                <span class="failure-more">
+                  <span class="mono">{failure.agent_id}</span> <Ago iso={failure.last_at} /> {actionOf(failure)}
+                </span>
+              )}
+            </FailureText>
+            {!isNarrow && (
+              <td>
+                <a class="mono" href={`/dashboard/agents/${encodeURIComponent(failure.agent_id)}`}>
+                  {failure.agent_id}
+                </a>
+              </td>
+            )}
+            <td class="number">{formatCount(failure.count)}</td>
+            {!isNarrow && (
+              <>
+                <td>
+                  <Ago iso={failure.first_at} />
+                </td>
+                <td>
+                  <Ago iso={failure.last_at} />
+                </td>
+                <td class="is-action">{actionOf(failure)}</td>
+              </>
+            )}
+          </tr>
+        ))}
+      </Table>
+      {muting && <MuteDialog failure={muting} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
+    </>
+  );
+}
+
+function FailureText({ of: failure, children }: { of: ListedFailure; children: preact.ComponentChildren }) {
+  const { error, span_name, muted_until, trace_id } = failure;
+  return (
+    <th scope="row" class="failure-text">
+      <a class="mono" href={`/dashboard/traces/${trace_id}`}>
+        {error ?? "No error text"}
+      </a>
+      <span class="hint">
+        {span_name === null ? "no failing span" : `in ${span_name}`}
+        {muted_until !== null && <Muted until={muted_until} />}
+      </span>
+      {children}
+    </th>
+  );
+}
+
+/** The API writes the year 9999 for good. */
+function Muted({ until }: { until: string }) {
+  return <> · muted {until.startsWith("9999") ? "for good" : ["until ", <Moment key="until" iso={until} />]}</>;
 }

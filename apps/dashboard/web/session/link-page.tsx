@@ -5,9 +5,10 @@ import type { LinkInfo, SignInAnswer, UseLinkAnswer, UseLinkBody } from "../../s
 import { type ApiError, api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
 import { useAction, useQuery } from "../data/query.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
-import { EntryCard } from "./entry-card.js";
+import { useTexts } from "../ui/form.js";
+import { ErrorNote, Skeleton } from "../ui/page.js";
 import {
+  EntryCard,
   EntryForm,
   NameField,
   NewPasswordField,
@@ -15,7 +16,7 @@ import {
   PasswordOwner,
   signInProblem,
   TooManyTries,
-} from "./entry-form.js";
+} from "./entry-parts.js";
 
 const titles: Readonly<Record<LinkInfo["purpose"], string>> = {
   verify: "Prove your address",
@@ -47,24 +48,31 @@ export function LinkPage() {
 
 function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const { query } = useLocation();
-  const [name, setName] = useState("");
-  const [password, setPassword] = useState("");
+  const { texts, field } = useTexts({ name: "", password: "" });
   const [isMailed, setMailed] = useState(false);
   const [isConfirmed, setConfirmed] = useState(false);
-  const use = useAction(async (body: UseLinkBody) => {
-    if (link.needsSignIn) {
-      const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
-      setMailed(!isSignedIn);
-      if (!isSignedIn) return undefined;
-    }
-    return api.post<UseLinkAnswer>("/link", body);
-  });
-  const errors = use.error?.fields ?? {};
-  const submit = async () => {
-    const body = { token, ...(link.needsName ? { name } : {}), ...(link.needsPassword ? { password } : {}) };
-    const answer = await use.run(body);
-    if (answer?.isSignedIn) location.replace(localPath(query["next"]));
-    else if (answer) setConfirmed(true);
+  const use = useAction(
+    async (body: UseLinkBody) => {
+      if (link.needsSignIn) {
+        const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", {
+          email: link.email,
+          password: texts.password,
+        });
+        setMailed(!isSignedIn);
+        if (!isSignedIn) return undefined;
+      }
+      return api.post<UseLinkAnswer>("/link", body);
+    },
+    {
+      onDone: (answer) => {
+        if (answer?.isSignedIn) location.replace(localPath(query["next"]));
+        else if (answer) setConfirmed(true);
+      },
+    },
+  );
+  const submit = () => {
+    const { name, password } = texts;
+    use.run({ token, ...(link.needsName && { name }), ...(link.needsPassword && { password }) });
   };
   if (use.error?.status === 410) return <DeadLink error={use.error} />;
   if (isConfirmed) {
@@ -84,11 +92,11 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
         onSubmit={submit}
       >
         <p class="field">{sentenceOf(link)}</p>
-        {link.needsName && <NameField value={name} onValue={setName} error={errors["name"]} />}
+        {link.needsName && <NameField {...field("name", use.error)} />}
         {link.needsSignIn && (
           <>
             <PasswordOwner email={link.email} />
-            <PasswordField value={password} onValue={setPassword} error={errors["password"]} />
+            <PasswordField {...field("password", use.error)} />
           </>
         )}
         {link.needsPassword && (
@@ -96,9 +104,7 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
             <PasswordOwner email={link.email} />
             <NewPasswordField
               label={link.purpose === "reset" ? "New password" : "Password"}
-              value={password}
-              onValue={setPassword}
-              error={errors["password"]}
+              {...field("password", use.error)}
             />
           </>
         )}

@@ -3,40 +3,26 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useMe } from "../data/me.js";
-import { useAction, useQuery } from "../data/query.js";
-import { MissingPage } from "../shell/missing-page.js";
+import { useAction, useMe, useQuery } from "../data/query.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
-import { TextField } from "../ui/field.js";
-import { FormDialog } from "../ui/form.js";
-import { NameForm } from "../ui/name-form.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
-import { ProofSteps } from "./proof-panel.js";
-import { Snippet, WaitingForVisit } from "./snippet.js";
+import { FormDialog, NameForm, TextField, useTexts } from "../ui/form.js";
+import { MissingPage, Page, Panel, Waiting } from "../ui/page.js";
+import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 /** A site's name, snippet, proof and deletion. */
 export function SiteSettingsPage() {
   const id = useRoute().params["id"] ?? "";
   const me = useMe();
-  const { data, error, refetch } = useQuery<SiteList>("/sites");
-  if (error && !data) {
+  const sites = useQuery<SiteList>("/sites");
+  if (!sites.data) {
     return (
       <Page title="Site settings">
-        <ErrorNote error={error} onRetry={refetch} />
+        <Waiting of={sites} />
       </Page>
     );
   }
-  if (!data) {
-    return (
-      <Page title="Site settings">
-        <Skeleton />
-      </Page>
-    );
-  }
-  const site = data.sites.find((each) => each.id === id);
+  const site = sites.data.sites.find((each) => each.id === id);
   if (!site) return <MissingPage title="Site not found" />;
   const crumbs = (
     <>
@@ -79,36 +65,31 @@ function DeletePanel({ site }: { site: ListedSite }) {
 
 function DeleteDialog({ site, onClose }: { site: ListedSite; onClose(): void }) {
   const { route } = useLocation();
-  const [typed, setTyped] = useState("");
+  const { texts, field } = useTexts({ domain: "" });
   const [isWrong, setWrong] = useState(false);
-  const remove = useAction(() => api.delete(`/sites/${site.id}`).then(() => true), {
+  const remove = useAction(() => api.delete(`/sites/${site.id}`), {
     invalidates: ["/sites", "/audit"],
+    onDone: () => {
+      announce("Site deleted");
+      route("/dashboard/sites");
+    },
   });
-  const submit = async () => {
-    if (typed.trim().toLowerCase() !== site.domain) {
-      setWrong(true);
-      return;
-    }
-    if (!(await remove.run())) return;
-    announce("Site deleted");
-    route("/dashboard/sites");
-  };
+  const submit = () => (texts.domain.trim().toLowerCase() === site.domain ? remove.run() : setWrong(true));
   return (
     <FormDialog
       title={`Delete ${site.name}?`}
       verb="Delete"
       look="danger"
-      isBusy={remove.isBusy}
-      onSubmit={() => void submit()}
+      action={remove}
+      onSubmit={submit}
       onClose={onClose}
     >
       <p>All events and statistics of {site.domain} are deleted. This cannot be undone. Type the domain to go on.</p>
       <TextField
         label="Domain"
-        value={typed}
-        onValue={setTyped}
         required
         autocomplete="off"
+        {...field("domain", undefined)}
         error={isWrong ? `That is not ${site.domain}.` : remove.error?.message}
       />
     </FormDialog>

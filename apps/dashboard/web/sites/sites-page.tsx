@@ -1,14 +1,15 @@
 import "./sites.css";
 import { useState } from "preact/hooks";
-import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
-import { useQuery } from "../data/query.js";
+import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.route.js";
+import { api } from "../data/api.js";
+import { useAction, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
+import { Dialog } from "../ui/dialog.js";
+import { FormDialog, TextField, useTexts } from "../ui/form.js";
 import { formatDay } from "../ui/format.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { Empty, ErrorNote, Skeleton, StatusDot } from "../ui/states.js";
+import { Empty, Page, Panel, StatusDot, Waiting } from "../ui/page.js";
 import { actionsColumn, Table } from "../ui/table.js";
-import { SiteDialog } from "./site-dialog.js";
+import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 export function SitesPage() {
   const list = useQuery<SiteList>("/sites", { pollMs: 10_000 });
@@ -21,8 +22,7 @@ export function SitesPage() {
   const sites = list.data?.sites;
   return (
     <Page title="Sites" actions={actions}>
-      {list.error && !sites && <ErrorNote error={list.error} onRetry={list.refetch} />}
-      {list.isLoading && <Skeleton rows={3} />}
+      <Waiting of={list} rows={3} />
       {sites?.length === 0 && (
         <Panel>
           <Empty title="No sites yet">
@@ -40,25 +40,23 @@ function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
   return (
     <Panel isFlush>
       <Table name="Sites" columns={["Site", "First seen (UTC)", "Last visit (UTC)", actionsColumn]}>
-        <tbody>
-          {sites.map((site) => (
-            <tr key={site.id}>
-              <th scope="row" class="is-stacked">
-                <a href={`/dashboard/sites/${site.id}`}>{site.name}</a>
-                <span class="soft">{site.domain}</span>
-              </th>
-              <td>
-                <FirstSeen site={site} />
-              </td>
-              <td>{site.lastDay && formatDay(site.lastDay)}</td>
-              <td class="is-action">
-                <a href={`/dashboard/sites/${site.id}/settings`} aria-label={`Settings of ${site.name}`}>
-                  Settings
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {sites.map((site) => (
+          <tr key={site.id}>
+            <th scope="row" class="is-stacked">
+              <a href={`/dashboard/sites/${site.id}`}>{site.name}</a>
+              <span class="soft">{site.domain}</span>
+            </th>
+            <td>
+              <FirstSeen site={site} />
+            </td>
+            <td>{site.lastDay && formatDay(site.lastDay)}</td>
+            <td class="is-action">
+              <a href={`/dashboard/sites/${site.id}/settings`} aria-label={`Settings of ${site.name}`}>
+                Settings
+              </a>
+            </td>
+          </tr>
+        ))}
       </Table>
     </Panel>
   );
@@ -68,4 +66,61 @@ function FirstSeen({ site }: { site: ListedSite }) {
   if (site.isWaiting) return <StatusDot state="timeout">Domain not proven</StatusDot>;
   if (site.firstDay) return <>{formatDay(site.firstDay)}</>;
   return <StatusDot state="running">Waiting for the first visit</StatusDot>;
+}
+
+/** Asks for domain and name, then shows the snippet and waits for the first visit. */
+function SiteDialog({ onClose }: { onClose(): void }) {
+  const [created, setCreated] = useState<ListedSite>();
+  return created ? (
+    <NewSite created={created} onClose={onClose} />
+  ) : (
+    <SiteForm onCreated={setCreated} onClose={onClose} />
+  );
+}
+
+function SiteForm({ onCreated, onClose }: { onCreated(site: ListedSite): void; onClose(): void }) {
+  const { texts, field } = useTexts({ domain: "", name: "" }, "domain");
+  const create = useAction((body: CreateSiteBody) => api.post<ListedSite>("/sites", body), {
+    invalidates: ["/sites"],
+    onDone: onCreated,
+  });
+  const submit = () => create.run({ ...texts, name: texts.name.trim() === "" ? texts.domain : texts.name });
+  return (
+    <FormDialog title="Add a site" verb="Add" action={create} onSubmit={submit} onClose={onClose}>
+      <TextField
+        label="Domain"
+        required
+        autocomplete="off"
+        placeholder="example.com"
+        {...field("domain", create.error)}
+      />
+      <TextField
+        label="Name"
+        maxlength={200}
+        autocomplete="off"
+        hint="In lists; its domain when empty."
+        {...field("name", create.error)}
+      />
+    </FormDialog>
+  );
+}
+
+function NewSite({ created, onClose }: { created: ListedSite; onClose(): void }) {
+  const { data } = useQuery<SiteList>("/sites");
+  const site = data?.sites.find(({ id }) => id === created.id) ?? created;
+  const actions = (
+    <Button look="main" onClick={onClose}>
+      Done
+    </Button>
+  );
+  return (
+    <Dialog title={site.name} onClose={onClose} actions={actions}>
+      <Snippet domain={site.domain} />
+      {site.isWaiting && site.proof ? (
+        <ProofSteps site={site} proof={site.proof} />
+      ) : (
+        <WaitingForVisit siteId={site.id} />
+      )}
+    </Dialog>
+  );
 }

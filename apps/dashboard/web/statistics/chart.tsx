@@ -1,8 +1,9 @@
 import "./chart.css";
 import type { TargetedKeyboardEvent } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { formatShortDay } from "../ui/format.js";
 import { TableHead } from "../ui/table.js";
+import { useMeasure } from "../ui/use-size.js";
 import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
 
 const height = 200;
@@ -23,7 +24,8 @@ interface ChartProps {
 /** A figure over time beside the time before. Arrow keys, Home and End read it value by value. */
 export function Chart({ curve, look }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const width = useWidth(frame);
+  const [width, setWidth] = useState(800);
+  useMeasure(frame, (element) => setWidth(Math.floor(element.getBoundingClientRect().width)));
   const [shown, setShown] = useState<number | undefined>();
   const drawn = useMemo(() => drawCurve(curve, { width, height }), [curve, width]);
   const last = Math.max(0, curve.values.length - 1);
@@ -187,16 +189,4 @@ function nextTime(key: string, at: number, last: number): number | undefined {
   if (key === "ArrowLeft" || key === "ArrowDown") return Math.max(0, at - 1);
   if (key === "Home") return 0;
   return key === "End" ? last : undefined;
-}
-
-function useWidth(frame: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(800);
-  useEffect(() => {
-    const element = frame.current;
-    if (!element) return;
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [frame]);
-  return width;
 }

@@ -1,4 +1,3 @@
-import "./events.css";
 import { otherValue } from "@waymark/web-stats/lists";
 import type { CustomEvent } from "@waymark/web-stats/statistics";
 import { useState } from "preact/hooks";

@@ -1,33 +1,23 @@
 import "./statistics.css";
 import { useState } from "preact/hooks";
-import { useLocation, useRoute } from "preact-iso";
 import type { SiteEvents } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
-import { MissingPage } from "../shell/missing-page.js";
-import { TextField } from "../ui/field.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { Empty, ErrorNote, Skeleton } from "../ui/states.js";
-import { type Address, eventsPath, readAddress, writeAddress } from "./address.js";
+import { TextField } from "../ui/form.js";
+import { Empty, ErrorNote, MissingPage, Page, Panel, Skeleton } from "../ui/page.js";
+import { eventsPath, writeAddress } from "./address.js";
 import { EventParts } from "./event-parts.js";
 import { FilterChips, FilterRefusal } from "./filter-chips.js";
 import { placeOf } from "./list-card.js";
-import { CustomDates, RangeControls } from "./range-controls.js";
-import { coverageText } from "./range-note.js";
+import { CustomDates, coverageText, RangeControls, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 
 /** All custom events of a site's range, with their properties. */
 export function EventsPage() {
-  const { params } = useRoute();
-  const { query, path, route } = useLocation();
   const [search, setSearch] = useState("");
-  const siteId = params["id"] ?? "";
-  const address = readAddress(query);
+  const { siteId, address, change, onFilters } = useAddress();
   const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
   const { filters } = address;
-  const change = (next: Address) => route(`${path}${writeAddress(next)}`, next.filters === filters);
-  const onFilters = (next: string) => change({ ...address, filters: next });
   const refusal = error?.fields["filters"];
   if (error?.status === 404) return <MissingPage title="Site not found" />;
   const wanted = search.trim().toLowerCase();

@@ -1,9 +1,8 @@
-import "./filters.css";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { Banner } from "../ui/states.js";
+import { Banner } from "../ui/page.js";
 import { labelOf } from "./cards.js";
 import { type PageFilter, type PageFilters, readFilters, sayFilter, writeFilters } from "./filters.js";
 

@@ -1,16 +1,18 @@
+import { lists } from "@waymark/web-stats/lists";
 import { useState } from "preact/hooks";
 import type { SiteStats } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
 import { ButtonLink } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { TextField } from "../ui/field.js";
-import { formatThings } from "../ui/format.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
+import { TextField } from "../ui/form.js";
+import { formatCount, formatShare, formatThings } from "../ui/format.js";
+import { ErrorNote, Skeleton } from "../ui/page.js";
+import { TableHead } from "../ui/table.js";
 import { Tabs } from "../ui/tabs.js";
 import { type Address, listPath } from "./address.js";
-import { type CardList, type cards, firstRows, labelOf, toRows } from "./cards.js";
-import type { PageFilters } from "./filters.js";
-import { ListTable, OtherNote } from "./list-table.js";
+import { type CardList, type cards, firstRows, labelOf, type Row, toRows } from "./cards.js";
+import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
+import { ValueBar } from "./value-bar.js";
 
 const shownRows = 9;
 
@@ -43,7 +45,13 @@ function CardContent({ list, stats, address, onFilters }: ContentProps & { list:
   const rows = toRows(list.list, stats[list.list]);
   const shown = firstRows(rows, shownRows);
   const plural = list.label.toLowerCase().replace(/^utm/, "UTM");
-  if (rows.length === 0) return <EmptyTable list={list} text={`No ${plural} in ${placeOf(address)}`} />;
+  if (rows.length === 0) {
+    return (
+      <div class="card-body">
+        <EmptyTable label={list.label} text={`No ${plural} in ${placeOf(address)}`} />
+      </div>
+    );
+  }
   return (
     <div class="card-body">
       <ListTable
@@ -81,17 +89,16 @@ export function placeOf({ filters }: Address): string {
   return filters === "" ? "this range" : "these visits";
 }
 
-function EmptyTable({ list, text }: { list: CardList; text: string }) {
+/** In the place of a list without values. */
+export function EmptyTable({ label, text }: { label: string; text: string }) {
   return (
-    <div class="card-body">
-      <table class="stat-table" aria-label={list.label}>
-        <tbody>
-          <tr>
-            <td class="soft">{text}</td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
+    <table class="stat-table" aria-label={label}>
+      <tbody>
+        <tr>
+          <td class="soft">{text}</td>
+        </tr>
+      </tbody>
+    </table>
   );
 }
 
@@ -147,5 +154,75 @@ function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogP
         </>
       )}
     </Dialog>
+  );
+}
+
+interface ListTableProps extends PageFilters {
+  list: CardList;
+  rows: readonly Row[];
+  /** Of the range; shares are parts of it. */
+  visitors: number;
+}
+
+/** A list as a table: a bar behind each value, its figures and its share of the visitors. */
+function ListTable({ list, rows, visitors, ...page }: ListTableProps) {
+  const largest = Math.max(1, ...rows.map((row) => row.visitors));
+  const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
+  return (
+    <table class="stat-table" aria-label={list.label}>
+      <TableHead
+        columns={[
+          list.label,
+          ...(hasViews ? [{ text: "Views", isNumber: true }] : []),
+          { text: "Visitors", isNumber: true },
+          { text: "Share of visitors", sign: "%", isNumber: true },
+        ]}
+      />
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.value}>
+            <th scope="row">
+              <ValueCell list={list} row={row} share={row.visitors / largest} {...page} />
+            </th>
+            {hasViews && <td class="number soft">{formatCount(row.pageviews ?? 0)}</td>}
+            <td class="number">{formatCount(row.visitors)}</td>
+            <td class="number soft">{visitors > 0 ? formatShare(row.visitors / visitors) : ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type ValueProps = PageFilters & { list: CardList; row: Row; share: number };
+
+function ValueCell({ list, row, share, filters, onFilters }: ValueProps) {
+  const label = labelOf(list.list, row.value);
+  const dimension = lists[list.list].filter;
+  const pick = () => onFilters(toggleFilter(filters, dimension, row.value));
+  return (
+    <ValueBar
+      share={share}
+      label={label}
+      isMono={list.isMono && !row.isOther}
+      isFiltered={hasFilter(filters, dimension, row.value)}
+      onPick={row.isOther ? undefined : pick}
+    >
+      {label !== row.value && (
+        <span class="code-chip" aria-hidden="true">
+          {row.value}
+        </span>
+      )}
+    </ValueBar>
+  );
+}
+
+/** Why a list has `(other)`. */
+function OtherNote({ rows }: { rows: readonly Row[] }) {
+  if (!rows.some(({ isOther }) => isOther)) return null;
+  return (
+    <p class="note other-note">
+      A day keeps 10,000 values per list; <em>(other)</em> counts the rest.
+    </p>
   );
 }

@@ -1,42 +1,42 @@
 import "./statistics.css";
-import "./over-time.css";
+import type { Figures as FiguresOfTime, Overview } from "@waymark/web-stats/statistics";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { useLocation, useRoute } from "preact-iso";
-import type { SiteEvents, SiteStats } from "../../src/statistics/statistics.route.js";
+import type { SiteList } from "../../src/sites/sites.route.js";
+import type { SiteEvents, SiteRealtime, SiteStats } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
-import { keepLastSite } from "../shell/last-site.js";
-import { MissingPage } from "../shell/missing-page.js";
-import { Snippet } from "../sites/snippet.js";
+import { Snippet } from "../sites/site-setup.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
-import { Page } from "../ui/page.js";
-import { ErrorNote, Skeleton, StatusDot } from "../ui/states.js";
-import { type Address, eventsPath, readAddress, statsPath, writeAddress } from "./address.js";
+import { formatCount, formatDuration, formatShare } from "../ui/format.js";
+import { Menu, MenuItem } from "../ui/menu.js";
+import { ErrorNote, MissingPage, Page, Skeleton, StatusDot } from "../ui/page.js";
+import { keepLastSite } from "../ui/preferences.js";
+import {
+  type Address,
+  eventsPath,
+  type FigureName,
+  figureNames,
+  realtimePath,
+  statsPath,
+  writeAddress,
+} from "./address.js";
 import { cards } from "./cards.js";
-import { Chart } from "./chart.js";
-import { toCurve } from "./chart-shape.js";
+import { Chart, type ChartLook } from "./chart.js";
+import { changeOf, figureOf, toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
-import { chartLookOf, Figures } from "./figures.js";
 import { FilterChips, FilterRefusal } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
-import { csvLink, ListCard, placeOf } from "./list-card.js";
-import { CompareControl, CustomDates, RangeControls } from "./range-controls.js";
-import { RangeNote } from "./range-note.js";
-import { SiteAside } from "./site-aside.js";
+import { csvLink, EmptyTable, ListCard, placeOf } from "./list-card.js";
+import { CompareControl, CustomDates, RangeControls, RangeNote, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 const waitPollMs = 3_000;
 
 /** A site's statistics. The address holds the range, the comparison and the drawn figure. */
 export function StatisticsPage() {
-  const { params } = useRoute();
-  const { query, path, route } = useLocation();
-  const siteId = params["id"] ?? "";
-  const address = readAddress(query);
+  const { siteId, address, change, onFilters } = useAddress();
   const stats = useSiteStats(siteId, address);
   const { filters } = address;
-  const change = (next: Address) => route(`${path}${writeAddress(next)}`, next.filters === filters);
-  const filter = (next: string) => change({ ...address, filters: next });
   const { data, error } = stats;
   const refusal = error?.fields["filters"];
   if (error?.status === 404) return <MissingPage title="Site not found" />;
@@ -48,7 +48,7 @@ export function StatisticsPage() {
       note={data && !isWaiting && <RangeNote stats={data} address={address} />}
       actions={!isWaiting && <Actions siteId={siteId} address={address} days={data?.days} onAddress={change} />}
     >
-      {!isWaiting && <FilterChips filters={filters} onFilters={filter} />}
+      {!isWaiting && <FilterChips filters={filters} onFilters={onFilters} />}
       {refusal && <FilterRefusal text={refusal} />}
       {error && !refusal && <ErrorNote error={error} onRetry={stats.refetch} />}
       {!data && !error && <Skeleton rows={12} />}
@@ -128,13 +128,7 @@ function EventsCard({ siteId, address, ...page }: PageFilters & { siteId: string
       <h2 class="card-title">Custom events</h2>
       {error && <ErrorNote error={error} onRetry={refetch} />}
       {data && data.events.length === 0 && (
-        <table class="stat-table" aria-label="Event names">
-          <tbody>
-            <tr>
-              <td class="soft">No custom events in {placeOf(address)}</td>
-            </tr>
-          </tbody>
-        </table>
+        <EmptyTable label="Event names" text={`No custom events in ${placeOf(address)}`} />
       )}
       {data && data.events.length > 0 && (
         <>
@@ -158,5 +152,112 @@ function FirstVisit({ domain }: { domain: string }) {
         <StatusDot state="running">Waiting for the first visit</StatusDot>
       </p>
     </div>
+  );
+}
+
+const nowPollMs = 10_000;
+
+/** Beside a site's name: the other sites, and how many visitors are there now. */
+function SiteAside({ siteId, address, isLive }: { siteId: string; address: Address; isLive: boolean }) {
+  const { data } = useQuery<SiteList>("/sites", { staleMs: 60_000 });
+  const query = writeAddress({ ...address, filters: "" });
+  const others = data?.sites.filter(({ id }) => id !== siteId) ?? [];
+  return (
+    <>
+      <Menu label="Sites" icon="down" look="quiet" isIconOnly>
+        {others.map(({ id, domain }) => (
+          <MenuItem key={id} href={`/dashboard/sites/${id}${query}`}>
+            {domain}
+          </MenuItem>
+        ))}
+        <MenuItem href={`/dashboard/sites/${siteId}/settings`}>Settings of this site</MenuItem>
+        <MenuItem href="/dashboard/sites">All sites</MenuItem>
+      </Menu>
+      {isLive && <Now path={realtimePath(siteId, address)} />}
+    </>
+  );
+}
+
+function Now({ path }: { path: string }) {
+  const { data } = useQuery<SiteRealtime>(path, { pollMs: nowPollMs });
+  if (!data) return null;
+  return (
+    <span class={data.visitors > 0 ? "now is-live" : "now"} title="Visitors with a page view in the last 5 minutes">
+      {formatCount(data.visitors)} now
+    </span>
+  );
+}
+
+interface FigureLook {
+  label: string;
+  format(value: number): string;
+  /** On the chart's axis; whole numbers alone without it. */
+  tick?(value: number): string;
+  /** More of it is no gain. */
+  isBetterLow?: true;
+}
+
+const toRatio = (value: number) => value.toFixed(2);
+const toPercent = (value: number) => `${Math.round(100 * value)}%`;
+const toClock = (seconds: number) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+const toSeconds = (value: number) =>
+  value === 0 ? "0\u00a0s" : formatDuration(1_000 * (value < 10 ? value : Math.round(value)));
+
+const looks: Readonly<Record<FigureName, FigureLook>> = {
+  visitors: { label: "Visitors", format: formatCount },
+  pageviews: { label: "Page views", format: formatCount },
+  ratio: { label: "Views per visitor", format: toRatio, tick: String },
+  events: { label: "Custom events", format: formatCount },
+  visits: { label: "Visits", format: formatCount },
+  viewsPerVisit: { label: "Views per visit", format: toRatio, tick: String },
+  bounceRate: { label: "Bounce rate", format: formatShare, tick: toPercent, isBetterLow: true },
+  visitDuration: { label: "Visit duration", format: toSeconds, tick: toClock },
+};
+
+function chartLookOf(figure: FigureName): ChartLook {
+  const { label, format, tick } = looks[figure];
+  return { label, format, tick: tick ?? ((value) => (Number.isInteger(value) ? formatCount(value) : "")) };
+}
+
+interface FiguresProps {
+  overview: Overview;
+  selected: FigureName;
+  onSelect(figure: FigureName): void;
+}
+
+/** The figures of the range with their change; a click draws one. */
+function Figures({ overview, selected, onSelect }: FiguresProps) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
+    <div class="figures" role="group" aria-label="Figures">
+      {figureNames.map((name) => (
+        <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
+          <span class="figure-label">{looks[name].label}</span>{" "}
+          <span class="figure-value">{looks[name].format(figureOf(overview.totals, name))}</span>{" "}
+          <Change figure={name} totals={overview.totals} before={overview.comparison?.totals} />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface ChangeProps {
+  figure: FigureName;
+  totals: FiguresOfTime;
+  before: FiguresOfTime | undefined;
+}
+
+function Change({ figure, totals, before }: ChangeProps) {
+  if (!before) return null;
+  const change = changeOf(figureOf(totals, figure), figureOf(before, figure));
+  if (change === undefined) return null;
+  const percent = Math.round(change * 100);
+  if (percent === 0) return <span class="change">±0 %</span>;
+  const isUp = percent > 0;
+  return (
+    <span class={isUp === (looks[figure].isBetterLow === undefined) ? "change is-gain" : "change is-loss"}>
+      <span aria-hidden="true">{isUp ? "▲" : "▼"}</span>
+      <span class="sr-only">{isUp ? "up" : "down"}</span> {formatShare(Math.abs(change))}
+    </span>
   );
 }

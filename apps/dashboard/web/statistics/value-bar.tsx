@@ -1,4 +1,3 @@
-import "./filters.css";
 import type { ComponentChildren } from "preact";
 
 interface BarProps {

@@ -3,7 +3,6 @@ import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes } from "../ui/format.js";
 import { Segmented } from "../ui/segmented.js";
-import "./contents.css";
 import { type Message, messagesOf, type Part } from "./conversation.js";
 import { rootOf, textOf, tokenOf } from "./json.js";
 import { JsonTree, LongText } from "./json-view.js";
@@ -47,11 +46,7 @@ export function ContentView({ name, text, cutBytes, path }: ContentProps) {
       </div>
       {view === "messages" && messages && <Conversation messages={messages} />}
       {view === "tree" && (plain === undefined ? <JsonTree text={text} /> : <PlainText text={plain} />)}
-      {view === "json" && (
-        <pre class="json-raw">
-          <LongText text={text} />
-        </pre>
-      )}
+      {view === "json" && <RawText text={text} />}
     </>
   );
 }
@@ -66,6 +61,10 @@ function stringOf(text: string): string | undefined {
 function PlainText({ text }: { text: string }) {
   const root = /^\s*[[{]/.test(text) ? rootOf(text) : undefined;
   if (root) return <JsonTree text={text} />;
+  return <RawText text={text} />;
+}
+
+function RawText({ text }: { text: string }) {
   return (
     <pre class="json-raw">
       <LongText text={text} />
@@ -96,9 +95,7 @@ function CutText({ text, ...rest }: CutProps) {
   return (
     <>
       <CutNote text={text} {...rest} />
-      <pre class="json-raw">
-        <LongText text={text} />
-      </pre>
+      <RawText text={text} />
     </>
   );
 }

@@ -1,5 +1,6 @@
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { formatCount, formatDuration } from "../ui/format.js";
+import { useMeasure } from "../ui/use-size.js";
 import { type Kind, kinds } from "./kinds.js";
 import { stretchOf } from "./timeline.js";
 import type { Node } from "./tree.js";
@@ -14,7 +15,8 @@ const minDragPixels = 5;
 export function Overview({ view }: { view: View }) {
   const { whole, lanes, isZoomed, tree, failed, selected, extent, setZoom } = view;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(canvas);
+  const [width, setWidth] = useState(0);
+  useMeasure(canvas, ({ clientWidth }) => setWidth(clientWidth));
   const theme = useTheme();
   const [drag, setDrag] = useState<{ from: number; to: number }>();
   const colors = useRef<{ theme: number; own: Colors }>(undefined);
@@ -64,19 +66,6 @@ export function Overview({ view }: { view: View }) {
       {at !== undefined && <div class="overview-selected" style={{ left: `${at * 100}%` }} />}
     </div>
   );
-}
-
-function useWidth(ref: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const element = ref.current;
-    if (!element) return;
-    setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  return width;
 }
 
 /** Changes with the theme: a canvas does not follow it by itself. */

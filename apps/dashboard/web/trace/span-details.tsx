@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { formatDuration } from "../ui/format.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
+import { ErrorNote, Skeleton } from "../ui/page.js";
 import { Tabs } from "../ui/tabs.js";
 import { ContentView, CutNote } from "./content-view.js";
 import { KindIcon } from "./icons.js";

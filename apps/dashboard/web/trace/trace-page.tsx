@@ -1,12 +1,32 @@
 import { plans } from "@waymark/plan";
-import { useRoute } from "preact-iso";
-import { useMe } from "../data/me.js";
-import { Page } from "../ui/page.js";
-import { ErrorNote, Skeleton, StatusDot } from "../ui/states.js";
+import { useLocation, useRoute } from "preact-iso";
+import { useAction, useMe } from "../data/query.js";
+import { ErrorNote, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
-import { TraceActions } from "./trace-actions.js";
-import { TraceViewer } from "./trace-viewer.js";
+import type { OutlineTrace } from "@waymark/traces";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { api } from "../data/api.js";
+import { Moment } from "../ui/ago.js";
+import { announce } from "../ui/announce.js";
+import { ButtonLink } from "../ui/button.js";
+import { CopyButton } from "../ui/copy-button.js";
+import { Confirm, Dialog } from "../ui/dialog.js";
+import { TextField } from "../ui/form.js";
+import { formatCount, formatDuration, formatShare } from "../ui/format.js";
+import { Menu, MenuItem } from "../ui/menu.js";
+import { useKeys } from "../ui/use-keys.js";
+import { useNarrow } from "../ui/use-size.js";
+import { neighbourOf } from "./address.js";
+import { takeKey } from "./keys.js";
+import { kindNames, kinds } from "./kinds.js";
+import { memo } from "./memo.js";
+import { Overview } from "./overview.js";
+import { Figure, SpanDetails } from "./span-details.js";
+import { SpanTree } from "./span-tree.js";
+import { ownTimeByKind, type Stretch } from "./timeline.js";
+import type { Tree } from "./tree.js";
 import { type Outline, useOutline } from "./use-outline.js";
+import { useView } from "./use-view.js";
 
 /** One trace: its head at once, then its spans with the first failing one open. */
 export function TracePage() {
@@ -48,5 +68,184 @@ function MissingTrace() {
         <a href="/dashboard/traces">All traces</a>
       </p>
     </Page>
+  );
+}
+
+function TraceActions({ trace }: { trace: OutlineTrace }) {
+  const [isDeleting, setDeleting] = useState(false);
+  const { data: me } = useMe();
+  const copyId = () => void navigator.clipboard?.writeText(trace.id).then(() => announce("Copied"));
+  return (
+    <>
+      <CopyButton label="Copy link" text={() => location.href} />
+      <ButtonLink icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download>
+        JSON
+      </ButtonLink>
+      <Menu label="More" icon="more" isIconOnly>
+        <MenuItem onClick={copyId}>Copy id</MenuItem>
+        {me?.role === "owner" && <MenuItem onClick={() => setDeleting(true)}>Delete</MenuItem>}
+      </Menu>
+      {isDeleting && <DeleteDialog trace={trace} onClose={() => setDeleting(false)} />}
+    </>
+  );
+}
+
+function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void }) {
+  const { route } = useLocation();
+  const [typed, setTyped] = useState("");
+  const word = trace.name.trim().split(/\s+/)[0] || trace.id.slice(0, 8);
+  const remove = useAction(() => api.delete(`/traces/${trace.id}`), {
+    invalidates: ["/traces?"],
+    onDone: () => route("/dashboard/traces", true),
+  });
+  return (
+    <Confirm
+      title="Delete this trace?"
+      verb="Delete trace"
+      isReady={typed.trim() === word}
+      action={remove}
+      onClose={onClose}
+    >
+      <p>Its spans are deleted with it. This cannot be undone.</p>
+      <TextField label={`Type ${word} to delete it`} value={typed} onValue={setTyped} autocomplete="off" />
+    </Confirm>
+  );
+}
+
+/** A trace with its spans: figures, overview, tree and the selected span. */
+function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }) {
+  const { trace, isPartial } = outline;
+  const [lanePixels, setLanePixels] = useState(360);
+  const view = useView(outline, lanePixels);
+  const finder = useRef<HTMLInputElement>(null);
+  const details = useRef<HTMLElement>(null);
+  const isNarrow = useNarrow(1_000);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const { route } = useLocation();
+  const open = (step: number) => {
+    const id = neighbourOf(trace.id, step);
+    if (id) route(`/dashboard/traces/${id}`);
+  };
+  const hideDetails = () => {
+    view.setSheet(false);
+    document.querySelector<HTMLElement>("[role=tree]")?.focus({ preventScroll: true });
+  };
+  const commands = {
+    openDetails: () => {
+      view.setSheet(true);
+      requestAnimationFrame(() => details.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
+    },
+    hideDetails,
+    focusFind: () => finder.current?.focus(),
+    openNext: () => open(1),
+    openPrevious: () => open(-1),
+    openHelp: () => setHelpOpen(true),
+  };
+  useKeys((event) => takeKey(event, view, commands));
+  const { tree, selected, extent } = view;
+  return (
+    <div class="trace-view">
+      <TraceFigures trace={trace} tree={tree} extent={extent} />
+      {tree.nodes.length > 0 && <Overview view={view} />}
+      {selected ? (
+        <div class={isNarrow && view.hasSheet ? "trace-body has-sheet" : "trace-body"}>
+          <SpanTree
+            view={view}
+            finder={finder}
+            isPartial={isPartial}
+            onLanePixels={setLanePixels}
+            onHelp={() => setHelpOpen(true)}
+          />
+          {(view.hasSheet || !isNarrow) && (
+            <SpanDetails
+              traceId={trace.id}
+              node={selected}
+              extent={extent}
+              section={details}
+              isRunning={trace.status === "running"}
+              onClose={isNarrow ? hideDetails : undefined}
+            />
+          )}
+        </div>
+      ) : (
+        <p class="panel">{trace.status === "running" ? "No spans yet." : "This trace has no spans."}</p>
+      )}
+      {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
+    </div>
+  );
+}
+
+const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree; extent: Stretch }) => {
+  const counted = tree.nodes.reduce((sum, { span }) => sum + Number(span.isFailed), 0);
+  const spans = Math.max(trace.spans ?? 0, tree.nodes.length);
+  const errors = Math.max(trace.errors ?? 0, counted);
+  const ended = trace.ended_at;
+  const duration = ended ? formatDuration(Date.parse(ended) - Date.parse(trace.started_at)) : undefined;
+  return (
+    <div class="trace-figures">
+      <dl class="trace-facts">
+        <Figure label="Started" value={<Moment iso={trace.started_at} />} />
+        <Figure label="Duration" value={duration ?? (trace.status === "running" ? "running" : "not given")} />
+        <Figure label="Spans" value={formatCount(spans)} />
+        <Figure label="Errors" value={formatCount(errors)} {...(errors > 0 ? { tone: "error" as const } : {})} />
+      </dl>
+      {tree.nodes.length > 0 && <OwnTime tree={tree} extent={extent} />}
+    </div>
+  );
+});
+
+/** Where the time went: own time by kind. */
+function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {
+  const times = useMemo(() => ownTimeByKind(tree, extent.to), [tree, extent]);
+  const total = [...times.values()].reduce((sum, time) => sum + time, 0);
+  const shown = kinds.filter((kind) => (times.get(kind) ?? 0) > 0);
+  if (total === 0) return null;
+  const shareOf = (kind: (typeof kinds)[number]) => (times.get(kind) ?? 0) / total;
+  return (
+    <div class="own-time">
+      <p>Where the time went</p>
+      <div class="own-time-line">
+        <div class="own-time-bar" aria-hidden="true">
+          {shown.map((kind) => (
+            <i key={kind} class={`kind-${kind}`} style={{ width: `${shareOf(kind) * 100}%` }} />
+          ))}
+        </div>
+        <ul>
+          {shown.map((kind) => (
+            <li key={kind} class={`kind-${kind}`} title={formatDuration(times.get(kind) ?? 0)}>
+              {kindNames[kind]} {formatShare(shareOf(kind))}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+const keys: readonly [string, string][] = [
+  ["↑ ↓ or K J", "previous and next span"],
+  ["← → or H L", "close and open, to the parent and the first child"],
+  ["E", "next error"],
+  ["F", "zoom to the span, and back to all"],
+  ["Enter, Esc", "to the span's details, and back"],
+  ["/", "find in this trace"],
+  ["[ ]", "previous and next trace of the list"],
+  ["?", "this help"],
+];
+
+function HelpDialog({ onClose }: { onClose(): void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="help-keys">
+        {keys.map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
   );
 }

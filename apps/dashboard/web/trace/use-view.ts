@@ -12,42 +12,16 @@ const minSpansToZoom = 200;
 /** Browsers refuse more than some seven changes of the address a second. */
 const addressDelayMs = 200;
 
-export interface View {
-  tree: Tree;
-  rows: readonly Node[];
-  closed: ReadonlySet<string>;
-  selected: Node | undefined;
-  failed: readonly Node[];
-  found: readonly Node[];
-  find: string;
-  extent: Stretch;
-  /** Of the whole trace, and of what the lanes show. */
-  whole: Scale;
-  lanes: Scale;
-  isZoomed: boolean;
-  hasIdle: boolean;
-  skipsIdle: boolean;
-  /** Whether the details are shown where they cover a part of the page. */
-  hasSheet: boolean;
-  setSheet(isOpen: boolean): void;
-  select(node: Node | undefined): void;
-  setFind(text: string): void;
-  /** Undefined shows all of the time, until the next zoom. */
-  setZoom(zoom: Stretch | undefined): void;
-  setSkipsIdle(skips: boolean): void;
-  setOpen(node: Node, isOpen: boolean): void;
-  setAllOpen(isOpen: boolean): void;
-  nextError(): void;
-  nextFound(step: number): void;
-}
+export type View = ReturnType<typeof useView>;
 
 /** Everything that a trace's parts share: the tree, the selection, the range of time. */
-export function useView({ trace, tree, at }: Outline, lanePixels: number): View {
+export function useView({ trace, tree, at }: Outline, lanePixels: number) {
   const [start] = useState(readAddress);
   const [selectedId, setSelectedId] = useState(start.span);
   const [find, setFindText] = useState(start.find);
   const [zoom, changeZoom] = useState<Stretch | "all" | undefined>(start.zoom);
   const [skipsIdle, setSkipsIdle] = useState(true);
+  /** Whether the details are shown where they cover a part of the page. */
   const [hasSheet, setSheet] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
 
@@ -73,6 +47,7 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number): View 
     setFindText(text);
     if (text.trim()) select(nextOf(findNodes(tree, text), selected, 0));
   };
+  /** Undefined shows all of the time, until the next zoom. */
   const setZoom = useCallback((range: Stretch | undefined) => changeZoom(range ?? "all"), []);
   const latest = useRef(selected);
   latest.current = selected;
@@ -97,14 +72,14 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number): View 
     setFind,
     setZoom,
     setOpen,
-    setAllOpen: (isOpen) => {
+    setAllOpen: (isOpen: boolean) => {
       setClosed(
         new Set(isOpen ? [] : tree.nodes.filter((node) => node.children.length > 0).map(({ span }) => span.id)),
       );
       if (!isOpen && selected) setSelectedId(topOf(selected).span.id);
     },
     nextError: () => select(nextOf(failed, selected, 1)),
-    nextFound: (step) => select(nextOf(found, selected, step)),
+    nextFound: (step: number) => select(nextOf(found, selected, step)),
   };
 }
 

@@ -1,12 +1,5 @@
-interface ExampleOptions {
-  url: string;
-  key: string;
-  agent: string;
-  now: Date;
-}
-
 /** The ways to send a trace of an agent, ready for a shell or a program. */
-export function examplesOf({ url, key, agent, now }: ExampleOptions) {
+export function examplesOf({ url, key, agent, now }: { url: string; key: string; agent: string; now: Date }) {
   const [started_at, ended_at] = [2_000, 0].map((ms) => new Date(now.getTime() - ms).toISOString());
   const times = { started_at, ended_at };
   const trace = { agent_id: agent, name: "My first trace", status: "success", ...times };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { zone } from "../ui/zone.js";
+import { zone } from "../ui/preferences.js";
 import {
   activeFilters,
   type Filters,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TraceRow } from "../../src/traces/traces.route.js";
-import { zone } from "../ui/zone.js";
+import { zone } from "../ui/preferences.js";
 import { changeRows, groupByDay, insertRows, newestId } from "./rows.js";
 
 const row = (part: Partial<TraceRow>): TraceRow => ({

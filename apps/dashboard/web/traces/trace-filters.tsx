@@ -2,23 +2,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { FoundTrace } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
-import { AgentSelect } from "../ui/agent-select.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
+import { AgentSelect } from "../ui/list-filters.js";
+import { zoneName } from "../ui/preferences.js";
 import { Segmented } from "../ui/segmented.js";
-import { zoneName } from "../ui/zone.js";
 import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
-interface TraceFiltersProps {
-  filters: Filters;
-  onFilters(filters: Filters): void;
-}
-
 /** The row of filters. Each change begins the list anew. */
-export function TraceFilters({ filters, onFilters }: TraceFiltersProps) {
+export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
   const change = (part: Partial<Filters>) => onFilters({ ...filters, ...part, after: "" });
   return (
-    <search class="trace-filters">
+    <search class="filters trace-filters">
       <SearchBox text={filters.text} onText={(text) => change({ text })} />
       <AgentSelect agent={filters.agent} onAgent={(agent) => change({ agent })} />
       <Segmented

@@ -1,21 +1,23 @@
 import "./traces.css";
+import { planOf } from "@waymark/plan";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { useQuery } from "../data/query.js";
+import type { CreatedKey } from "../../src/keys/keys.route.js";
+import type { TraceList } from "../../src/traces/traces.route.js";
+import { api } from "../data/api.js";
+import { useAction, useMe, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
-import { formatCount, formatThings } from "../ui/format.js";
-import { Page } from "../ui/page.js";
-import { Panel } from "../ui/panel.js";
-import { ErrorNote, Skeleton } from "../ui/states.js";
+import { CopyField } from "../ui/copy-button.js";
+import { TextField } from "../ui/form.js";
+import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
+import { Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
 import { Pager } from "../ui/table.js";
-import { activeFilters, type Filters, noFilters, readFilters, writeFilters } from "./filters.js";
-import { FirstTrace } from "./first-trace.js";
-import { LimitLine, type TraceUsage } from "./limit-line.js";
-import { NoMatch } from "./no-match.js";
+import { useKeys } from "../ui/use-keys.js";
+import { examplesOf } from "./examples.js";
+import { activeFilters, type Filters, noFilters, pathOf, readFilters, writeFilters } from "./filters.js";
 import { TraceFilters } from "./trace-filters.js";
 import { maxRows, type TraceListState } from "./trace-list.js";
 import { TracesTable } from "./traces-table.js";
-import { useKeys } from "./use-keys.js";
 import { useTraceList } from "./use-trace-list.js";
 
 export function TracesPage() {
@@ -25,7 +27,7 @@ export function TracesPage() {
   const { state, list } = useTraceList(filters, table);
   const usage = useQuery<TraceUsage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   const now = useNow();
-  useKeys();
+  useKeys(moveByKey);
   const setFilters = (next: Filters) => route(`/dashboard/traces${writeFilters(next)}`, true);
   const isEmpty = state?.isLoaded === true && state.rows.length === 0 && state.cursor === null;
   const isFirst = isEmpty && activeFilters(filters).length === 0;
@@ -100,4 +102,159 @@ function useNow(): Date {
     return () => clearInterval(timer);
   }, []);
   return now;
+}
+
+/** The part of `GET /usage` that the list shows. */
+interface TraceUsage {
+  traces: { limit: number; current: number; resets_at: string };
+  bytes: { limit: number; current: number };
+  retention_days: number;
+}
+
+/** A line from 80 % of the month's traces or bytes on; when its traces are used up a banner. */
+function LimitLine({ usage: { traces, bytes } }: { usage: TraceUsage }) {
+  const { limit, current, resets_at } = traces;
+  const count = `${formatCount(current)} of ${formatCount(limit)} traces`;
+  const stored = `${formatBytes(bytes.current)} of ${formatBytes(bytes.limit)}`;
+  const isFull = current >= limit;
+  const isNear = (used: { limit: number; current: number }) => used.current >= used.limit * 0.8;
+  const used = [isNear(traces) && !isFull && count, isNear(bytes) && stored].filter(Boolean).join(" and ");
+  const link = <a href="/dashboard/billing">Plan and usage</a>;
+  return (
+    <>
+      {isFull && (
+        <Banner tone="error">
+          New traces are refused: {count} of this month are used, until {formatDay(resets_at)}, 00:00 UTC. {link}
+        </Banner>
+      )}
+      {used && (
+        <p class="limit-line">
+          {used} of this month are used. The count starts anew on {formatDay(resets_at)}, 00:00 UTC. {link}
+        </p>
+      )}
+    </>
+  );
+}
+
+interface Drop {
+  label: string;
+  without: Filters;
+  /** Traces on the first page without this filter. */
+  found: number;
+  hasMore: boolean;
+}
+
+/** No trace has all of the filters: names the one that excludes most, with a link that drops it. */
+function NoMatch({ filters }: { filters: Filters }) {
+  const key = writeFilters(filters);
+  const [best, setBest] = useState<Drop>();
+  useEffect(() => {
+    const controller = new AbortController();
+    setBest(undefined);
+    void findBest(filters, controller.signal).then((drop) => !controller.signal.aborted && setBest(drop));
+    return () => controller.abort();
+  }, [key]);
+  const active = activeFilters(filters);
+  return (
+    <Empty title="No trace matches">
+      {best === undefined || best.found === 0 ? (
+        <p>
+          {active.length === 1 ? "The filter" : "Each filter"} leaves nothing.{" "}
+          <a href="/dashboard/traces">Drop {active.length === 1 ? "it" : "all filters"}</a>
+        </p>
+      ) : (
+        <p>
+          “{best.label}” excludes most: {best.hasMore ? "more than " : ""}
+          {best.found} {best.found === 1 && !best.hasMore ? "trace" : "traces"} without it.{" "}
+          <a href={`/dashboard/traces${writeFilters(best.without)}`}>Drop “{best.label}”</a>
+        </p>
+      )}
+    </Empty>
+  );
+}
+
+/** Reads a first page without each filter. */
+async function findBest(filters: Filters, signal: AbortSignal): Promise<Drop | undefined> {
+  const drops = await Promise.all(
+    activeFilters(filters).map(async ({ label, without }): Promise<Drop> => {
+      const path = pathOf(without, new Date(), { limit: 200 });
+      const page = await api.get<TraceList>(path, signal).catch(() => ({ traces: [], nextCursor: null }));
+      return { label, without, found: page.traces.length, hasMore: page.nextCursor !== null };
+    }),
+  );
+  const weight = ({ found, hasMore }: Drop) => found + (hasMore ? 1 : 0);
+  return drops.sort((a, b) => weight(b) - weight(a))[0];
+}
+
+/** `/` searches, `j` and `k` go along the rows; Enter opens the focused link. */
+function moveByKey({ key }: KeyboardEvent): boolean {
+  const step = key === "j" ? 1 : key === "k" ? -1 : 0;
+  if (key === "/") document.querySelector<HTMLInputElement>('input[type="search"]')?.select();
+  if (step === 0) return key === "/";
+  const rows = [...document.querySelectorAll<HTMLElement>(".trace-row a")];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  const next = at === -1 ? rows.find((row) => row.getBoundingClientRect().top > 0) : rows[at + step];
+  next?.focus({ preventScroll: true });
+  next?.closest("tr")?.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+const placeholder = "wmk_trace_…";
+const defaultAgent = "first-agent";
+
+/** Three ways to send the first trace, with a key in them after one click. */
+function FirstTrace() {
+  const me = useMe();
+  const [key, setKey] = useState<string>();
+  const [agent, setAgent] = useState(defaultAgent);
+  const create = useAction(async () => {
+    const created = await api.post<CreatedKey>("/keys", { name: "First trace", service: "trace" });
+    setKey(created.key);
+  });
+  if (!me.data) return <Skeleton />;
+  const url = me.data.traceApiUrl.replace(/\/$/, "");
+  const examples = examplesOf({ url, key: key ?? placeholder, agent: agent.trim() || defaultAgent, now: new Date() });
+  const hasOneAgent = planOf(me.data.account.plan).agents === 1;
+  return (
+    <div class="first-trace">
+      <p class="waiting-line">
+        <span class="mark is-running is-live" /> Waiting for the first trace. This page turns into the list by itself.
+      </p>
+      {create.error && <Banner tone="error">{create.error.message}</Banner>}
+      <Panel>
+        <TextField
+          label="Agent"
+          value={agent}
+          onValue={setAgent}
+          autocomplete="off"
+          maxlength={255}
+          hint={
+            hasOneAgent
+              ? "The Free plan has one agent, and the first trace names it: use the name of your own agent."
+              : undefined
+          }
+        />
+        <div class="first-key">
+          {key === undefined ? (
+            <>
+              <p>Every example needs a key of the trace API.</p>
+              <Button look="main" icon="keys" isBusy={create.isBusy} onClick={() => create.run()}>
+                Fill in a new key
+              </Button>
+            </>
+          ) : (
+            <p>
+              The key “First trace” is filled in. Waymark shows it this once; <a href="/dashboard/keys">API keys</a>{" "}
+              revokes it.
+            </p>
+          )}
+        </div>
+      </Panel>
+      {examples.map(({ title, text }) => (
+        <Panel key={title} title={title}>
+          <CopyField label={`Example: ${title}`} value={text} lines={text.split("\n").length} />
+        </Panel>
+      ))}
+    </div>
+  );
 }

@@ -4,9 +4,9 @@ import { Ago } from "../ui/ago.js";
 import { addDays } from "../ui/day-range.js";
 import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
-import { StatusDot } from "../ui/states.js";
+import { StatusDot } from "../ui/page.js";
 import { Table } from "../ui/table.js";
-import { useNarrow } from "../ui/use-narrow.js";
+import { useNarrow } from "../ui/use-size.js";
 import { groupByDay, isFailed } from "./rows.js";
 
 interface TracesTableProps {
@@ -23,6 +23,7 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
     <div class="traces" ref={body}>
       <Table
         name="Traces"
+        hasGroups
         columns={[
           "Status",
           "Trace",

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useReducer } from "preact/hooks";
 import { api } from "../data/api.js";
 import { hasAnswer } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { zone } from "../ui/zone.js";
+import { zone } from "../ui/preferences.js";
 import { activeFilters, type Filters, isOpenEnded, pathOf, writeFilters } from "./filters.js";
 import { createKeptLists, entryId, type Place } from "./kept-lists.js";
 import { createTraceList, type TraceListState } from "./trace-list.js";

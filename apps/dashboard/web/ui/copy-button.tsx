@@ -1,7 +1,10 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "./announce.js";
 import { Button } from "./button.js";
-import { Field } from "./field.js";
+import { Dialog } from "./dialog.js";
+import { Field } from "./form.js";
+import { Banner } from "./page.js";
 
 const shownMs = 2_000;
 
@@ -70,5 +73,40 @@ export function CopyField({ label, value, hint, lines = 1, onCopy }: CopyFieldPr
         </div>
       )}
     </Field>
+  );
+}
+
+interface SecretProps {
+  title: string;
+  label: string;
+  secret: string;
+  hint: string;
+  /** Said before it closes uncopied. */
+  warning: string;
+  onClose(): void;
+  /** Texts to copy in its place. */
+  others?: ComponentChildren;
+  children?: ComponentChildren;
+}
+
+/** Shows a text that nobody can see again. Without a copy it asks once before it closes. */
+export function SecretDialog({ title, label, secret, hint, warning, onClose, others, children }: SecretProps) {
+  const [isCopied, setCopied] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = () => (isCopied || isAsking ? onClose() : setAsking(true));
+  const actions = (
+    <Button look="main" onClick={close}>
+      Done
+    </Button>
+  );
+  return (
+    <Dialog title={title} onClose={close} actions={actions}>
+      <div onCopy={() => setCopied(true)}>
+        <CopyField label={label} value={secret} hint={hint} onCopy={() => setCopied(true)} />
+        {others}
+      </div>
+      {children}
+      {isAsking && !isCopied && <Banner tone="error">{warning}</Banner>}
+    </Dialog>
   );
 }

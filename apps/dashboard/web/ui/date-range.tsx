@@ -1,4 +1,3 @@
-import "./date-range.css";
 import { useEffect, useState } from "preact/hooks";
 import { rangeProblem } from "./day-range.js";
 

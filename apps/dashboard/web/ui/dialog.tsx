@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import type { Action } from "../data/query.js";
 import { Button } from "./button.js";
 
 /** Gets the focus on opening: a field, else the first button that is not "Close". */
@@ -61,19 +62,19 @@ function isOutside(event: { clientX: number; clientY: number }, element: Element
 interface ConfirmProps {
   title: string;
   verb: string;
-  isBusy?: boolean;
-  error?: string | undefined;
-  onConfirm(): void;
+  /** Whether it may begin. */
+  isReady?: boolean;
+  action: Action<void>;
   onClose(): void;
   children?: ComponentChildren;
 }
 
 /** Asks before something that cannot be undone. */
-export function Confirm({ title, verb, isBusy, error, onConfirm, onClose, children }: ConfirmProps) {
+export function Confirm({ title, verb, isReady = true, action, onClose, children }: ConfirmProps) {
   const actions = (
     <>
       <Button onClick={onClose}>Cancel</Button>
-      <Button look="danger" isBusy={isBusy ?? false} onClick={onConfirm}>
+      <Button look="danger" disabled={!isReady} isBusy={action.isBusy} onClick={() => action.run()}>
         {verb}
       </Button>
     </>
@@ -81,9 +82,9 @@ export function Confirm({ title, verb, isBusy, error, onConfirm, onClose, childr
   return (
     <Dialog title={title} onClose={onClose} actions={actions}>
       {children}
-      {error && (
+      {action.error && (
         <p class="field-error" role="alert">
-          {error}
+          {action.error.message}
         </p>
       )}
     </Dialog>

@@ -16,7 +16,7 @@ import {
   formatUtc,
   startOfDay,
 } from "./format.js";
-import { zone } from "./zone.js";
+import { zone } from "./preferences.js";
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
 

@@ -1,4 +1,4 @@
-import { zone } from "./zone.js";
+import { zone } from "./preferences.js";
 
 /** Keeps a number and its unit on one line. */
 const space = "\u00a0";

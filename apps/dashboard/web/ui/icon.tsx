@@ -12,8 +12,6 @@ const outlines = {
   team: "M6 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM1.5 13.5a4.5 4.5 0 0 1 9 0M10.75 3.25a2.5 2.5 0 0 1 0 4.5M12 9.5a4.5 4.5 0 0 1 2.5 4",
   plan: "M1.75 3.5h12.5v9H1.75zM1.75 6.5h12.5",
   person: "M8 8.5a2.75 2.75 0 1 0 0-5.5 2.75 2.75 0 0 0 0 5.5ZM2.75 14a5.25 5.25 0 0 1 10.5 0",
-  settings:
-    "M2 4.5h6.5M12 4.5h2M2 11.5h2M7.5 11.5H14M10.25 6.25a1.75 1.75 0 1 0 0-3.5 1.75 1.75 0 0 0 0 3.5ZM5.75 13.25a1.75 1.75 0 1 0 0-3.5 1.75 1.75 0 0 0 0 3.5Z",
   more: "M3.5 7.75v.5M8 7.75v.5M12.5 7.75v.5",
   search: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10ZM10.75 10.75 14 14",
   copy: "M5.5 5.5h8v8h-8zM3 10.5h-.5v-8h8V3",
@@ -22,7 +20,6 @@ const outlines = {
   warning: "M8 2 14.5 13.5h-13L8 2ZM8 6.5v3M8 11.5v.01",
   down: "m4 6 4 4 4-4",
   mail: "M1.75 3.5h12.5v9H1.75zM2 4l6 5 6-5",
-  external: "M6.5 3H3v10h10V9.5M9 2.5h4.5V7M13.25 2.75 7.5 8.5",
   download: "M8 2.5v7.5M4.75 7 8 10.25 11.25 7M3 13.5h10",
   plus: "M8 3v10M3 8h10",
 } as const;
@@ -35,5 +32,17 @@ export function Icon({ name }: { name: IconName }) {
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={outlines[name]} />
     </svg>
+  );
+}
+
+export function Brand() {
+  return (
+    <a class="brand" href="/dashboard/">
+      <svg width="20" height="22" viewBox="0 0 20 22" aria-hidden="true" focusable="false">
+        <path d="M10 0 19.5 5.5v11L10 22 .5 16.5v-11Z" />
+        <path class="brand-letter" d="m5.5 8 2 6 2.5-5.5 2.5 5.5 2-6" />
+      </svg>
+      Waymark
+    </a>
   );
 }

@@ -8,7 +8,7 @@ interface MenuProps {
   icon?: IconName;
   isIconOnly?: boolean;
   look?: "quiet";
-  /** Of {@link MenuItem} and {@link MenuChoice}. */
+  /** Of {@link MenuItem}. */
   children: ComponentChildren;
 }
 
@@ -90,48 +90,19 @@ function nextIndex(key: string, at: number, items: readonly HTMLElement[]): numb
   return order.find((index) => items[index]?.textContent?.trim().toLowerCase().startsWith(letter));
 }
 
-/** An item that acts, or that leads to a page when it has a path. */
-export function MenuItem({
-  href,
-  onClick,
-  children,
-}: {
+interface MenuItemProps {
+  /** Leads to a page. */
   href?: string;
+  /** Whether it holds, for one of several of which one does. */
+  isChecked?: boolean;
   onClick?(): void;
   children: ComponentChildren;
-}) {
-  if (href !== undefined) {
-    return (
-      <a class="menu-item" role="menuitem" tabIndex={-1} href={href}>
-        {children}
-      </a>
-    );
-  }
-  return (
-    <button class="menu-item" type="button" role="menuitem" tabIndex={-1} onClick={onClick}>
-      {children}
-    </button>
-  );
 }
 
-interface MenuChoiceProps {
-  isChecked: boolean;
-  onClick(): void;
-  children: ComponentChildren;
-}
-
-/** One of several items of which one holds. */
-export function MenuChoice({ isChecked, onClick, children }: MenuChoiceProps) {
-  return (
-    <button
-      class="menu-item"
-      type="button"
-      role="menuitemradio"
-      aria-checked={isChecked}
-      tabIndex={-1}
-      onClick={onClick}
-    >
-      {children}
-    </button>
-  );
+export function MenuItem({ href, isChecked, onClick, children }: MenuItemProps) {
+  const shared = { class: "menu-item", tabIndex: -1, children };
+  if (href !== undefined) return <a {...shared} role="menuitem" href={href} />;
+  const choice = { role: "menuitemradio", "aria-checked": isChecked } as const;
+  const look = isChecked === undefined ? ({ role: "menuitem" } as const) : choice;
+  return <button {...shared} {...look} type="button" onClick={onClick} />;
 }

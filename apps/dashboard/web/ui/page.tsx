@@ -1,6 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
+import type { ApiError } from "../data/api.js";
+import type { QueryState } from "../data/query.js";
+import { Button } from "./button.js";
+import { Icon } from "./icon.js";
 
 interface PageProps {
   /** Heading 1, and the tab's title. */
@@ -52,4 +56,116 @@ export function usePageHeading(title: string) {
     focusedPath = path;
   }, [path]);
   return heading;
+}
+
+interface PanelProps {
+  /** Names the region; without it the panel is only a frame. */
+  title?: string;
+  actions?: ComponentChildren;
+  /** Whether the content reaches the border, such as a table. */
+  isFlush?: boolean;
+  children?: ComponentChildren;
+}
+
+/** A card: a region named by its heading 2. */
+export function Panel({ title, actions, isFlush, children }: PanelProps) {
+  const id = useId();
+  if (title === undefined) return <div class={isFlush ? "panel is-flush" : "panel"}>{children}</div>;
+  return (
+    <section class={isFlush ? "panel is-flush" : "panel"} aria-labelledby={id}>
+      <header class="panel-head">
+        <h2 id={id}>{title}</h2>
+        {actions}
+      </header>
+      <div class="panel-body">{children}</div>
+    </section>
+  );
+}
+
+type State = "success" | "error" | "timeout" | "running";
+
+const words: Readonly<Record<State, string>> = {
+  success: "Success",
+  error: "Error",
+  timeout: "Timeout",
+  running: "Running",
+};
+
+/** A state as a dot and its word; only success is without a ground. */
+export function StatusDot({ state, children }: { state: State; children?: ComponentChildren }) {
+  return <span class={`status is-${state}`}>{children ?? words[state]}</span>;
+}
+
+/** Nothing to show, and the way on. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+const skeletonDelayMs = 150;
+
+/** Grey bars in the place of what loads. Quick answers never show it. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), skeletonDelayMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div class={isLate ? "skeleton is-late" : "skeleton"} aria-busy="true">
+      <span class="sr-only">Loading</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} />
+      ))}
+    </div>
+  );
+}
+
+/** Why a page has nothing to show, with another try. */
+export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+  const text = error.isAway ? "Waiting for Waymark to answer." : error.message;
+  return (
+    <div class="error-note" role="alert">
+      <Icon name="warning" />
+      <p>{text}</p>
+      {onRetry && !error.isAway && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** In the place of an answer that is not there: why, or grey bars while it loads. */
+export function Waiting({ of: { data, error, isLoading, refetch }, rows }: { of: QueryState<unknown>; rows?: number }) {
+  if (error && data === undefined) return <ErrorNote error={error} onRetry={refetch} />;
+  return isLoading ? <Skeleton {...(rows && { rows })} /> : null;
+}
+
+/** One line across the page. `alert` for something that stops work, else it is only worth knowing. */
+export function Banner({
+  tone = "note",
+  children,
+}: {
+  tone?: "note" | "warning" | "error";
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={`banner is-${tone}`} role={tone === "error" ? "alert" : "status"}>
+      {children}
+    </div>
+  );
+}
+
+/** The page of an unknown path. Pages show it for an id that is not the account's, too. */
+export function MissingPage({ title = "Page not found", reason }: { title?: string; reason?: string }) {
+  return (
+    <Page title={title}>
+      <p>{reason ?? "No page has this address."}</p>
+      <p>
+        <a href="/dashboard/">Back to the start</a>
+      </p>
+    </Page>
+  );
 }

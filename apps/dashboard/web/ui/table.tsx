@@ -44,12 +44,15 @@ interface TableProps {
   columns: readonly Column[];
   /** Rows of 30 instead of 36 px. */
   isDense?: boolean;
-  /** One `<tbody>` or more. */
+  /** Space above and below the lines of a cell. */
+  isRoomy?: boolean;
+  /** Whether the children are groups of rows, each a `<tbody>`. */
+  hasGroups?: boolean;
   children: ComponentChildren;
 }
 
 /** A table in a frame that scrolls by itself where it is too wide, also by keyboard. */
-export function Table({ name, columns, isDense, children }: TableProps) {
+export function Table({ name, columns, isDense, isRoomy, hasGroups, children }: TableProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(false);
   useEffect(() => {
@@ -61,9 +64,12 @@ export function Table({ name, columns, isDense, children }: TableProps) {
   }, []);
   return (
     <div class="table-frame" ref={frame} {...(isWide ? { tabIndex: 0, role: "group", "aria-label": name } : {})}>
-      <table class={isDense ? "table is-dense" : "table"} aria-label={name}>
+      <table
+        class={["table", isDense && "is-dense", isRoomy && "is-roomy"].filter(Boolean).join(" ")}
+        aria-label={name}
+      >
         <TableHead columns={columns} />
-        {children}
+        {hasGroups ? children : <tbody>{children}</tbody>}
       </table>
     </div>
   );

@@ -1,24 +1,40 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../data/api.js";
 import type { Action } from "../data/query.js";
-import { TextField } from "../ui/field.js";
-import { Form } from "../ui/form.js";
-import { Banner } from "../ui/states.js";
+import { Form, TextField } from "../ui/form.js";
+import { Brand } from "../ui/icon.js";
+import { Banner, usePageHeading } from "../ui/page.js";
+
+/** The frame of the pages before a session: one card. */
+export function EntryCard({ title, children }: { title: string; children: ComponentChildren }) {
+  const heading = usePageHeading(title);
+  return (
+    <div class="entry">
+      <Brand />
+      <div class="panel entry-card">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {children}
+      </div>
+    </div>
+  );
+}
 
 interface EntryFormProps {
-  action: Pick<Action<never, unknown>, "error" | "isBusy">;
+  action: Pick<Action<never>, "error" | "isBusy">;
   verb: string;
   /** A better text for a refusal that belongs to no field. */
   reasonOf?(error: ApiError): string | undefined;
-  onSubmit(): Promise<void>;
+  onSubmit(): void;
   children: ComponentChildren;
 }
 
 /** A form of the pages before a session. A refusal of no field stands above, read at once. */
 export function EntryForm({ action, verb, reasonOf, onSubmit, children }: EntryFormProps) {
-  const { error, isBusy } = action;
+  const { error } = action;
   return (
-    <Form verb={verb} look="main" isBusy={isBusy} onSubmit={() => void onSubmit()}>
+    <Form verb={verb} look="main" action={action} onSubmit={onSubmit}>
       {error?.refusal !== undefined && (
         <p class="form-error" role="alert">
           {reasonOf?.(error) ?? error.refusal}
@@ -49,23 +65,9 @@ export function PasswordField(field: EntryFieldProps) {
   return <TextField label="Password" {...attributes} required {...field} />;
 }
 
-interface PasswordFieldProps extends EntryFieldProps {
-  label?: string;
-}
-
-export function NewPasswordField({ label = "Password", ...field }: PasswordFieldProps) {
-  const rule = "10 characters or more";
-  return (
-    <TextField
-      label={label}
-      type="password"
-      name="password"
-      autocomplete="new-password"
-      required
-      hint={rule}
-      {...field}
-    />
-  );
+export function NewPasswordField({ label = "Password", ...field }: EntryFieldProps & { label?: string }) {
+  const attributes = { type: "password", name: "password", autocomplete: "new-password" } as const;
+  return <TextField label={label} {...attributes} required hint="10 characters or more" {...field} />;
 }
 
 /** Tells password managers whose password a form without an address changes. */

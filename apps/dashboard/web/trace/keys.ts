@@ -1,4 +1,3 @@
-import { useEffect, useRef } from "preact/hooks";
 import { stretchOf } from "./timeline.js";
 import { rowOf } from "./tree.js";
 import type { View } from "./use-view.js";
@@ -47,39 +46,24 @@ function zoomToSpan({ selected, extent, isZoomed, lanes, setZoom }: View): void 
   setZoom(isThere || to <= from ? undefined : { from, to });
 }
 
-/** The page's letters. Text fields, open dialogs and keys with Ctrl, Alt or Meta keep theirs. */
-export function useKeys(view: View, commands: Commands): void {
-  const latest = useRef({ view, commands });
-  latest.current = { view, commands };
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
-      const { view, commands } = latest.current;
-      const own: Readonly<Record<string, () => void>> = {
-        e: view.nextError,
-        f: () => zoomToSpan(view),
-        "/": commands.focusFind,
-        "[": commands.openPrevious,
-        "]": commands.openNext,
-        "?": commands.openHelp,
-        Escape: commands.hideDetails,
-        ...(isAtTree(event.target) && { Enter: commands.openDetails }),
-      };
-      const letter = letters[event.key];
-      if (letter) moveByKey(letter, view);
-      else if (own[event.key]) own[event.key]?.();
-      else if (event.target !== document.body || !moveByKey(event.key, view)) return;
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
+/** The page's letters. */
+export function takeKey({ key, target }: KeyboardEvent, view: View, commands: Commands): boolean {
+  const own: Readonly<Record<string, () => void>> = {
+    e: view.nextError,
+    f: () => zoomToSpan(view),
+    "/": commands.focusFind,
+    "[": commands.openPrevious,
+    "]": commands.openNext,
+    "?": commands.openHelp,
+    Escape: commands.hideDetails,
+    ...(isAtTree(target) && { Enter: commands.openDetails }),
+  };
+  const letter = letters[key];
+  if (letter) moveByKey(letter, view);
+  else if (own[key]) own[key]?.();
+  else return target === document.body && moveByKey(key, view);
+  return true;
 }
 
 const isAtTree = (target: EventTarget | null) =>
   target === document.body || (target instanceof Element && target.role === "tree");
-
-function isTaken(target: EventTarget | null): boolean {
-  if (document.querySelector("dialog[open], [popover]:popover-open")) return true;
-  return target instanceof Element && target.closest("input, textarea, select") !== null;
-}

@@ -1,13 +1,13 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProofAnswer, SiteProof } from "../../src/sites/find-proof.js";
-import type { ListedSite } from "../../src/sites/sites.route.js";
+import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useMe } from "../data/me.js";
-import { useAction } from "../data/query.js";
+import { useAction, useMe, useQuery } from "../data/query.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
-import { Banner } from "../ui/states.js";
+import { Banner, StatusDot } from "../ui/page.js";
+import "./sites.css";
 
 /** How to prove the domain of a site that waits, and the check. */
 export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof }) {
@@ -15,13 +15,12 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
   const [answer, setAnswer] = useState<ProofAnswer>();
   const check = useAction(() => api.post<ProofAnswer>(`/sites/${site.id}/proof`), {
     invalidates: ["/sites", "/audit"],
+    onDone: (found) => {
+      setAnswer(found);
+      announce(found.isProven ? "The domain is proven" : "No proof was found");
+      if (found.isProven) keepFocus();
+    },
   });
-  const run = async () => {
-    const found = await check.run();
-    setAnswer(found);
-    if (found) announce(found.isProven ? "The domain is proven" : "No proof was found");
-    if (found?.isProven) keepFocus();
-  };
   return (
     <>
       {site.isWaiting ? (
@@ -45,13 +44,13 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
         <dd class="mono">{proof.recordName}</dd>
       </dl>
       {check.error && <Banner tone="error">{check.error.message}</Banner>}
-      {answer && !answer.isProven && (
+      {answer && !answer.isProven && !check.error && (
         <Banner tone="error">
           No proof yet. File: {answer.file} Record: {answer.record}
         </Banner>
       )}
       {isOwner ? (
-        <Button isBusy={check.isBusy} onClick={() => void run()}>
+        <Button isBusy={check.isBusy} onClick={() => check.run()}>
           Check the proof
         </Button>
       ) : (
@@ -66,4 +65,45 @@ function keepFocus(): void {
   const next =
     document.querySelector<HTMLElement>("dialog[open] .dialog-actions button") ?? document.querySelector("h1");
   next?.focus();
+}
+
+/** The script tag for a site's pages, with "Copy". */
+export function Snippet({ domain }: { domain: string }) {
+  const me = useMe();
+  const collectorUrl = me.data?.collectorUrl.replace(/\/+$/, "");
+  if (collectorUrl === undefined) return null;
+  return (
+    <CopyField
+      label="Tracking snippet"
+      lines={3}
+      value={`<script defer src="${collectorUrl}/js/script.js" data-domain="${domain}"></script>`}
+      hint="Paste it into the head of every page. It sets no cookies and stores no addresses."
+    />
+  );
+}
+
+/** Waits for a site's first event: looks every two seconds, and turns by itself. */
+export function WaitingForVisit({ siteId }: { siteId: string }) {
+  const { data } = useQuery<SiteList>("/sites", { pollMs: 2_000 });
+  const site = data?.sites.find(({ id }) => id === siteId);
+  const hasVisit = Boolean(site?.firstDay);
+  const waited = useRef(false);
+  useEffect(() => {
+    if (hasVisit && waited.current) announce("The first visit arrived");
+    if (site && !hasVisit) waited.current = true;
+  }, [site, hasVisit]);
+  if (!site) return null;
+  if (!hasVisit) {
+    return (
+      <p class="waiting-line">
+        <StatusDot state="running">Waiting for the first visit</StatusDot>
+      </p>
+    );
+  }
+  return (
+    <p class="waiting-line">
+      <StatusDot state="success">The first visit arrived.</StatusDot>{" "}
+      <a href={`/dashboard/sites/${siteId}`}>See the statistics</a>
+    </p>
+  );
 }

@@ -1,0 +1,93 @@
+import type { AgentFigures } from "../../src/agents/agents.route.js";
+import { formatShare, formatShortDay, formatThings } from "../ui/format.js";
+
+interface Day {
+  day: string;
+  traces: number;
+  failures: number;
+}
+
+const dayMs = 86_400_000;
+const shownDays = 30;
+
+/** Every one of the 30 days from the first, those without traces too. */
+export function fillDays(from: string, days: readonly Day[]): Day[] {
+  const known = new Map(days.map((day) => [day.day, day]));
+  return Array.from({ length: shownDays }, (_, at) => {
+    const day = new Date(Date.parse(from) + at * dayMs).toISOString().slice(0, 10);
+    return known.get(day) ?? { day, traces: 0, failures: 0 };
+  });
+}
+
+interface Counts {
+  traces: number;
+  failures: number;
+}
+
+/** The share of failures; 0 without traces. */
+export function failureRate({ traces, failures }: Counts): number {
+  return traces === 0 ? 0 : failures / traces;
+}
+
+/** The change of the rate in points of a percent; undefined where one of the ranges has no traces, or nothing changed. */
+function rateChange(now: Counts, before: Counts): number | undefined {
+  if (now.traces === 0 || before.traces === 0) return undefined;
+  const points = Math.round((failureRate(now) - failureRate(before)) * 100);
+  return points === 0 ? undefined : points;
+}
+
+/** The share of failures with a bar, and its change to the 30 days before. */
+export function FailureRate({ agent }: { agent: AgentFigures }) {
+  const rate = failureRate(agent);
+  const change = rateChange(agent, agent.before);
+  return (
+    <span class="failure-rate">
+      <span class="rate-bar" aria-hidden="true">
+        <span style={{ width: `${rate * 100}%` }} />
+      </span>
+      {formatShare(rate)}
+      {change !== undefined && (
+        <span class={change > 0 ? "rate-change is-worse" : "rate-change"}>
+          <span aria-hidden="true">{change > 0 ? "▲" : "▼"}</span>
+          <span class="sr-only">{change > 0 ? "up" : "down"}</span> {formatThings(Math.abs(change), "point")}
+        </span>
+      )}
+    </span>
+  );
+}
+
+const height = 24;
+
+/** Traces per day as bars, failures on top of them. @param from the first of the days */
+export function DayBars({ from, days, isLarge }: { from: string; days: readonly Day[]; isLarge?: boolean }) {
+  const filled = fillDays(from, days);
+  const most = Math.max(1, ...filled.map(({ traces }) => traces));
+  const scale = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / most) * height));
+  const width = filled.length * 4;
+  return (
+    <svg
+      class={isLarge ? "day-bars is-large" : "day-bars"}
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={describe(filled)}
+    >
+      {filled.map(({ day, traces, failures }, at) => {
+        const [all, failed] = [scale(traces), scale(failures)];
+        return (
+          <g key={day}>
+            <title>{`${formatShortDay(day)}: ${formatThings(traces, "trace")}, ${failures} failed`}</title>
+            <rect class="is-day" x={at * 4} y={0} width={4} height={height} />
+            <rect class="is-traces" x={at * 4 + 0.5} y={height - all} width={3} height={all} />
+            <rect class="is-failed" x={at * 4 + 0.5} y={height - all} width={3} height={failed} />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function describe(days: readonly Day[]): string {
+  const busy = days.filter(({ traces }) => traces > 0).length;
+  return `Traces on ${busy} of ${days.length} days`;
+}
