@@ -9,7 +9,8 @@ export {
   layOutJson,
   mergeMembers,
 } from "./json-members.js";
-export { type JsonLayout, JsonText, jsonField, jsonObjectField, readOutline } from "./json-outline.js";
+export { type JsonLayout, readOutline } from "./json-outline.js";
+export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
 export {
   asParameter,

@@ -22,14 +22,17 @@ export interface JsonShape {
   values: number;
 }
 
-/** Measures a JSON text. It accepts any text, so it can run before the parser and keep deep input from it. */
-export function jsonShape(text: string): JsonShape {
+/**
+ * Measures a JSON text. It accepts any text, so it can run before the parser and keep deep input from it.
+ * @param enough values after which it stops, and has measured the beginning alone
+ */
+export function jsonShape(text: string, enough = Number.POSITIVE_INFINITY): JsonShape {
   let depth = 0;
   let deepest = 0;
   let members = 0;
   let commas = 0;
   let containers = 0;
-  for (let i = 0; i < text.length; i++) {
+  for (let i = 0; i < text.length && commas + containers <= enough; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
     else if (code === colon) members++;

@@ -70,7 +70,8 @@ export function createBodyReader(
     const bytes = await readBytes(request, response);
     const text = readText(bytes);
     onBytes?.(bytes);
-    const { values } = checkDepth(text, maxJsonDepth);
+    // An outline measures what it reads.
+    const { values } = checkDepth(text, maxJsonDepth, layout.keys && maxParsedValues);
     return layout.keys && values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
@@ -117,29 +118,27 @@ function parseJsonObject(text: string, { opaqueKeys, list }: JsonLayout): JsonBo
   return body;
 }
 
-function readElements(text: string, { name, opaqueKeys = [], most }: NonNullable<JsonLayout["list"]>) {
+type JsonList = NonNullable<JsonLayout["list"]>;
+
+function readElements(text: string, list: JsonList) {
+  const { name, opaqueKeys = [], most } = list;
   const found = jsonElementMembers(text, name, opaqueKeys, most);
-  if (found === "repeated") throw validationError({ [name]: "Must be given once" });
-  if (found === "too_long") throw validationError({ [name]: `Must be at most ${most} elements` });
+  if (typeof found === "string") throw listProblem(list, found);
   return found;
+}
+
+function listProblem({ name, most }: JsonList, problem: "repeated" | "too_long") {
+  return validationError({
+    [name]: problem === "repeated" ? "Must be given once" : `Must be at most ${most} elements`,
+  });
 }
 
 async function outlineJsonObject(text: string, layout: JsonLayout): Promise<JsonBody> {
   const found = await inSteps(readOutline(text, layout, maxJsonDepth));
   if ("value" in found) return checkObject(found.value);
-  const { name = "", most = 0 } = layout.list ?? {};
-  switch (found.problem) {
-    case "repeated_list":
-      throw validationError({ [name]: "Must be given once" });
-    case "long_list":
-      throw validationError({ [name]: `Must be at most ${most} elements` });
-    case "too_deep":
-      throw tooDeep(maxJsonDepth);
-    case "malformed":
-      throw validationError({
-        body: `Must be JSON: ${found.at < text.length ? wrongAt(found.at) : "it ends too early"}`,
-      });
-  }
+  if (found.problem === "too_deep") throw tooDeep(maxJsonDepth);
+  if (found.problem !== "malformed") throw listProblem(layout.list as JsonList, found.problem);
+  throw validationError({ body: `Must be JSON: ${found.at < text.length ? wrongAt(found.at) : "it ends too early"}` });
 }
 
 /** Replaces the values of members by their texts, except null. The last of doubled members counts. */
@@ -160,8 +159,8 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function checkDepth(text: string, most: number): JsonShape {
-  const shape = jsonShape(text);
+function checkDepth(text: string, most: number, enough?: number): JsonShape {
+  const shape = jsonShape(text, enough);
   if (shape.depth > most) throw tooDeep(most);
   return shape;
 }
