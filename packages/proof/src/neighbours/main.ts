@@ -59,7 +59,7 @@ const rows: { service: Attack["service"]; name: string; index?: number }[] = ser
   ...chosen.filter((attack) => attack.service === service),
 ]);
 const builds = { ...(values.before && { before: resolve(values.before) }), now: undefined };
-const stage = await openStage({ say });
+const stage = await openStage({ withPageViews: services.some((service) => service !== "trace-api"), say });
 process.once("SIGINT", () => void stage.stop().then(() => process.exit(130)));
 try {
   const outcomes: Outcome[] = [];

@@ -28,8 +28,16 @@ const keysOfStatistics = 60;
 const dashboardUrl = "http://localhost:4000";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
+type SiteToFill = Parameters<typeof fillSite>[1];
+
+interface StageOptions {
+  /** Whether statistics are asked for. The attacker's page views take the collector minutes. */
+  withPageViews: boolean;
+  say(line: string): void;
+}
+
 /** Opens a Postgres with an attacker and a victim, and sends the attacker's page views through the collector. */
-export async function openStage({ say }: { say(line: string): void }): Promise<Stage> {
+export async function openStage({ withPageViews, say }: StageOptions): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-neighbours-"));
   const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
   const undo = [() => rm(folder, { recursive: true, force: true }), () => postgres.stop()];
@@ -44,7 +52,9 @@ export async function openStage({ say }: { say(line: string): void }): Promise<S
     const pool = createPool({ connectionString: postgres.connectionString, ...options });
     undo.push(() => pool.end());
     const collector = await start("collector");
-    const [target, victim] = await makeAccounts(pool, { port: collector.port, say });
+    const url = `http://127.0.0.1:${collector.port}`;
+    const fill = (site: SiteToFill, count: number) => (withPageViews ? fillSite(url, site, count) : undefined);
+    const [target, victim] = await makeAccounts(pool, { fill, say });
     await collector.process.stop();
     return { target, victim, start, stop };
   } catch (error) {
@@ -55,9 +65,8 @@ export async function openStage({ say }: { say(line: string): void }): Promise<S
 
 async function makeAccounts(
   pool: pg.Pool,
-  { port, say }: { port: number; say(line: string): void },
+  { fill, say }: { fill(site: SiteToFill, count: number): Promise<void> | undefined; say(line: string): void },
 ): Promise<[Omit<Target, "port">, Victim]> {
-  const url = `http://127.0.0.1:${port}`;
   const store = { pool, url: () => dashboardUrl };
   const [attacker, victim] = [await createTenant(store, "attacker"), await createTenant(store, "victim")];
   const [attackerTraces, victimTraces] = [await makeTraces(pool, attacker), await makeTraces(pool, victim)];
@@ -65,9 +74,9 @@ async function makeAccounts(
   await pool.query("UPDATE account SET plan = 'pro'");
   const unstored = await Promise.all([1, 2, 3].map((n) => makeSite(pool, attacker, `unstored-${n}`)));
   const paths = { id: attacker.siteId, domain: attacker.domain };
-  await fillSite(url, paths, longPaths);
+  await fill(paths, longPaths);
   say(`${longPaths} page views with long paths are stored`);
-  for (const site of unstored) await fillSite(url, site, unstoredEvents);
+  for (const site of unstored) await fill(site, unstoredEvents);
   say(`${unstoredEvents} events of each of three sites are stored`);
   await makeGoals(pool, attacker.siteId);
   return [
