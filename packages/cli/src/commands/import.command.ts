@@ -25,7 +25,7 @@ import {
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findFile, openImportInput } from "../imports/import-input.js";
-import { openRejectionReport } from "../imports/rejections.js";
+import { openRejectionReport, type RejectionReport } from "../imports/rejections.js";
 import { readZip } from "../imports/zip-file.js";
 import { showProgress, showStatus } from "../output/progress.js";
 import { formatCount } from "../output/terminal-text.js";
@@ -153,14 +153,24 @@ async function importFile(
         display.update(progress);
       },
     });
-  let isComplete = false;
+  const isComplete = await untilReported(context, { display, rejections, work });
+  if (isComplete && last.imported > 0) await prepareFilters(context, pool, site.id);
+  return present(context, last, isComplete, options.dropBots === true);
+}
+
+interface ImportWork {
+  readonly display: { close(): void };
+  readonly rejections: RejectionReport;
+  work(signal: AbortSignal): Promise<unknown>;
+}
+
+/** Returns whether the import came to its end. */
+async function untilReported(context: CommandContext, { display, rejections, work }: ImportWork): Promise<boolean> {
   try {
-    isComplete = await untilInterrupted(context, display, async (signal) => void (await work(signal)));
+    return await untilInterrupted(context, display, async (signal) => void (await work(signal)));
   } finally {
     await rejections.finish(context.stderr);
   }
-  if (isComplete && last.imported > 0) await prepareFilters(context, pool, site.id);
-  return present(context, last, isComplete, options.dropBots === true);
 }
 
 /** Stores the imported days for filters at once; the worker would do it within ten minutes. A stop leaves the rest to it. */
@@ -253,12 +263,7 @@ async function importPlausible(
         display.update(progress);
       },
     });
-  let isComplete = false;
-  try {
-    isComplete = await untilInterrupted(context, display, async (signal) => void (await work(signal)));
-  } finally {
-    await rejections.finish(context.stderr);
-  }
+  const isComplete = await untilReported(context, { display, rejections, work });
   const text = [
     `${formatCount(counts.imported)} days imported`,
     `${formatCount(counts.rejected)} records rejected`,
