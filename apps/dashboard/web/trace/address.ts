@@ -14,8 +14,9 @@ export function readAddress(): Address {
   return { span, find: query.get("find") ?? "", zoom: from < to ? { from, to } : undefined };
 }
 
-/** Replaces the address without a navigation. */
-export function writeAddress({ span, find, zoom }: Address): void {
+/** Replaces the address of a trace's page without a navigation. Back may have led elsewhere before the page is gone. */
+export function writeAddress(traceId: string, { span, find, zoom }: Address): void {
+  if (!location.pathname.toLowerCase().endsWith(`/${traceId}`)) return;
   const query = new URLSearchParams();
   if (span) query.set("span", span);
   if (find) query.set("find", find);

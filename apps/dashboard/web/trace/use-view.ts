@@ -31,11 +31,13 @@ export function useView({ trace, tree, at }: Outline, lanePixels: number) {
   const selected = tree.byId.get(selectedId ?? "") ?? tree.byId.get(trace?.first_failed ?? "") ?? tree.nodes[0];
   const scales = useScales({ trace, tree, at }, { selected, zoom, skipsIdle, lanePixels });
 
+  const traceId = trace?.id;
   useEffect(() => {
+    if (traceId === undefined) return;
     const address = { span: selectedId, find, zoom: zoom === "all" ? undefined : zoom };
-    const timer = setTimeout(() => writeAddress(address), addressDelayMs);
+    const timer = setTimeout(() => writeAddress(traceId, address), addressDelayMs);
     return () => clearTimeout(timer);
-  }, [selectedId, find, zoom]);
+  }, [traceId, selectedId, find, zoom]);
 
   const select = useCallback((node: Node | undefined) => {
     if (!node) return;

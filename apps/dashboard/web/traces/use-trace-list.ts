@@ -93,9 +93,10 @@ function useKeptPlace(shown: Shown, table: { current: HTMLElement | null }): voi
   useLayoutEffect(() => {
     const { state, wanted, list } = shown;
     if (!wanted || !state?.isLoaded) return;
-    const isWhole = state.cursor === null || state.rows.length >= wanted.rows || state.error !== undefined;
+    const isWhole = state.cursor === null || state.rows.length >= wanted.rows;
     if (scrollToPlace(wanted, table.current) || isWhole) shown.wanted = undefined;
-    else void list.more();
+    // After an error the next poll that is answered goes on.
+    else if (!state.error) void list.more();
   });
 }
 
