@@ -14,7 +14,7 @@ export const usage = `usage: pnpm test [--filter=PACKAGE]... [--node=VERSION] [-
   --pooler           behind pgbouncer in session mode; --pooler=transaction in transaction mode
   --postgres=FOLDER  on the Postgres whose programs are there, such as /usr/lib/postgresql/15/bin
   --again            after all tests, each of up to five failed files once more, alone
-  --nightly          random tests 20 times as long, and loads as large as at night
+  --nightly          random tests 20 times as long, and larger loads
   PATH               only test files whose path contains it
   -t NAME            only tests whose name matches it
   --watch            run again whenever a source changes
