@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 it("shows nobody another's data through every route", async () => {
-  const operations = amount(600, 2_000);
+  const operations = amount(300, 2_000);
   const result = await runIsolation(system, { operations, seed: 1, receiver, say: () => undefined });
   expect(result.failures).toEqual([]);
   expect(result.foreign).toBeGreaterThan(operations / 20);
