@@ -4,7 +4,7 @@ import type pg from "pg";
 import { type Logger, pino } from "pino";
 
 const uuid = createUuidV7();
-const untilMs = 50_000;
+const untilMs = 200_000;
 
 /** An account with a failed trace and its pending alert. */
 export interface FailedTrace extends AlertKey {

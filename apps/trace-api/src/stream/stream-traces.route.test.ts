@@ -179,7 +179,7 @@ describe("GET /traces/stream", () => {
     const count = async () => (await test.registry.getSingleMetric("waymark_trace_streams")?.get())?.values[0]?.value;
     const before = (await count()) ?? 0;
     await Promise.all(streams.map((stream) => stream.close()));
-    for (const end = Date.now() + 30_000; (await count()) !== before - 300 && Date.now() < end; ) {
+    for (const end = Date.now() + 120_000; (await count()) !== before - 300 && Date.now() < end; ) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await count()).toBe(before - 300);

@@ -66,7 +66,7 @@ export async function openStream(url: string, { key, lastId, query = "" }: Strea
     },
     ended,
     async until(count) {
-      for (const end = Date.now() + 60_000; events.length < count; ) {
+      for (const end = Date.now() + 120_000; events.length < count; ) {
         if (state.isEnded || Date.now() > end) throw new Error(`${events.length} of ${count} events came`);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
