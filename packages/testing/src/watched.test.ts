@@ -40,7 +40,7 @@ describe("a watched attack", () => {
   });
 
   it("fails when the service is held for long", async () => {
-    await expect(watched({ url, pid }, hold(2_000))).rejects.toThrow(
+    await expect(watched({ url, pid }, hold(5_000))).rejects.toThrow(
       /^Of \d+ requests of the watcher .* longer than the control$/,
     );
   });

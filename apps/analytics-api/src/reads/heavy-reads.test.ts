@@ -56,7 +56,7 @@ describe("one request's work", () => {
   });
 
   it("of 100 goals with 900 stars each does, too", async () => {
-    const { siteId, get } = await open({ visitors: 2_000, path: longPath });
+    const { siteId, get } = await open({ visitors: 800, path: longPath });
     // A former release took them.
     await test.pool.query(
       `INSERT INTO goal (site_id, id, name, page)
