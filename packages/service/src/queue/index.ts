@@ -2,7 +2,6 @@ export {
   createQueue,
   createWorker,
   type JobOutcome,
-  type JobQueue,
   type JobWorker,
   type QueueServer,
   QueueUnavailableError,
