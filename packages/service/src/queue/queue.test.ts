@@ -188,34 +188,6 @@ function repeatsJobs({ openQueue, openWorker, lines }: Server) {
     expect(runs).toBe(1);
   });
 
-  it("runs a hurried job now that was put off by a clock an hour ahead; one that is done or running stays so", async () => {
-    const queue = openQueue();
-    const [late, done] = [makePayload(), makePayload()];
-    const runs: string[] = [];
-    let end = () => {};
-    const running = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    openWorker(async ({ alertId }) => {
-      runs.push(alertId);
-      if (alertId === done.alertId) return "done";
-      if (runs.filter((id) => id === late.alertId).length === 1) return { retryAfterMs: 3_600_000 };
-      await running;
-      return "done";
-    });
-    const count = (alertId: string) => runs.filter((id) => id === alertId).length;
-    await queue.add([late, done]);
-    await until(() => runs.length === 2);
-    await until(async () => {
-      await queue.hurry([late, done]);
-      return count(late.alertId) === 2;
-    });
-    await queue.hurry([late, done]);
-    end();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect([count(late.alertId), count(done.alertId)]).toEqual([2, 1]);
-  });
-
   it("runs a job again whose handler threw, and logs what it threw", async () => {
     let runs = 0;
     openWorker(async () => {

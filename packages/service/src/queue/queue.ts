@@ -22,11 +22,6 @@ export interface JobQueue<Payload extends object> {
    * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
    */
   add(payloads: readonly Payload[]): Promise<void>;
-  /**
-   * Lets jobs run now that wait for a later time: a worker's clock was ahead when it put them off. Leaves others alone.
-   * @throws QueueUnavailableError as `add`
-   */
-  hurry(payloads: readonly Payload[]): Promise<void>;
   /** Rejects when the queue takes no jobs now. */
   check(): Promise<void>;
   /** Closes the connections within two seconds, for good: from then on `add` rejects. */
@@ -78,23 +73,12 @@ export function createQueue<Payload extends object>(kind: QueueKind<Payload>, se
   };
   return {
     add: (payloads) => use((queue) => queue.addBulk(payloads.map(toJob)), addTimeoutMs),
-    hurry: (payloads) =>
-      use((queue) => Promise.all(payloads.map((payload) => hurryJob(queue, kind.jobIdOf(payload)))), addTimeoutMs),
     check: () => use(() => producer.check(), timeoutMs),
     close() {
       closed ??= close();
       return closed;
     },
   };
-}
-
-async function hurryJob(queue: ProducerQueue, id: string): Promise<void> {
-  const job = await queue.getJob(id);
-  if (!(await job?.isDelayed())) return;
-  await job?.promote().catch(async (error) => {
-    // Its time came meanwhile.
-    if (await job.isDelayed()) throw error;
-  });
 }
 
 /** The server of the queues. */
