@@ -10,8 +10,7 @@ import {
   type TracePlaces,
 } from "./blocks/find-blocks.query.js";
 import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
-import { countedCallsSql } from "./model-calls/counted-calls.js";
-import { settleCalls } from "./model-calls/settle-calls.query.js";
+import { countedCallsSql, settleCalls } from "./model-calls/settle-calls.query.js";
 import type { TraceStatus } from "./statuses.js";
 import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 

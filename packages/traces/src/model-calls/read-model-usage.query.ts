@@ -3,9 +3,8 @@ import type pg from "pg";
 import { z } from "zod";
 import { membersIn } from "../field-table.js";
 import { checkRange, recentRange, timestampParameter } from "../paging.js";
-import { countedCallsSql } from "./counted-calls.js";
 import { costSchema, costSql, sumSql, tokenSumsSchema } from "./read-token-sums.query.js";
-import { settleCalls } from "./settle-calls.query.js";
+import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
 /** The model calls of one model, as answers show them. */
 export const modelSumsSchema = z.object({

@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { isoText } from "../field-table.js";
-import { countedCallsSql } from "./counted-calls.js";
-import { settleCalls } from "./settle-calls.query.js";
+import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
 export const costSchema = z.string().nullable().describe("Dollars as a decimal number; null if no call has a price");
 

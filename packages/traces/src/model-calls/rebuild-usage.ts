@@ -1,7 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { countedCallsSql } from "./counted-calls.js";
-import { lockCalls, settleCalls, settleTraces } from "./settle-calls.query.js";
+import { countedCallsSql, lockCalls, settleCalls, settleTraces } from "./settle-calls.query.js";
 
 /** The shortest retention keeps the calls of these days. */
 const comparedDays = 29;
