@@ -50,9 +50,9 @@ export function contentOf({
   return JSON.parse(content ?? "{}");
 }
 
-// A delivery with its channel, address and trace. An account's own channel is a row once it has settings; a mail of its
-// own takes trace, status and failures from the alert. Cuts an error, which may be megabytes long. Probes of primary keys, and a range of `span_pkey`
-// within bounds.
+// A delivery with its channel, address and trace. An account's own channel is a row once it has settings; a mail of its own
+// takes trace, status and failures from the alert. Cuts errors, which may be megabytes long. Probes of primary keys, and a
+// range of `span_pkey`.
 const readOwedSql = `
   WITH owed AS (
     SELECT d.account_id, d.event_id, d.channel_id, d.sort, d.type, d.created_at, d.attempts, d.agent_id, d.content, d.begun_at,

@@ -21,7 +21,7 @@ const maxAlertsTogether = 500;
 const isUnroutedSql = `sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL AND routed_at IS NULL
       AND allowed_at IS NULL`;
 
-/** More than one time's alerts. */
+/** More alerts than one call routes. */
 const unlimited = 2_147_483_647;
 
 // Accounts with an alert to route: a range of `alert_turn_idx` or all of it, past routed ones.
