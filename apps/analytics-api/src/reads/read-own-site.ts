@@ -23,7 +23,7 @@ export interface ReadDeps {
 }
 
 /**
- * Reads from the site that a request names, when it is the account's turn.
+ * Reads from the site that a request names, when it is the account's turn: refusing a request asks the database nothing.
  * @throws AppError 404 when the account does not have the site or a shared key is of another one, 429 or 503 when too many reads are under way
  */
 export async function readOwnSite<Result>(
@@ -31,10 +31,9 @@ export async function readOwnSite<Result>(
   input: ReadInput,
   work: (siteId: string) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId, siteId } = await findSite(deps.pool, input);
   return deps.reads.read(
-    accountId,
-    () => work(siteId),
+    principalOf(input.response).accountId,
+    async () => work(await findSite(deps.pool, input)),
     () => input.response.destroyed,
   );
 }
@@ -45,10 +44,10 @@ export async function readOwnColumns<Result>(
   input: ReadInput,
   work: (siteId: string, columns: ColumnReader) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId, siteId } = await findSite(pool, input);
+  const { accountId } = principalOf(input.response);
   return reads.readColumns(
     accountId,
-    () => work(siteId, columns.open(accountId)),
+    async () => work(await findSite(pool, input), columns.open(accountId)),
     () => input.response.destroyed,
   );
 }
@@ -64,9 +63,9 @@ export function readOwnFiltered<Result>(
   return readOwnColumns(deps, input, (siteId, columns) => work(siteId, { filters, columns }));
 }
 
-async function findSite(pool: pg.Pool, { params, response }: ReadInput) {
+async function findSite(pool: pg.Pool, { params, response }: ReadInput): Promise<string> {
   const { accountId, siteId: onlySite } = principalOf(response);
   const { id: siteId } = await requireSite(pool, accountId, params["id"] ?? "");
   if (onlySite !== undefined && onlySite !== siteId) throw new AppError("site_not_found");
-  return { accountId, siteId };
+  return siteId;
 }

@@ -32,7 +32,8 @@ interface ReadInput {
 }
 
 /**
- * Reads from the site that a request names, when it is the account's turn: its columns where there are filters.
+ * Reads from the site that a request names, when it is the account's turn: its columns where there are filters. Refusing a
+ * request asks the database nothing.
  * @throws AppError 404 when the account does not have the site, 429 or 503 when too many reads are under way
  */
 export async function readOwnSite<Result>(
@@ -42,10 +43,9 @@ export async function readOwnSite<Result>(
 ): Promise<Result> {
   const { filters } = input.query;
   if (filters.length > 0) return readOwnColumns(deps, input, (site, columns) => work(site, { filters, columns }));
-  const { accountId, site } = await findSite(deps, input);
   return deps.reads.read(
-    accountId,
-    () => work(site, undefined),
+    input.viewer.accountId,
+    async () => work(await findSite(deps, input), undefined),
     () => input.response.destroyed,
   );
 }
@@ -56,14 +56,14 @@ export async function readOwnColumns<Result>(
   input: ReadInput,
   work: (site: Site, columns: ColumnReader) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId, site } = await findSite(deps, input);
+  const { accountId } = input.viewer;
   return deps.reads.readColumns(
     accountId,
-    () => work(site, deps.columns.open(accountId)),
+    async () => work(await findSite(deps, input), deps.columns.open(accountId)),
     () => input.response.destroyed,
   );
 }
 
-async function findSite({ pool }: StatisticsDeps, { viewer: { accountId }, params }: ReadInput) {
-  return { accountId, site: await requireSite(pool, accountId, params["id"] ?? "") };
+function findSite({ pool }: StatisticsDeps, { viewer, params }: ReadInput): Promise<Site> {
+  return requireSite(pool, viewer.accountId, params["id"] ?? "");
 }
