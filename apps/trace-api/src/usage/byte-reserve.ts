@@ -54,7 +54,6 @@ interface Reserve {
   isFilling: boolean;
   /** Given back, and perhaps not yet committed. */
   returning: number;
-  /** Ends when nothing is being given back. */
   returned: Promise<unknown>;
 }
 
@@ -187,7 +186,6 @@ export class ByteReserve {
   }
 }
 
-/** Nobody asked since the last turn, and nobody is answered. */
 function isQuiet(reserve: Reserve): boolean {
   return !reserve.isUsed && reserve.inFlight === 0 && !reserve.isFilling;
 }
