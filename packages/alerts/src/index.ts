@@ -7,7 +7,6 @@ export {
   setAlertIdSql,
 } from "./alert-rule.js";
 export {
-  type AlertMode,
   alertModes,
   changeAlertSettings,
   readAlertSettings,
@@ -23,14 +22,13 @@ export {
   testChannel,
 } from "./channels/channels.query.js";
 export { type DeliverySort, deliveryIdOf } from "./channels/claim-delivery.query.js";
-export { type ChannelKind, channelKinds, kindChoices } from "./channels/kinds.js";
+export { channelKinds, kindChoices } from "./channels/kinds.js";
 export type { MailLimits } from "./channels/own-mail.query.js";
 export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
 export {
   type AlertWithTrace,
   alertStates,
-  type ListedAlert,
   listAlerts,
   readAlertPage,
   retryAlert,

@@ -21,7 +21,8 @@ import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
-import type { Act, CommandContext, Finish, Outcome } from "./context/command-context.js";
+import { CommandBuilder } from "./context/command-builder.js";
+import type { CommandContext, Finish, Outcome } from "./context/command-context.js";
 import { UsageError } from "./context/command-error.js";
 import { explainError } from "./context/explain-error.js";
 import { dataFolderOf } from "./local-system.js";
@@ -104,33 +105,28 @@ function createProgram({ context, args, version, finish }: ProgramOptions): Comm
     .addHelpText("after", examples)
     .exitOverride();
 
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const outcome = await work(context, ...(args as never));
-      finish(outcome, program.opts<{ json?: boolean }>().json === true);
-    };
-  addAccountCommands(program, act);
-  addSignInLinkCommand(program, act);
-  addKeyCommands(program, act);
-  addSiteCommands(program, act);
-  addGoalCommands(program, act);
-  addFunnelCommands(program, act);
-  addUsageCommand(program, act);
-  addStatsCommand(program, act);
-  addImportCommand(program, act);
-  addExportCommand(program, act);
-  addRollupCommands(program, act);
-  addAlertCommands(program, act);
-  addChannelCommands(program, act);
-  addFailureCommands(program, act);
-  addMuteCommands(program, act);
-  addRuleCommands(program, act);
-  addTraceCommands(program, act);
-  addMcpCommand(program, act, version);
-  addCellCommands(program, act);
-  addMigrateCommand(program, act);
-  addBackupCommands(program, act);
+  const commands = new CommandBuilder<[], object>(program, context, finish);
+  addAccountCommands(commands);
+  addSignInLinkCommand(commands);
+  addKeyCommands(commands);
+  addSiteCommands(commands);
+  addGoalCommands(commands);
+  addFunnelCommands(commands);
+  addUsageCommand(commands);
+  addStatsCommand(commands);
+  addImportCommand(commands);
+  addExportCommand(commands);
+  addRollupCommands(commands);
+  addAlertCommands(commands);
+  addChannelCommands(commands);
+  addFailureCommands(commands);
+  addMuteCommands(commands);
+  addRuleCommands(commands);
+  addTraceCommands(commands);
+  addMcpCommand(commands, version);
+  addCellCommands(commands);
+  addMigrateCommand(commands);
+  addBackupCommands(commands);
   for (const group of program.commands)
     for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);
   return program;

@@ -47,6 +47,16 @@ export function collect(value: string, values: string[] = []): string[] {
   return [...values, value];
 }
 
+/** Makes a parser of names, separated by commas, in the order of the table. */
+export function names<Name extends string>(allowed: readonly Name[]): (text: string) => Name[] {
+  return (text) => {
+    const given = text.split(",");
+    const known = allowed.filter((name) => given.includes(name));
+    if (known.length === new Set(given).size) return known;
+    throw new InvalidArgumentError(`Allowed names, separated by commas, are ${allowed.join(", ")}.`);
+  };
+}
+
 /** Makes a parser of whole numbers within bounds, both included. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {

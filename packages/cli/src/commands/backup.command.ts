@@ -1,26 +1,20 @@
 import { createReadStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { restoreBackup, writeBackup } from "@waymark/database";
-import type { Command } from "commander";
+import type { Program } from "../context/command-builder.js";
 import {
-  type Act,
   type CommandContext,
   interruptedExitCode,
   type Outcome,
   onDatabase,
   prepareDatabase,
-  untilInterrupted,
+  withStatus,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findFile } from "../imports/import-input.js";
 import { findDatabase } from "../local-system.js";
 import { openOutput } from "../output/open-output.js";
-import { showStatus } from "../output/progress.js";
 import { inWords } from "../output/terminal-text.js";
-
-interface FileOptions {
-  file: string;
-}
 
 const backupHelp = `
 The file has all data of one moment: accounts, keys as hashes, traces, events and statistics. The services keep running.
@@ -41,22 +35,18 @@ Examples:
   $ ssh elsewhere cat waymark.backup | waymark restore --file -`;
 
 /** `waymark backup` and `waymark restore`. */
-export function addBackupCommands(program: Command, act: Act): void {
+export function addBackupCommands(program: Program): void {
   program
-    .command("backup")
-    .description("write all data of the database into a file")
-    .option("--file <file>", "the file to write or replace, or - for standard output", "-")
-    .addHelpText("after", backupHelp)
-    .action(act((context, { file }: FileOptions) => backUp(context, file)));
+    .command("backup", "write all data of the database into a file", backupHelp)
+    .option("--file <file>", "the file to write or replace, or - for standard output", { default: "-" })
+    .run(backUp);
   program
-    .command("restore")
-    .description("read a backup into an empty database")
-    .requiredOption("--file <file>", "the backup, or - for standard input")
-    .addHelpText("after", restoreHelp)
-    .action(act((context, { file }: FileOptions) => restore(context, file)));
+    .command("restore", "read a backup into an empty database", restoreHelp)
+    .required("--file <file>", "the backup, or - for standard input")
+    .run(restore);
 }
 
-async function backUp(context: CommandContext, file: string): Promise<Outcome> {
+async function backUp(context: CommandContext, { file }: { file: string }): Promise<Outcome> {
   const { url } = await findDatabase(context.env);
   const isStandardOutput = file === "-";
   if (isStandardOutput && context.stdout.isTTY) {
@@ -64,22 +54,22 @@ async function backUp(context: CommandContext, file: string): Promise<Outcome> {
       "A backup is no text for a terminal. Give --file, or send the output into a file or program.",
     );
   }
-  const display = showStatus(context.stderr);
   const part = `${file}.part`;
-  let rows = 0;
-  const isComplete = await onDatabase(context, async () => {
-    const output = isStandardOutput ? context.stdout : await openOutput(part);
-    return untilInterrupted(context, display, async (signal) => {
-      const onProgress = (at: { table: string; rows: number }) =>
-        display.update(`Saving ${at.table}: ${inWords(at.rows, "row")}`);
-      ({ rows } = await writeBackup(url, output, { onProgress, signal }));
+  let rows: number | undefined;
+  try {
+    const { isComplete, result } = await onDatabase(context, async () => {
+      const output = isStandardOutput ? context.stdout : await openOutput(part);
+      return withStatus(context, (say, signal) => {
+        const onProgress = (at: { table: string; rows: number }) =>
+          say(`Saving ${at.table}: ${inWords(at.rows, "row")}`);
+        return writeBackup(url, output, { onProgress, signal });
+      });
     });
-  }).catch(async (error) => {
-    if (!isStandardOutput) await rm(part, { force: true });
-    throw error;
-  });
-  if (!isComplete) {
-    if (!isStandardOutput) await rm(part, { force: true });
+    if (isComplete) rows = result?.rows;
+  } finally {
+    if (rows === undefined && !isStandardOutput) await rm(part, { force: true });
+  }
+  if (rows === undefined) {
     context.stderr.write("Stopped; there is no backup.\n");
     return { exitCode: interruptedExitCode };
   }
@@ -89,18 +79,17 @@ async function backUp(context: CommandContext, file: string): Promise<Outcome> {
   return { value: { rows, file }, text: `Done: ${inWords(rows, "row")} saved in ${file}.` };
 }
 
-async function restore(context: CommandContext, file: string): Promise<Outcome> {
+async function restore(context: CommandContext, { file }: { file: string }): Promise<Outcome> {
   const { url } = await findDatabase(context.env);
   if (file !== "-") await findFile(file);
-  const display = showStatus(context.stderr);
-  let rows = 0;
-  const isComplete = await onDatabase(context, () =>
-    untilInterrupted(context, display, async (signal) => {
+  const { isComplete, result: rows = 0 } = await onDatabase(context, () =>
+    withStatus(context, async (say, signal) => {
       const input = file === "-" ? context.stdin : createReadStream(file);
-      const onProgress = ({ table }: { table: string }) => display.update(`Restoring ${table}`);
-      ({ rows } = await restoreBackup(url, input, { onProgress, signal }));
-      display.update("Bringing the tables to this version");
+      const onProgress = ({ table }: { table: string }) => say(`Restoring ${table}`);
+      const restored = await restoreBackup(url, input, { onProgress, signal });
+      say("Bringing the tables to this version");
       await prepareDatabase(url, undefined);
+      return restored.rows;
     }),
   );
   if (!isComplete) {

@@ -1,19 +1,18 @@
-import { type Cells, type Erased, finishMove, moveSlot, readMoves, undoMove } from "@waymark/accounts";
+import { type Cells, finishMove, moveSlot, readMoves, undoMove } from "@waymark/accounts";
 import { allSlots } from "@waymark/auth";
 import { createPool } from "@waymark/database";
-import type { Command } from "commander";
+import type { Program } from "../context/command-builder.js";
 import {
-  type Act,
   type CommandContext,
   interruptedExitCode,
   type Outcome,
   onDatabase,
-  untilInterrupted,
+  withStatus,
 } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
 import { findDatabase } from "../local-system.js";
-import { showStatus } from "../output/progress.js";
-import { formatCount, formatTable, inWords } from "../output/terminal-text.js";
+import { inWords, listing } from "../output/terminal-text.js";
+import { showErasure } from "./confirmed-erasure.js";
 
 interface MoveOptions {
   slot: string;
@@ -36,61 +35,49 @@ Until step 2 ends, --undo takes it back. Each command can be run again after an 
 of the tables' owner; TARGET_DATABASE_URL may hold the one of --to, where no list of processes shows it.`;
 
 /** `waymark cell move` and `waymark cell moves`. */
-export function addCellMoveCommands(cell: Command, act: Act): void {
-  cell
-    .command("move")
-    .description("move a slot's accounts into another cell's database")
-    .requiredOption("--slot <slot>", "two hexadecimal digits, such as a3")
+export function addCellMoveCommands(cell: ReturnType<Program["group"]>): void {
+  cell("move", "move a slot's accounts into another cell's database", moveHelp)
+    .required("--slot <slot>", "two hexadecimal digits, such as a3")
     .option("--to <url>", "the other cell's database")
     .option("--finish", "remove the rows here, once the proxy leads to the other cell")
     .option("--undo", "take back a move that has not ended")
     .option("--yes", "finish though accounts are missing there")
-    .addHelpText("after", moveHelp)
-    .action(act((context, options: MoveOptions) => move(context, options)));
-  cell
-    .command("moves")
-    .description("show the slots on their way from or to this cell")
-    .action(act((context) => onDatabase(context, async ({ pool }) => presentMoves(await readMoves(pool)))));
+    .check(({ slot }) => !allSlots.has(slot) && "--slot must be two hexadecimal digits, such as a3.")
+    .check(({ finish, undo }) => finish && undo && "Give --finish or --undo, not both.")
+    .run((context, options) =>
+      onCells(context, options.to, (cells) =>
+        options.finish || options.undo ? remove(context, cells, options) : move(context, cells, options.slot),
+      ),
+    );
+  cell("moves", "show the slots on their way from or to this cell").query(
+    async ({ pool }) => (await readMoves(pool)).map(({ slot, phase, other }) => ({ slot, phase, other })),
+    listing(["slot", "phase", "other"], "No slot is on its way."),
+  );
 }
 
-async function move(context: CommandContext, options: MoveOptions): Promise<Outcome> {
-  const { slot, finish, undo } = options;
-  if (!allSlots.has(slot)) throw new UsageError("--slot must be two hexadecimal digits, such as a3.");
-  if (finish && undo) throw new UsageError("Give --finish or --undo, not both.");
-  return onCells(context, options.to, async (cells) => {
-    if (finish || undo) return remove(context, cells, options);
-    const display = showStatus(context.stderr);
-    let rows: Record<string, number> = {};
-    const isComplete = await untilInterrupted(context, display, async (signal) => {
-      display.update("Waiting for writers");
-      rows = await moveSlot(cells, slot, { signal, onProgress: (table) => display.update(`Copying ${table}`) });
-    });
-    if (!isComplete) return stopped(slot);
-    const text = [
-      `Moved slot ${slot} with ${inWords(rows["account"] ?? 0, "account")} and ${inWords(sum(rows), "row")}.`,
-      "The other cell takes its requests; here they get 503. Reload the proxy with the new map, then run this with --finish.",
-    ];
-    return { value: { slot, phase: "moved", rows }, text: text.join("\n") };
+async function move(context: CommandContext, cells: Cells, slot: string): Promise<Outcome> {
+  const { isComplete, result: rows = {} } = await withStatus(context, (say, signal) => {
+    say("Waiting for writers");
+    return moveSlot(cells, slot, { signal, onProgress: (table) => say(`Copying ${table}`) });
   });
+  if (!isComplete) return stopped(slot);
+  const text = [
+    `Moved slot ${slot} with ${inWords(rows["account"] ?? 0, "account")} and ${inWords(sum(rows), "row")}.`,
+    "The other cell takes its requests; here they get 503. Reload the proxy with the new map, then run this with --finish.",
+  ];
+  return { value: { slot, phase: "moved", rows }, text: text.join("\n") };
 }
 
 /** Runs `--finish` or `--undo`, which stop after a batch of rows. */
 async function remove(context: CommandContext, cells: Cells, { slot, finish, yes }: MoveOptions): Promise<Outcome> {
-  const display = showStatus(context.stderr);
-  let erased: Erased = {};
-  const isComplete = await untilInterrupted(context, display, async (signal) => {
-    const control = {
-      isStopping: () => signal.aborted,
-      onProgress: (table: string, rows: number) => display.update(`Removing: ${formatCount(rows)} rows of ${table}`),
-      isConfirmed: yes === true,
-    };
-    erased = await (finish ? finishMove(cells, slot, control) : undoMove(cells, slot, control));
-  });
+  const { isComplete, result: removed = {} } = await showErasure(context, (control) =>
+    finish ? finishMove(cells, slot, { ...control, isConfirmed: yes === true }) : undoMove(cells, slot, control),
+  );
   if (!isComplete) return stopped(slot);
   const text = finish
-    ? `Removed ${inWords(sum(erased), "row")} of slot ${slot} here.`
-    : `Slot ${slot} is here as before; ${inWords(sum(erased), "row")} removed in the other cell.`;
-  return { value: { slot, phase: finish ? "finished" : "undone", removed: erased }, text };
+    ? `Removed ${inWords(sum(removed), "row")} of slot ${slot} here.`
+    : `Slot ${slot} is here as before; ${inWords(sum(removed), "row")} removed in the other cell.`;
+  return { value: { slot, phase: finish ? "finished" : "undone", removed }, text };
 }
 
 function stopped(slot: string): Outcome {
@@ -132,10 +119,4 @@ async function onCells(
   } finally {
     await target.end();
   }
-}
-
-function presentMoves(moves: Awaited<ReturnType<typeof readMoves>>): Outcome {
-  const value = moves.map(({ slot, phase, other }) => ({ slot, phase, other }));
-  if (moves.length === 0) return { value, text: "No slot is on its way." };
-  return { value, text: formatTable(["slot", "phase", "other"], value) };
 }

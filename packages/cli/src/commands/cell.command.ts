@@ -1,7 +1,6 @@
 import { allSlots, firstSlot, parseSlots } from "@waymark/auth";
-import { type Command, Option } from "commander";
 import { collect } from "../arguments/values.js";
-import type { Act } from "../context/command-context.js";
+import type { Program } from "../context/command-builder.js";
 import { UsageError } from "../context/command-error.js";
 import { addCellMoveCommands } from "./cell-move.command.js";
 
@@ -13,25 +12,17 @@ Examples:
   $ waymark cell map --proxy nginx --cell a=00-7f --cell b=80-ff > /etc/nginx/conf.d/waymark-cells.conf
   $ waymark cell map --proxy caddy --cell a=00-7f --cell b=80-ff > /etc/caddy/waymark-cells.caddy`;
 
-type Proxy = keyof typeof cellMapPrinters;
-
 /** `waymark cell map`, `waymark cell move` and `waymark cell moves`. */
-export function addCellCommands(program: Command, act: Act): void {
-  const cell = program.command("cell").description("spread accounts over several installations");
-  const proxies = Object.keys(cellMapPrinters) as Proxy[];
-  cell
-    .command("map")
-    .description("print a proxy's map of slots to cells")
-    .addOption(new Option("--proxy <proxy>", "the proxy").choices(proxies).makeOptionMandatory())
-    .requiredOption("--cell <name=slots>", "a cell and its slots; repeat it for each cell", collect)
-    .addHelpText("after", mapHelp)
-    .action(
-      act(async (_context, { proxy, cell: cells }: { proxy: Proxy; cell: string[] }) => {
-        const map = readCellMap(cells);
-        return { value: Object.fromEntries(map), text: cellMapPrinters[proxy](map) };
-      }),
-    );
-  addCellMoveCommands(cell, act);
+export function addCellCommands(program: Program): void {
+  const cell = program.group("cell", "spread accounts over several installations");
+  cell("map", "print a proxy's map of slots to cells", mapHelp)
+    .required("--proxy <proxy>", "the proxy", { choices: ["nginx", "caddy"] })
+    .required("--cell <name=slots>", "a cell and its slots; repeat it for each cell", { parse: collect })
+    .run(async (_, { proxy, cell: cells }) => {
+      const map = readCellMap(cells);
+      return { value: Object.fromEntries(map), text: proxy === "nginx" ? printNginx(map) : printCaddy(map) };
+    });
+  addCellMoveCommands(cell);
 }
 
 /** The name of the cell of each of the 256 slots. */
@@ -118,6 +109,3 @@ ${printEntries(map, "\t\t", "")}
 	}
 }`;
 }
-
-/** The proxies with a map, and the text for each. */
-const cellMapPrinters = { nginx: printNginx, caddy: printCaddy } as const;

@@ -1,8 +1,6 @@
 import { createChannelLink } from "@waymark/accounts/identity/links";
 import {
   alertStatuses,
-  type ChannelInput,
-  type ChannelKind,
   channelKinds,
   confirmChannel,
   createChannel,
@@ -12,11 +10,10 @@ import {
   resendChannelLink,
   testChannel,
 } from "@waymark/alerts";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { onAccount } from "../arguments/resolve-owner.js";
+import { InvalidArgumentError } from "commander";
 import { collect, wholeNumber } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
-import { formatFields, formatTable } from "../output/terminal-text.js";
+import type { Program } from "../context/command-builder.js";
+import { formatFields, listing } from "../output/terminal-text.js";
 
 type Status = (typeof alertStatuses)[number];
 
@@ -29,112 +26,62 @@ Examples:
   $ waymark channel create --account me@example.com --kind webhook --to https://example.com/hooks/waymark
   $ waymark channel create --account me@example.com --kind slack --to https://hooks.slack.com/services/T0/B0/x --agent billing-agent`;
 
-interface CreateOptions {
-  account: string;
-  kind: ChannelKind;
-  to: string;
-  agent?: string[];
-  status?: Status[];
-  recovered?: true;
-}
-
 function collectStatus(text: string, statuses: Status[] = []): Status[] {
   const status = alertStatuses.find((known) => known === text);
   if (status === undefined) throw new InvalidArgumentError(`It must be ${alertStatuses.join(" or ")}.`);
   return [...statuses, status];
 }
 
-/** `waymark channel create|list|test|confirm|deliveries|delete`. */
-export function addChannelCommands(program: Command, act: Act): void {
-  const channel = program.command("channel").description("say where an account's alerts go");
-  addCreateCommand(channel, act);
-  addReadCommands(channel, act);
+const list = listing(
+  ["id", "kind", "to", "agents", "statuses", "recovered", "state", "pending", "failed", "skipped", "last_error"],
+  "The account has no channels.",
+);
 
-  channel
-    .command("test")
-    .description("have the worker send an event 'test' to a channel; 'channel deliveries' shows the result")
-    .argument("<channel-id>", "the channel's id, from 'waymark channel list'")
-    .action(
-      act(async (context, channelId: string) => {
-        const value = await onDatabase(context, ({ pool }) => testChannel(pool, { channelId }));
-        return { value, text: `The worker sends a test; 'waymark channel deliveries ${channelId}' shows the result.` };
-      }),
-    );
+/** `waymark channel create|list|deliveries|test|confirm|delete`. */
+export function addChannelCommands(program: Program): void {
+  const channel = program.group("channel", "say where an account's alerts go");
+  const ofChannel = (...[name, about]: Parameters<typeof channel>) =>
+    channel(name, about).argument("<channel-id>", "the channel's id, from 'waymark channel list'");
 
-  channel
-    .command("confirm")
-    .description("vouch for the address of a waiting channel: alerts go there without its link")
-    .argument("<channel-id>", "the channel's id, from 'waymark channel list'")
-    .option("--resend", "mail the link again instead")
-    .action(
-      act(async (context, channelId: string, { resend }: { resend?: true }) => {
-        const value = await onDatabase(context, ({ pool }) =>
-          resend ? resendChannelLink(pool, { channelId }, createChannelLink) : confirmChannel(pool, { channelId }),
-        );
-        return { value, text: formatFields({ ...value }) };
-      }),
-    );
-
-  channel
-    .command("delete")
-    .description("delete a channel with what it has not sent yet")
-    .argument("<channel-id>", "the channel's id, from 'waymark channel list'")
-    .action(
-      act(async (context, channelId: string) => {
-        const value = await onDatabase(context, ({ pool }) => deleteChannel(pool, { channelId }));
-        return { value, text: formatFields({ ...value }) };
-      }),
-    );
-}
-
-function addCreateCommand(channel: Command, act: Act): void {
-  channel
-    .command("create")
-    .description("send an account's alerts to one more address")
-    .requiredOption("--account <account>", "the account's id or address")
-    .addOption(new Option("--kind <kind>", "the kind of address").choices(channelKinds).makeOptionMandatory())
-    .requiredOption("--to <address>", "an email address, or a URL")
-    .option("--agent <agent>", "only traces of this agent; repeat it for several", collect)
-    .option("--status <status>", "only error or timeout", collectStatus)
+  channel("create", "send an account's alerts to one more address", createHelp)
+    .required("--account <account>", "the account's id or address")
+    .required("--kind <kind>", "the kind of address", { choices: channelKinds })
+    .required("--to <address>", "an email address, or a URL")
+    .option("--agent <agent>", "only traces of this agent; repeat it for several", { parse: collect })
+    .option("--status <status>", "only error or timeout", { parse: collectStatus })
     .option("--recovered", "also tell an agent's next success after failures")
-    .addHelpText("after", createHelp)
-    .action(
-      act(async (context, { account, agent, status, ...rest }: CreateOptions) => {
-        const input: ChannelInput = { ...rest, agents: agent, statuses: status };
-        const value = await onAccount(context, account, (pool, id) =>
-          createChannel(pool, id, input, createChannelLink),
-        );
-        return { value, text: formatFields({ ...value }) };
-      }),
+    .query(({ pool, accountId }, { kind, to, recovered, agent: agents, status: statuses }) => {
+      return createChannel(pool, accountId, { kind, to, recovered, agents, statuses }, createChannelLink);
+    }, formatFields);
+  channel("list", "list an account's channels, its own address first")
+    .required("--account <account>", "the account's id or address")
+    .query(
+      ({ pool, accountId }) => listChannels(pool, accountId),
+      (rows) => list(rows.map((row) => ({ ...row, agents: row.agents.join(", "), statuses: row.statuses.join(", ") }))),
     );
-}
-
-function addReadCommands(channel: Command, act: Act): void {
-  channel
-    .command("list")
-    .description("list an account's channels, its own address first")
-    .requiredOption("--account <account>", "the account's id or address")
-    .action(
-      act(async (context, { account }: { account: string }) => {
-        const value = await onAccount(context, account, (pool, id) => listChannels(pool, id));
-        const rows = value.map((row) => ({ ...row, agents: row.agents.join(", "), statuses: row.statuses.join(", ") }));
-        const limits = ["agents", "statuses", "recovered"] as const;
-        const columns = ["id", "kind", "to", ...limits, "state", "pending", "failed", "skipped", "last_error"] as const;
-        return { value, text: rows.length > 0 ? formatTable(columns, rows) : "The account has no channels." };
-      }),
-    );
-
-  channel
-    .command("deliveries")
-    .description("list what went to a channel, or did not, newest first")
-    .argument("<channel-id>", "the channel's id, from 'waymark channel list'")
+  ofChannel("deliveries", "list what went to a channel, or did not, newest first")
     .option("--failed", "only those that failed for good")
-    .addOption(new Option("--limit <n>", "at most so many, 1 to 10000").default(100).argParser(wholeNumber(1, 10_000)))
-    .action(
-      act(async (context, channelId: string, { failed = false, limit }: { failed?: boolean; limit: number }) => {
-        const value = await onDatabase(context, ({ pool }) => listDeliveries(pool, { channelId, failed, limit }));
-        const columns = ["id", "type", "state", "failures", "attempts", "created_at", "last_error"] as const;
-        return { value, text: value.length > 0 ? formatTable(columns, value) : "There are no such deliveries." };
-      }),
+    .option("--limit <n>", "at most so many, 1 to 10000", { parse: wholeNumber(1, 10_000), default: 100 })
+    .query(
+      ({ pool }, channelId, { failed = false, limit }) => listDeliveries(pool, { channelId, failed, limit }),
+      listing(
+        ["id", "type", "state", "failures", "attempts", "created_at", "last_error"],
+        "There are no such deliveries.",
+      ),
     );
+  ofChannel("test", "have the worker send an event 'test' to a channel; 'channel deliveries' shows the result").query(
+    ({ pool }, channelId) => testChannel(pool, { channelId }),
+    (_, channelId) => `The worker sends a test; 'waymark channel deliveries ${channelId}' shows the result.`,
+  );
+  ofChannel("confirm", "vouch for the address of a waiting channel: alerts go there without its link")
+    .option("--resend", "mail the link again instead")
+    .query(
+      ({ pool }, channelId, { resend }) =>
+        resend ? resendChannelLink(pool, { channelId }, createChannelLink) : confirmChannel(pool, { channelId }),
+      formatFields,
+    );
+  ofChannel("delete", "delete a channel with what it has not sent yet").query(
+    ({ pool }, channelId) => deleteChannel(pool, { channelId }),
+    formatFields,
+  );
 }

@@ -14,41 +14,40 @@ import {
   type CommandDatabase,
   interruptedExitCode,
   type Outcome,
-  untilInterrupted,
+  withStatus,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { showStatus } from "../output/progress.js";
 import { formatCount, inWords, printable } from "../output/terminal-text.js";
 
 /**
  * Removes an account with everything it has.
- * @throws CommandError without `isConfirmed`: a sentence that lists what would go; AccountError `unknown_account`
+ * @throws CommandError without `yes`: a sentence that lists what would go; AccountError `unknown_account`
  */
 export async function deleteAccount(
   context: CommandContext,
   { pool, prisma }: CommandDatabase,
-  { account: text, isConfirmed }: { account: string; isConfirmed: boolean },
+  { account: text, yes }: { account: string; yes?: true },
 ): Promise<Outcome> {
   const account = await resolveAccount(prisma, text);
   const what = `the account ${account.email} with ${describeOwned(await countOwned(pool, account.id))}`;
-  if (!isConfirmed) throw new CommandError(refusal(what));
-  const done = await follow(context, (control) => eraseAccount(pool, account.id, control));
+  if (!yes) throw new CommandError(`This removes ${what}, for good. Add --yes to do it.`);
+  const done = await showErasure(context, (control) => eraseAccount(pool, account.id, control));
   return present(account.id, done, `Removed ${what}. Sent mails and backups keep what they hold.`);
 }
 
 /**
  * Removes a site with its events and figures.
- * @throws CommandError without `isConfirmed`: a sentence that lists what would go; AccountError `unknown_site`
+ * @throws CommandError without `yes`: a sentence that lists what would go; AccountError `unknown_site`
  */
 export async function deleteSite(
   context: CommandContext,
   { pool }: CommandDatabase,
-  { site: text, isConfirmed }: { site: string; isConfirmed: boolean },
+  { site: text, yes }: { site: string; yes?: true },
 ): Promise<Outcome> {
   const site = await resolveSite(pool, text);
   const what = `the site ${printable(site.name)} (${site.domain}) with its events and statistics${describeGoals(await countOwnedBySite(pool, site.id))}`;
-  if (!isConfirmed) throw new CommandError(refusal(what));
-  const done = await follow(context, (control) => eraseSite(pool, site.id, control));
+  if (!yes) throw new CommandError(`This removes ${what}, for good. Add --yes to do it.`);
+  const done = await showErasure(context, (control) => eraseSite(pool, site.id, control));
   return present(site.id, done, `Removed ${what}.`);
 }
 
@@ -63,32 +62,22 @@ function describeGoals({ goals, funnels }: OwnedBySite): string {
   return `${goals > 0 ? `, ${inWords(goals, "goal")}` : ""}${funnels > 0 ? `, ${inWords(funnels, "funnel")}` : ""}`;
 }
 
-function refusal(what: string): string {
-  return `This removes ${what}, for good. Add --yes to do it.`;
-}
+type Erasure = Awaited<ReturnType<typeof showErasure>>;
 
-interface Erasure {
-  erased: Erased;
-  isComplete: boolean;
-}
-
-function present(id: string, { erased, isComplete }: Erasure, text: string): Outcome {
-  const value = { id, removed: erased, complete: isComplete };
+function present(id: string, { isComplete, result: removed = {} }: Erasure, text: string): Outcome {
+  const value = { id, removed, complete: isComplete };
   if (isComplete) return { value, text };
-  const rows = Object.values(erased).reduce((sum, n) => sum + n, 0);
+  const rows = Object.values(removed).reduce((sum, n) => sum + n, 0);
   const stopped = `Stopped after ${formatCount(rows)} rows. The worker removes the rest within the hour.`;
   return { value, text: stopped, exitCode: interruptedExitCode };
 }
 
 /** Erases and shows how far it is. Ctrl-C stops it after the current batch. */
-async function follow(context: CommandContext, erase: (control: EraseControl) => Promise<Erased>): Promise<Erasure> {
-  const status = showStatus(context.stderr);
-  let erased: Erased = {};
-  const isComplete = await untilInterrupted(context, status, async (signal) => {
-    erased = await erase({
+export function showErasure(context: CommandContext, erase: (control: EraseControl) => Promise<Erased>) {
+  return withStatus(context, (say, signal) =>
+    erase({
       isStopping: () => signal.aborted,
-      onProgress: (table, rows) => status.update(`Removing: ${formatCount(rows)} rows of ${table}`),
-    });
-  });
-  return { erased, isComplete };
+      onProgress: (table, rows) => say(`Removing: ${formatCount(rows)} rows of ${table}`),
+    }),
+  );
 }

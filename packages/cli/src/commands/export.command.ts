@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { exportEvents } from "@waymark/web-stats/analytics";
-import type { Command } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
+import type { Program } from "../context/command-builder.js";
 import {
-  type Act,
   type CommandContext,
   type CommandDatabase,
   interruptedExitCode,
@@ -15,11 +14,6 @@ import { openOutput } from "../output/open-output.js";
 import { showProgress } from "../output/progress.js";
 import { formatCount } from "../output/terminal-text.js";
 
-interface ExportCommandOptions {
-  site: string;
-  file: string;
-}
-
 const help = `
 Each line is a JSON object for 'waymark import'. Another site that imports the lines gets the same figures; the same site
 gets nothing new. Visitors are numbers that mean nothing beyond their day. Waymark stores no addresses and no user agents.
@@ -29,24 +23,18 @@ Examples:
   $ waymark export --site example.com | gzip > visits.ndjson.gz`;
 
 /** `waymark export`. */
-export function addExportCommand(program: Command, act: Act): void {
+export function addExportCommand(program: Program): void {
   program
-    .command("export")
-    .description("write a site's page views and events, one JSON object a line, oldest first")
-    .requiredOption("--site <site>", "the site's id or domain")
-    .option("--file <file>", "the file to write or replace, or - for standard output", "-")
-    .addHelpText("after", help)
-    .action(
-      act((context, options: ExportCommandOptions) =>
-        onDatabase(context, (database) => exportSite(context, database, options)),
-      ),
-    );
+    .command("export", "write a site's page views and events, one JSON object a line, oldest first", help)
+    .required("--site <site>", "the site's id or domain")
+    .option("--file <file>", "the file to write or replace, or - for standard output", { default: "-" })
+    .run((context, options) => onDatabase(context, (database) => exportSite(context, database, options)));
 }
 
 async function exportSite(
   context: CommandContext,
   { pool }: CommandDatabase,
-  { site, file }: ExportCommandOptions,
+  { site, file }: { site: string; file: string },
 ): Promise<Outcome> {
   const { id } = await resolveSite(pool, site);
   const isStandardOutput = file === "-";
@@ -54,7 +42,7 @@ async function exportSite(
   const display = showProgress(isStandardOutput ? context.stdout : context.stderr, "Exporting");
   let exported = 0;
   let bytes = 0;
-  const isComplete = await untilInterrupted(context, display, async (signal) => {
+  const { isComplete } = await untilInterrupted(context, display, async (signal) => {
     for await (const { events, text } of exportEvents(pool, id)) {
       if (signal.aborted) break;
       if (!output.write(text)) await once(output, "drain", { signal });

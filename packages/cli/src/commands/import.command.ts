@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
+import type { Site } from "@waymark/accounts";
 import {
   exportNames,
-  type FormatName,
   formatNames,
   type ImportProgress,
   importEvents,
@@ -11,33 +11,23 @@ import {
   openCountryDirectory,
 } from "@waymark/web-stats/analytics";
 import { storeDays } from "@waymark/web-stats/statistics";
-import { type Command, Option } from "commander";
-import type pg from "pg";
 import { resolveSite } from "../arguments/resolve-owner.js";
+import type { CommandBuilder, Program } from "../context/command-builder.js";
 import {
-  type Act,
   type CommandContext,
   type CommandDatabase,
   interruptedExitCode,
   type Outcome,
   onDatabase,
   untilInterrupted,
+  withStatus,
 } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findFile, openImportInput } from "../imports/import-input.js";
 import { openRejectionReport, type RejectionReport } from "../imports/rejections.js";
 import { readZip } from "../imports/zip-file.js";
-import { showProgress, showStatus } from "../output/progress.js";
+import { showProgress } from "../output/progress.js";
 import { formatCount } from "../output/terminal-text.js";
-
-interface ImportCommandOptions {
-  site: string;
-  file: string;
-  format?: FormatName;
-  from?: "plausible" | (typeof exportNames)[number];
-  dropBots?: true;
-  rejects?: string;
-}
 
 /** V8 lets the old generation quadruple between collections; doubled, it takes a quarter less memory at the same speed. */
 const gentleGrowth = "--heap-growing-percent=100";
@@ -98,88 +88,121 @@ Examples:
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
 /** `waymark import`. */
-export function addImportCommand(program: Command, act: Act): void {
-  program
-    .command("import")
-    .description("record a site's page views and events from a file: JSON lines, or a web server's log")
-    .requiredOption("--site <site>", "their site, by id or domain")
-    .requiredOption("--file <file>", "the file, or - for standard input")
-    .addOption(new Option("--format <format>", "the form of the lines, instead of a guess").choices(formatNames))
-    .addOption(
-      new Option("--from <tool>", "read the export of another tool")
-        .choices(["plausible", ...exportNames])
-        .conflicts("format"),
-    )
+export function addImportCommand(program: Program): void {
+  declare(program).run((context, options) =>
+    onDatabase(context, async ({ pool }) => {
+      setFlagsFromString(gentleGrowth);
+      const target = { pool, site: await resolveSite(pool, options.site) };
+      return options.from === "plausible"
+        ? importPlausible(context, target, options)
+        : importLines(context, target, options);
+    }),
+  );
+}
+
+function declare(program: Program) {
+  return program
+    .command("import", "record a site's page views and events from a file: JSON lines, or a web server's log", help)
+    .required("--site <site>", "their site, by id or domain")
+    .required("--file <file>", "the file, or - for standard input")
+    .option("--format <format>", "the form of the lines, instead of a guess", { choices: formatNames })
+    .option("--from <tool>", "read the export of another tool", {
+      choices: ["plausible", ...exportNames] as const,
+      conflicts: "format",
+    })
     .option("--drop-bots", "leave out lines with a bot's user_agent")
-    .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines")
-    .addHelpText("after", help)
-    .action(
-      act((context, options: ImportCommandOptions) =>
-        onDatabase(context, (database) => importFile(context, database, options)),
-      ),
-    );
+    .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines");
 }
 
-async function importFile(
-  context: CommandContext,
-  { pool }: CommandDatabase,
-  options: ImportCommandOptions,
-): Promise<Outcome> {
-  setFlagsFromString(gentleGrowth);
-  const site = await resolveSite(pool, options.site);
-  if (options.from === "plausible") {
-    return importPlausible(context, { pool, site, file: options.file, rejects: options.rejects });
-  }
-  const zipped = options.from === "umami" ? "website_event.csv" : undefined;
-  const input = await openImportInput(options.file, context.stdin, zipped);
+type ImportOptions = ReturnType<typeof declare> extends CommandBuilder<[], infer Options> ? Options : never;
+
+/** Where an import goes. */
+interface Target {
+  readonly pool: CommandDatabase["pool"];
+  readonly site: Site;
+}
+
+async function importLines(context: CommandContext, { pool, site }: Target, options: ImportOptions): Promise<Outcome> {
+  const { file, from, rejects, dropBots = false } = options;
+  const format = from === "plausible" ? undefined : (from ?? options.format);
+  if (file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
+  const input = await openImportInput(file, context.stdin, from === "umami" ? "website_event.csv" : undefined);
   const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
-  const rejections = await openRejectionReport(options.rejects);
-  if (options.file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
-  const display = showProgress(context.stderr, "Importing", input.totalBytes);
-  const format = options.from ?? options.format;
-  let last: Readonly<ImportProgress> = noProgress(format);
-  const work = (signal: AbortSignal) =>
-    importEvents({
-      pool,
-      site,
-      input: input.bytes,
-      ...(format && { format }),
-      countries,
-      dropBots: options.dropBots === true,
-      signal,
-      onReject: rejections.add,
-      onProgress: (progress) => {
-        last = progress;
-        display.update(progress);
-      },
-    });
-  const isComplete = await untilReported(context, { display, rejections, work });
-  if (isComplete && last.imported > 0) await prepareFilters(context, pool, site.id);
-  return present(context, last, isComplete, options.dropBots === true);
+  const watched = { rejects, totalBytes: input.totalBytes, start: noProgress(format) };
+  const { isComplete, last } = await follow(context, watched, (control) =>
+    importEvents({ pool, site, input: input.bytes, ...(format && { format }), countries, dropBots, ...control }),
+  );
+  if (isComplete && last.imported > 0) await prepareFilters(context, { pool, site });
+  return conclude(context, { isComplete, unit: "line", ...describe(last, dropBots) });
 }
 
-interface ImportWork {
-  readonly display: { close(): void };
-  readonly rejections: RejectionReport;
-  work(signal: AbortSignal): Promise<unknown>;
+/** Records the daily figures of Plausible's export. Its counts are of days, but those of records that were rejected. */
+async function importPlausible(
+  context: CommandContext,
+  { pool, site }: Target,
+  { file, rejects }: ImportOptions,
+): Promise<Outcome> {
+  if (file === "-") throw new CommandError("An export of Plausible is a zip archive: --file wants a file.");
+  await findFile(file);
+  const files = await readZip(file);
+  if (!files.some(({ name }) => /(?:^|\/)imported_visitors[^/]*\.csv$/.test(name))) {
+    throw new CommandError(`'${file}' has no file imported_visitors….csv, so it is no export of Plausible.`);
+  }
+  const start = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0 };
+  const { isComplete, last } = await follow(context, { rejects, start }, (control) =>
+    importRollups({ pool, site, files, ...control }),
+  );
+  const { imported, rejected, duplicates } = last;
+  const text = [
+    `${formatCount(imported)} days imported`,
+    `${formatCount(rejected)} records rejected`,
+    `${formatCount(duplicates)} days with figures already`,
+  ].join(", ");
+  const value = { imported, rejected, duplicates };
+  return conclude(context, { isComplete, unit: "record", value, text, others: imported + duplicates });
 }
 
-/** Returns whether the import came to its end. */
-async function untilReported(context: CommandContext, { display, rejections, work }: ImportWork): Promise<boolean> {
+interface Watched<Progress> {
+  readonly rejects: string | undefined;
+  readonly totalBytes?: number | undefined;
+  readonly start: Readonly<Progress>;
+}
+
+interface Control<Progress> {
+  readonly signal: AbortSignal;
+  onReject: RejectionReport["add"];
+  onProgress(progress: Readonly<Progress>): void;
+}
+
+/** Shows an import's progress and reports its rejections, until it ends or Ctrl-C stops it. */
+async function follow<Progress extends { lines: number; bytes: number }>(
+  context: CommandContext,
+  { rejects, totalBytes, start }: Watched<Progress>,
+  work: (control: Control<Progress>) => Promise<unknown>,
+) {
+  const rejections = await openRejectionReport(rejects);
+  const display = showProgress(context.stderr, "Importing", totalBytes);
+  let last = start;
+  const onProgress = (progress: Readonly<Progress>) => {
+    last = progress;
+    display.update(progress);
+  };
   try {
-    return await untilInterrupted(context, display, async (signal) => void (await work(signal)));
+    const { isComplete } = await untilInterrupted(context, display, (signal) =>
+      work({ signal, onReject: rejections.add, onProgress }),
+    );
+    return { isComplete, last };
   } finally {
     await rejections.finish(context.stderr);
   }
 }
 
 /** Stores the imported days for filters at once; the worker would do it within ten minutes. A stop leaves the rest to it. */
-async function prepareFilters(context: CommandContext, pool: CommandDatabase["pool"], siteId: string): Promise<void> {
-  const display = showStatus(context.stderr);
-  await untilInterrupted(context, display, async (signal) => {
+async function prepareFilters(context: CommandContext, { pool, site }: Target): Promise<void> {
+  await withStatus(context, (say, signal) => {
     const before = context.now().toISOString().slice(0, 10);
-    const onDay = ({ day }: { day: string }) => display.update(`Preparing filters: ${day}`);
-    await storeDays(pool, { siteIds: [siteId], before, onDay, isStopping: () => signal.aborted });
+    const onDay = ({ day }: { day: string }) => say(`Preparing filters: ${day}`);
+    return storeDays(pool, { siteIds: [site.id], before, onDay, isStopping: () => signal.aborted });
   });
 }
 
@@ -200,15 +223,10 @@ async function checkCountries(file: string | undefined) {
   }
 }
 
-function present(
-  context: CommandContext,
-  progress: Readonly<ImportProgress>,
-  isComplete: boolean,
-  showBots: boolean,
-): Outcome {
+/** The counts of an import as a value and in words; `others` are all lines but rejected ones. */
+function describe(progress: Readonly<ImportProgress>, showBots: boolean) {
   const { format, imported, rejected, duplicates, bots, leftOut, malformed } = progress;
   const ofLog = isLog(format) ? { format, ...leftOut, bot: bots, malformed } : { ...(showBots && { bots }) };
-  const value = { imported, rejected, duplicates, ...ofLog };
   const reasons = [
     ...(isLog(format) ? Object.entries(leftOut).map(([reason, n]) => `${formatCount(n)} by ${reason}`) : []),
     ...(showBots ? [`${formatCount(bots)} of bots`] : []),
@@ -218,60 +236,33 @@ function present(
     `${formatCount(rejected)} rejected`,
     `${formatCount(duplicates)} there already`,
   ].join(", ");
-  const text = reasons === "" ? `${counts}.` : `${counts}; left out: ${reasons}.`;
-  const others = imported + duplicates + bots + leftOut.method + leftOut.status + leftOut.asset;
-  const isAllRejected = rejected > 0 && others === 0;
-  if (isComplete && isAllRejected) context.stderr.write("Every line was rejected, so nothing was imported.\n");
-  const read = isLog(format) ? ` (${format})` : "";
-  if (isComplete) return { value, text: `Done${read}: ${text}`, exitCode: isAllRejected ? failedExitCode : 0 };
-  context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
-  return { value, text: `Until then: ${text}`, exitCode: interruptedExitCode };
+  return {
+    value: { imported, rejected, duplicates, ...ofLog },
+    text: reasons === "" ? counts : `${counts}; left out: ${reasons}`,
+    others: imported + duplicates + bots + leftOut.method + leftOut.status + leftOut.asset,
+    read: isLog(format) ? ` (${format})` : "",
+  };
 }
 
-interface PlausibleImport {
-  readonly pool: pg.Pool;
-  readonly site: { id: string; domain: string };
-  /** The zip archive. */
-  readonly file: string;
-  readonly rejects: string | undefined;
+interface Conclusion {
+  isComplete: boolean;
+  unit: "line" | "record";
+  value: { rejected: number };
+  text: string;
+  others: number;
+  /** What the lines were read as. */
+  read?: string;
 }
 
-/** Records the daily figures of Plausible's export. Its counts are of days, but those of records that were rejected. */
-async function importPlausible(
-  context: CommandContext,
-  { pool, site, file, rejects }: PlausibleImport,
-): Promise<Outcome> {
-  if (file === "-") throw new CommandError("An export of Plausible is a zip archive: --file wants a file.");
-  await findFile(file);
-  const files = await readZip(file);
-  if (!files.some(({ name }) => /(?:^|\/)imported_visitors[^/]*\.csv$/.test(name))) {
-    throw new CommandError(`'${file}' has no file imported_visitors….csv, so it is no export of Plausible.`);
+function conclude(
+  { stderr }: CommandContext,
+  { isComplete, unit, value, text, others, read = "" }: Conclusion,
+): Outcome {
+  if (!isComplete) {
+    stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
+    return { value, text: `Until then: ${text}.`, exitCode: interruptedExitCode };
   }
-  const rejections = await openRejectionReport(rejects);
-  const display = showProgress(context.stderr, "Importing");
-  let counts = { imported: 0, rejected: 0, duplicates: 0 };
-  const work = (signal: AbortSignal) =>
-    importRollups({
-      pool,
-      site,
-      files,
-      signal,
-      onReject: rejections.add,
-      onProgress: (progress) => {
-        const { imported, rejected, duplicates } = progress;
-        counts = { imported, rejected, duplicates };
-        display.update(progress);
-      },
-    });
-  const isComplete = await untilReported(context, { display, rejections, work });
-  const text = [
-    `${formatCount(counts.imported)} days imported`,
-    `${formatCount(counts.rejected)} records rejected`,
-    `${formatCount(counts.duplicates)} days with figures already`,
-  ].join(", ");
-  const isAllRejected = counts.rejected > 0 && counts.imported + counts.duplicates === 0;
-  if (isComplete && isAllRejected) context.stderr.write("Every record was rejected, so nothing was imported.\n");
-  if (isComplete) return { value: counts, text: `Done: ${text}.`, exitCode: isAllRejected ? 1 : 0 };
-  context.stderr.write("Stopped. What was imported stays; run the same command again to go on.\n");
-  return { value: counts, text: `Until then: ${text}.`, exitCode: interruptedExitCode };
+  const isAllRejected = value.rejected > 0 && others === 0;
+  if (isAllRejected) stderr.write(`Every ${unit} was rejected, so nothing was imported.\n`);
+  return { value, text: `Done${read}: ${text}.`, exitCode: isAllRejected ? failedExitCode : 0 };
 }

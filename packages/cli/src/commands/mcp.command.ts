@@ -1,5 +1,5 @@
-import type { Command } from "commander";
-import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
+import type { Program } from "../context/command-builder.js";
+import { type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import type { ToolService } from "../mcp/mcp-bridge.js";
 import { printable } from "../output/terminal-text.js";
@@ -17,18 +17,15 @@ A client starts it and talks to it over standard input and output. In the client
   {"mcpServers": {"waymark": {"command": "waymark", "args": ["mcp"], "env": {"WAYMARK_TRACE_KEY": "wmk_trace_…"}}}}`;
 
 /** `waymark mcp`. */
-export function addMcpCommand(program: Command, act: Act, version: string): void {
-  const command = program
-    .command("mcp")
-    .description("give agents tools that read traces and statistics, by the Model Context Protocol over stdio");
-  addServiceOptions(command)
+export function addMcpCommand(program: Program, version: string): void {
+  const about = "give agents tools that read traces and statistics, by the Model Context Protocol over stdio";
+  addServiceOptions(program.command("mcp", about, help))
     .option(
       "--stats-key <key>",
       "a key of the analytics service (default: WAYMARK_STATS_KEY, which other users cannot see)",
     )
     .option("--stats-url <url>", `the analytics API's address (default: WAYMARK_STATS_URL or ${defaultStatsUrl})`)
-    .addHelpText("after", help)
-    .action(act((context: CommandContext, options: McpOptions) => serve(context, options, version)));
+    .run((context, options) => serve(context, options, version));
 }
 
 async function serve(context: CommandContext, options: McpOptions, version: string): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@waymark/database";
-import type { Command } from "commander";
-import { type Act, type CommandContext, onDatabase, prepareDatabase } from "../context/command-context.js";
+import type { Program } from "../context/command-builder.js";
+import { type CommandContext, onDatabase, prepareDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findDatabase } from "../local-system.js";
 
@@ -12,28 +12,24 @@ With ${Object.values(rolePasswordVariables).join(", ")}
 it also makes the services' roles (waymark_trace_api and so on), each with the few rights that its service needs.`;
 
 /** `waymark migrate`. */
-export function addMigrateCommand(program: Command, act: Act): void {
+export function addMigrateCommand(program: Program): void {
   program
-    .command("migrate")
-    .description("bring the database's tables to this version; safe to run again, and by several at once")
+    .command("migrate", "bring the database's tables to this version; safe to run again, and by several at once", help)
     .option("--yes", "go on where a migration needs a quiet hour; assumed without a terminal")
-    .addHelpText("after", help)
-    .action(
-      act(async (context, { yes }: { yes?: boolean }) => {
-        const passwords = readPasswords(context);
-        const { url } = await findDatabase(context.env);
-        const asked = {
-          refusesQuietHour: !yes && context.stdin.isTTY === true,
-          say: (line: string) => context.stderr.write(`${line}\n`),
-        };
-        const applied = await onDatabase(context, () => prepareDatabase(url, passwords, asked));
-        const text = [
-          applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`,
-          ...(passwords ? ["The services' roles have their rights."] : []),
-        ].join("\n");
-        return { value: { applied }, text };
-      }),
-    );
+    .run(async (context, { yes }) => {
+      const passwords = readPasswords(context);
+      const { url } = await findDatabase(context.env);
+      const asked = {
+        refusesQuietHour: !yes && context.stdin.isTTY === true,
+        say: (line: string) => context.stderr.write(`${line}\n`),
+      };
+      const applied = await onDatabase(context, () => prepareDatabase(url, passwords, asked));
+      const text = [
+        applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`,
+        ...(passwords ? ["The services' roles have their rights."] : []),
+      ].join("\n");
+      return { value: { applied }, text };
+    });
 }
 
 function readPasswords({ env }: CommandContext) {

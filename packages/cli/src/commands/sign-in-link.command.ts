@@ -1,8 +1,9 @@
 import { createSignInLink } from "@waymark/accounts/identity/links";
 import { normaliseEmail } from "@waymark/service/fields";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { type Act, type CommandContext, onDatabase } from "../context/command-context.js";
+import type { Program } from "../context/command-builder.js";
+import { type CommandContext, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { dataFolderOf, readLocalSystem } from "../local-system.js";
 
@@ -16,27 +17,21 @@ Example:
   $ waymark sign-in-link --account me@example.com`;
 
 /** `waymark sign-in-link`. */
-export function addSignInLinkCommand(program: Command, act: Act): void {
+export function addSignInLinkCommand(program: Program): void {
   program
-    .command("sign-in-link")
-    .description("make a link that signs in to the dashboard")
-    .requiredOption("--account <account>", "the account's id or address")
-    .option("--email <address>", "the person; the account's first owner without it", readAddress)
-    .addHelpText("after", help)
-    .action(
-      act(async (context, options: { account: string; email?: string }) => {
-        const dashboardUrl = await findDashboardUrl(context);
-        const link = await onDatabase(context, async ({ pool, prisma }) => {
-          const account = await resolveAccount(prisma, options.account);
-          const { email } = options;
-          return createSignInLink({ pool, account, dashboardUrl, now: context.now(), ...(email && { email }) });
-        });
-        if (!link)
-          throw new CommandError(`The account has people, and none with the address '${options.email ?? ""}'.`);
-        const value = { url: link.url, email: link.email, expires_at: link.expiresAt.toISOString() };
-        return { value, text: `${link.url}\n\nSigns in ${link.email} once, until ${value.expires_at}.` };
-      }),
-    );
+    .command("sign-in-link", "make a link that signs in to the dashboard", help)
+    .required("--account <account>", "the account's id or address")
+    .option("--email <address>", "the person; the account's first owner without it", { parse: readAddress })
+    .run(async (context, { account: text, email }) => {
+      const dashboardUrl = await findDashboardUrl(context);
+      const link = await onDatabase(context, async ({ pool, prisma }) => {
+        const account = await resolveAccount(prisma, text);
+        return createSignInLink({ pool, account, dashboardUrl, now: context.now(), ...(email && { email }) });
+      });
+      if (!link) throw new CommandError(`The account has people, and none with the address '${email ?? ""}'.`);
+      const value = { url: link.url, email: link.email, expires_at: link.expiresAt.toISOString() };
+      return { value, text: `${link.url}\n\nSigns in ${link.email} once, until ${value.expires_at}.` };
+    });
 }
 
 function readAddress(text: string): string {

@@ -11,13 +11,13 @@ import {
 import { addressOf } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
-import type { Command } from "commander";
-import { onAccount, onSite, resolveSite } from "../arguments/resolve-owner.js";
-import { laterForms, parseLaterTime, type TimeArgument } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
-import { CommandError, UsageError } from "../context/command-error.js";
+import { resolveSite } from "../arguments/resolve-owner.js";
+import { laterForms, parseLaterTime } from "../arguments/values.js";
+import { onOwner, type Program } from "../context/command-builder.js";
+import { onDatabase } from "../context/command-context.js";
+import { CommandError } from "../context/command-error.js";
 import { dataFolderOf, readLocalSystem } from "../local-system.js";
-import { formatFields, formatTable } from "../output/terminal-text.js";
+import { formatFields, listing } from "../output/terminal-text.js";
 import { deleteSite } from "./confirmed-erasure.js";
 
 const deleteHelp = `
@@ -53,154 +53,94 @@ Examples:
   $ waymark site share --site example.com
   $ waymark site share --site example.com --until 30d --name "our agency"`;
 
-/** `waymark site create|list|share|rename|claim|delete`. */
-export function addSiteCommands(program: Command, act: Act): void {
-  const site = program
-    .command("site")
-    .description(
-      "create the sites of an account, list them, share their statistics, rename them, claim their domains, delete them",
-    );
+const list = listing(["id", "domain", "name"], "The account has no sites. 'waymark site create' makes one.");
 
-  site
-    .command("create")
-    .description("create a site and print its script tag")
-    .requiredOption("--account <account>", "its account, by id or address")
-    .requiredOption("--domain <domain>", "its domain, such as example.com; its own pages are no referrers")
-    .requiredOption("--name <name>", "its name in lists")
+/** `waymark site create|list|share|rename|claim|delete`. */
+export function addSiteCommands(program: Program): void {
+  const site = program.group(
+    "site",
+    "create the sites of an account, list them, share their statistics, rename them, claim their domains, delete them",
+  );
+  site("create", "create a site and print its script tag", createHelp)
+    .required("--account <account>", "its account, by id or address")
+    .required("--domain <domain>", "its domain, such as example.com; its own pages are no referrers")
+    .required("--name <name>", "its name in lists")
     .option("--shared", "allow a domain of another account; both accounts get its events")
     .option("--collector <url>", "the collector's public URL, for the script tag")
-    .addHelpText("after", createHelp)
-    .action(
-      act(async (context, options: CreateOptions) => {
-        const { domain, name, shared } = options;
-        const collectorUrl = await findCollectorUrl(context.env, options.collector);
-        const {
-          site: value,
-          sameDomain,
-          slot,
-        } = await onAccount(context, options.account, async (pool, accountId) => {
-          const made = await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" });
-          return { ...made, slot: await readSlot(pool, accountId) };
-        });
-        if (sameDomain > 0) {
-          context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
-        }
-        const tag = scriptTag(collectorUrl, { domain: value.domain, slot });
-        return { value, text: `${formatFields({ ...value })}\n\nPaste this into the pages' <head>:\n${tag}` };
-      }),
-    );
-
-  site
-    .command("list")
-    .description("list an account's sites, oldest first")
-    .requiredOption("--account <account>", "the account's id or address")
-    .action(
-      act(async (context, { account }: { account: string }) => {
-        const { value, conflicts } = await onAccount(context, account, async (pool, id) => ({
-          value: await listSites(pool, id),
-          conflicts: await findDomainConflicts(pool, id),
-        }));
-        for (const conflict of conflicts) context.stderr.write(`Note: ${explainConflict(conflict)}\n`);
-        const text = formatTable(["id", "domain", "name"], value);
-        return { value, text: value.length > 0 ? text : "The account has no sites. 'waymark site create' makes one." };
-      }),
-    );
-  addShareCommand(site, act);
-  addChangeCommands(site, act);
+    .run(async (context, options) => {
+      const { domain, name, shared } = options;
+      const collectorUrl = await findCollectorUrl(context.env, options.collector);
+      const made = await onOwner(context, options, async ({ pool, accountId }) => ({
+        ...(await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" })),
+        slot: await readSlot(pool, accountId),
+      }));
+      const { site: value, sameDomain, slot } = made;
+      if (sameDomain > 0) {
+        context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
+      }
+      const tag = scriptTag(collectorUrl, { domain: value.domain, slot });
+      return { value, text: `${formatFields(value)}\n\nPaste this into the pages' <head>:\n${tag}` };
+    });
+  site("list", "list an account's sites, oldest first")
+    .required("--account <account>", "the account's id or address")
+    .run(async (context, options) => {
+      const { value, conflicts } = await onOwner(context, options, async ({ pool, accountId }) => ({
+        value: await listSites(pool, accountId),
+        conflicts: await findDomainConflicts(pool, accountId),
+      }));
+      for (const conflict of conflicts) context.stderr.write(`Note: ${explainConflict(conflict)}\n`);
+      return { value, text: list(value) };
+    });
+  addShareCommand(site);
+  addChangeCommands(site);
 }
 
-interface ShareOptions {
-  site: string;
-  until?: TimeArgument;
-  name: string;
+type Group = ReturnType<Program["group"]>;
+
+function addShareCommand(site: Group): void {
+  site("share", "make a key that reads one site's statistics and show it, this once", shareHelp)
+    .required("--site <site>", "the site's id or domain")
+    .option("--until <time>", `its end: ${laterForms}`, { parse: parseLaterTime })
+    .option("--name <name>", "a name to recognise it by", { default: "shared statistics" })
+    .check(({ until }, now) => until && new Date(until(now)) <= now && "--until must be in the future.")
+    .run(async (context, { site: text, until, name }) => {
+      const expiresAt = until ? new Date(until(context.now())) : null;
+      const { value, domain } = await onDatabase(context, async ({ pool }) => {
+        const { id: siteId, domain } = await resolveSite(pool, text);
+        return { value: await shareSite(pool, { siteId, name, expiresAt }), domain };
+      });
+      const rest = `It reads the statistics of ${domain} and nothing else.`;
+      const keep = "Keep the key now: only its hash is stored, it cannot be shown again.";
+      return { value, text: `${formatFields(value)}\n\n${keep}\n${rest}` };
+    });
 }
 
-function addShareCommand(site: Command, act: Act): void {
-  site
-    .command("share")
-    .description("make a key that reads one site's statistics and show it, this once")
-    .requiredOption("--site <site>", "the site's id or domain")
-    .option("--until <time>", `its end: ${laterForms}`, parseLaterTime)
-    .option("--name <name>", "a name to recognise it by", "shared statistics")
-    .addHelpText("after", shareHelp)
-    .action(
-      act(async (context, { site: text, until, name }: ShareOptions) => {
-        const now = context.now();
-        const expiresAt = until ? new Date(until(now)) : null;
-        if (expiresAt && expiresAt <= now) throw new UsageError("--until must be in the future.");
-        const { value, domain } = await onDatabase(context, async ({ pool }) => {
-          const { id: siteId, domain } = await resolveSite(pool, text);
-          return { value: await shareSite(pool, { siteId, name, expiresAt }), domain };
-        });
-        const rest = `It reads the statistics of ${domain} and nothing else.`;
-        const keep = "Keep the key now: only its hash is stored, it cannot be shown again.";
-        return { value, text: `${formatFields({ ...value })}\n\n${keep}\n${rest}` };
-      }),
-    );
-}
-
-interface CreateOptions {
-  account: string;
-  domain: string;
-  name: string;
-  shared?: true;
-  collector?: string;
-}
-
-interface RenameOptions {
-  site: string;
-  name?: string;
-  domain?: string;
-  shared?: true;
-}
-
-function addChangeCommands(site: Command, act: Act): void {
-  site
-    .command("rename")
-    .description("change a site's name, domain, or both; its events and statistics stay")
-    .requiredOption("--site <site>", "the site's id or present domain")
+function addChangeCommands(site: Group): void {
+  site("rename", "change a site's name, domain, or both; its events and statistics stay", renameHelp)
+    .required("--site <site>", "the site's id or present domain")
     .option("--name <name>", "its new name in lists")
     .option("--domain <domain>", "its new domain; the collector knows within ten seconds")
     .option("--shared", "allow a domain of another account; both accounts get its events")
-    .addHelpText("after", renameHelp)
-    .action(
-      act(async (context, options: RenameOptions) => {
-        const { name, domain, shared } = options;
-        if (name === undefined && domain === undefined) throw new UsageError("Give --name, --domain, or both.");
-        const value = await onSite(context, options.site, (pool, siteId) =>
-          renameSite(pool, { siteId, name, domain, whenTaken: shared ? "share" : "refuse" }),
-        );
-        return { value, text: formatFields({ ...value }) };
-      }),
+    .check(({ name, domain }) => name === undefined && domain === undefined && "Give --name, --domain, or both.")
+    .query(
+      ({ pool, siteId }, { name, domain, shared }) =>
+        renameSite(pool, { siteId, name, domain, whenTaken: shared ? "share" : "refuse" }),
+      formatFields,
     );
-
-  site
-    .command("claim")
-    .description("give a site the events of its domain, by your word that its account has the domain")
-    .requiredOption("--site <site>", "the site's id")
+  site("claim", "give a site the events of its domain, by your word that its account has the domain", claimHelp)
+    .required("--site <site>", "the site's id")
     .option("--shared", "leave other accounts' sites of the domain their events")
-    .addHelpText("after", claimHelp)
-    .action(
-      act(async (context, { site: text, shared }: { site: string; shared?: true }) => {
-        const value = await onSite(context, text, async (pool, siteId) => {
-          const isShared = shared === true;
-          return withTransaction(pool, async (client) => (await claimSite(client, { siteId }, { isShared })).site);
-        });
-        return { value, text: `The site ${value.id} gets the events of ${value.domain} within ten seconds.` };
-      }),
+    .query(
+      async ({ pool, siteId }, { shared }) => {
+        const how = { isShared: shared === true };
+        return (await withTransaction(pool, (client) => claimSite(client, { siteId }, how))).site;
+      },
+      ({ id, domain }) => `The site ${id} gets the events of ${domain} within ten seconds.`,
     );
-
-  site
-    .command("delete")
-    .description("remove a site with its events and statistics, for good")
-    .requiredOption("--site <site>", "the site's id or domain")
+  site("delete", "remove a site with its events and statistics, for good", deleteHelp)
+    .required("--site <site>", "the site's id or domain")
     .option("--yes", "remove it; without --yes the command only lists what it would remove")
-    .addHelpText("after", deleteHelp)
-    .action(
-      act((context, { site, yes }: { site: string; yes?: true }) =>
-        onDatabase(context, (database) => deleteSite(context, database, { site, isConfirmed: yes === true })),
-      ),
-    );
+    .run((context, options) => onDatabase(context, (database) => deleteSite(context, database, options)));
 }
 
 function explainConflict({ id, domain, older, isProven }: DomainConflict): string {
@@ -225,18 +165,13 @@ async function findCollectorUrl(env: NodeJS.ProcessEnv, url = env["COLLECTOR_URL
   if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
     throw new CommandError("--collector or COLLECTOR_URL must be a URL that starts with http:// or https://.");
   }
-  return url || (await localCollectorUrl(env)) || placeholderUrl;
+  // Without DATABASE_URL commands work on the local system.
+  const local = url || env["DATABASE_URL"] ? undefined : await readLocalSystem(dataFolderOf(env));
+  return url || local?.collectorUrl || placeholderUrl;
 }
 
 /** The tag for the pages of a site. @param slot of its account */
 function scriptTag(collectorUrl: string, { domain, slot }: { domain: string; slot: string }): string {
   const { href } = new URL(addressOf(collectorUrl, slot));
   return `<script defer src="${href.replace(/\/+$/, "")}/js/script.js" data-domain="${domain}"></script>`;
-}
-
-/** Without `DATABASE_URL` commands work on the local system. */
-async function localCollectorUrl(env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  if (env["DATABASE_URL"]) return undefined;
-  const local = await readLocalSystem(dataFolderOf(env));
-  return local?.collectorUrl;
 }

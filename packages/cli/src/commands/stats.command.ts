@@ -1,6 +1,5 @@
-import { type ListName, listNames, lists } from "@waymark/web-stats/lists";
+import { listNames, lists } from "@waymark/web-stats/lists";
 import {
-  type AskedMetric,
   askedNames,
   createDayColumns,
   defaultRange,
@@ -11,16 +10,15 @@ import {
   metricNames,
   operators,
   parseFilters,
-  type Range,
   ranges,
   readStatistics,
   resolveRange,
 } from "@waymark/web-stats/statistics";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
-import { wholeNumber } from "../arguments/values.js";
-import { type Act, onDatabase } from "../context/command-context.js";
-import { UsageError } from "../context/command-error.js";
+import { names, wholeNumber } from "../arguments/values.js";
+import type { Program } from "../context/command-builder.js";
+import { onDatabase } from "../context/command-context.js";
 import { drawStatistics } from "../output/stats-view.js";
 import { styleOf } from "../output/terminal-text.js";
 
@@ -49,58 +47,46 @@ Examples:
 /** Of days kept in memory: the days of one answer follow each other. */
 const maxBytes = 16_777_216;
 
-interface StatsOptions {
-  site: string;
-  range: Range;
-  lists: ListName[];
-  metrics: AskedMetric[];
-  filters: Filter[];
-  limit: number;
-}
+const readLists = names(listNames);
+const readMetrics = names(askedNames);
 
 /** `waymark stats`. */
-export function addStatsCommand(program: Command, act: Act): void {
+export function addStatsCommand(program: Program): void {
   program
-    .command("stats")
-    .description("show a site's visitors and page views: totals, days and top lists")
-    .requiredOption("--site <site>", "the site's id or domain")
-    .addOption(new Option("--range <range>", "the UTC days").choices(ranges).default(defaultRange))
-    .addOption(
-      new Option("--lists <names>", "further lists, separated by commas").default([], "none").argParser(readLists),
-    )
-    .addOption(
-      new Option("--metrics <names>", "figures of visits and pages, separated by commas")
-        .default([], "none")
-        .argParser(readMetrics),
-    )
-    .addOption(
-      new Option("--filters <filters>", "count the visits that match alone").default([], "none").argParser(readFilters),
-    )
-    .addOption(new Option("--limit <n>", "rows of each list, 1 to 1000").default(10).argParser(wholeNumber(1, 1_000)))
-    .addHelpText("after", help)
-    .action(
-      act(async (context, { site: text, range, lists: further, limit, metrics, filters }: StatsOptions) => {
-        const refusal = engagementNeeds(metrics, filters);
-        if (refusal) throw new UsageError(`--filters: ${refusal}.`);
-        const { site, value } = await onDatabase(context, async ({ pool }) => {
-          const found = await resolveSite(pool, text);
-          const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
-          const columns = createDayColumns({ pool, maxBytes }).open(found.id);
-          const filtering = filters.length > 0 ? { filters, columns } : undefined;
-          const asked = { ...query, metrics, filtering, interval: "day", withPrevious: true } as const;
-          return { site: found, value: await readStatistics(pool, asked) };
-        });
-        return { value, text: drawStatistics(site, value, styleOf(context.stdout, context.env)) };
-      }),
-    );
-}
-
-function readLists(text: string): ListName[] {
-  return readNames(text, listNames);
-}
-
-function readMetrics(text: string): AskedMetric[] {
-  return readNames(text, askedNames);
+    .command("stats", "show a site's visitors and page views: totals, days and top lists", help)
+    .required("--site <site>", "the site's id or domain")
+    .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })
+    .option("--lists <names>", "further lists, separated by commas", {
+      shownDefault: "none",
+      parse: readLists,
+      default: [],
+    })
+    .option("--metrics <names>", "figures of visits and pages, separated by commas", {
+      shownDefault: "none",
+      parse: readMetrics,
+      default: [],
+    })
+    .option("--filters <filters>", "count the visits that match alone", {
+      shownDefault: "none",
+      parse: readFilters,
+      default: [],
+    })
+    .option("--limit <n>", "rows of each list, 1 to 1000", { parse: wholeNumber(1, 1_000), default: 10 })
+    .check(({ metrics, filters }) => {
+      const refusal = engagementNeeds(metrics, filters);
+      return refusal && `--filters: ${refusal}.`;
+    })
+    .run(async (context, { site: text, range, lists: further, limit, metrics, filters }) => {
+      const { site, value } = await onDatabase(context, async ({ pool }) => {
+        const found = await resolveSite(pool, text);
+        const query = { siteId: found.id, range: resolveRange({ range }, context.now()), lists: further, limit };
+        const columns = createDayColumns({ pool, maxBytes }).open(found.id);
+        const filtering = filters.length > 0 ? { filters, columns } : undefined;
+        const asked = { ...query, metrics, filtering, interval: "day", withPrevious: true } as const;
+        return { site: found, value: await readStatistics(pool, asked) };
+      });
+      return { value, text: drawStatistics(site, value, styleOf(context.stdout, context.env)) };
+    });
 }
 
 function readFilters(text: string): Filter[] {
@@ -110,11 +96,4 @@ function readFilters(text: string): Filter[] {
     if (error instanceof FilterError) throw new InvalidArgumentError(`${error.message}.`);
     throw error;
   }
-}
-
-function readNames<Name extends string>(text: string, allowed: readonly Name[]): Name[] {
-  const names = text.split(",");
-  const known = allowed.filter((name) => names.includes(name));
-  if (known.length === new Set(names).size) return known;
-  throw new InvalidArgumentError(`Allowed names, separated by commas, are ${allowed.join(", ")}.`);
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseTime, type TimeArgument, timeForms, wholeNumber } from "../arguments/values.js";
-import { type Act, type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
+import { InvalidArgumentError } from "commander";
+import { parseTime, timeForms, wholeNumber } from "../arguments/values.js";
+import type { Program } from "../context/command-builder.js";
+import { interruptedExitCode } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { styleOf, toJsonLine } from "../output/terminal-text.js";
 import { findTraceId, isIdPart, matchesId } from "../traces/trace-id.js";
@@ -12,7 +13,6 @@ import {
   connectService,
   explainCall,
   keepAnswer,
-  type ServiceOptions,
   serviceOf,
   withTexts,
 } from "../traces/trace-service.js";
@@ -20,28 +20,6 @@ import { openTraceStream, tailTraces } from "../traces/trace-tail.js";
 import { drawSpan, drawTrace } from "../traces/trace-view.js";
 
 const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
-
-/** Filters of a list; each is the query parameter of the same name. */
-interface FilterOptions extends ServiceOptions {
-  agent?: string;
-  status?: TraceStatus[];
-  name?: string;
-}
-
-interface ListOptions extends FilterOptions {
-  from?: TimeArgument;
-  to?: TimeArgument;
-  minDuration?: number;
-  minCost?: string;
-  limit: number;
-}
-
-interface ShowOptions extends ServiceOptions {
-  spans: number;
-  io?: true;
-  full?: true;
-  span?: string;
-}
 
 const showHelp = `
 A short id from 'trace list' is enough: the command searches the newest 2,000 traces for it.
@@ -57,88 +35,83 @@ Examples:
   $ waymark trace list --min-cost 0.5 --from 1d
   $ waymark trace list --agent billing-agent --from 2026-05-01 --to 2026-05-02`;
 
+const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
+
+type Group = ReturnType<Program["group"]>;
+
 /** `waymark trace list|show|tail`. */
-export function addTraceCommands(program: Command, act: Act): void {
-  const trace = program.command("trace").description("list traces, show one, follow new ones; over HTTP, with a key");
-
-  addFilters(trace.command("list").description("list traces, newest first"))
-    .option("--from <time>", `the earliest start: ${timeForms}`, parseTime)
-    .option("--to <time>", "the time that all starts are before", parseTime)
-    .addOption(new Option("--min-duration <ms>", "only traces of at least this duration").argParser(wholeNumber(0)))
-    .addOption(
-      new Option("--min-cost <dollars>", "only traces whose model calls cost at least this").argParser(dollars),
-    )
-    .addOption(new Option("--limit <n>", "the most traces to list").default(50).argParser(wholeNumber(1, 10_000)))
-    .addHelpText("after", listHelp)
-    .action(act(list));
-
-  addServiceOptions(trace.command("show").description("draw a trace's spans as a tree, with bars for their time"))
-    .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
-    .addOption(new Option("--spans <n>", "the most spans to draw").default(200).argParser(wholeNumber(1, 1_000_000)))
-    .option("--io", "print inputs, outputs and errors in full, and the whole ids of spans")
-    .addOption(new Option("--full", "the same as --io").hideHelp())
-    .option("--span <span-id>", "print one span alone, by its id or a part of it, in full")
-    .addHelpText("after", showHelp)
-    .action(act(show));
-
-  addFilters(trace.command("tail").description("print new traces and changes of status until Ctrl-C"))
-    .addOption(
-      new Option("--lines <n>", "the number of earlier traces to begin with")
-        .default(10)
-        .argParser(wholeNumber(0, 200)),
-    )
-    .addHelpText("after", "\nWith --json each line is an object: the event (new or changed) and the trace.")
-    .action(act(tail));
+export function addTraceCommands(program: Program): void {
+  const trace = program.group("trace", "list traces, show one, follow new ones; over HTTP, with a key");
+  addListCommand(trace);
+  addShowCommand(trace);
+  addTailCommand(trace);
 }
 
-function addFilters(command: Command): Command {
+/** Adds the filters of a list; each is the query parameter of the same name. */
+function addFilters(command: ReturnType<Group>) {
   return addServiceOptions(command)
     .option("--agent <id>", "only this agent's traces")
-    .addOption(new Option("--status <status>", "only these statuses, separated by commas").argParser(parseStatuses))
+    .option("--status <status>", "only these statuses, separated by commas", { parse: parseStatuses })
     .option("--name <text>", "only traces with this text in their name");
 }
 
-function toQuery({ agent, status, name }: FilterOptions): TraceQuery {
+function toQuery({ agent, status, name }: { agent?: string; status?: TraceStatus[]; name?: string }): TraceQuery {
   return { ...(agent && { agent_id: agent }), ...(status && { status }), ...(name && { name }) };
 }
 
-async function list(context: CommandContext, options: ListOptions): Promise<Outcome> {
-  const api = connectService(context.env, options);
-  const { from, to, minDuration, minCost, limit } = options;
-  const query = {
-    ...toQuery(options),
-    ...(from && { from: from(context.now()) }),
-    ...(to && { to: to(context.now()) }),
-    ...(minDuration !== undefined && { min_duration_ms: minDuration }),
-    ...(minCost !== undefined && { min_cost: minCost }),
-    limit: Math.min(limit, 200),
-  };
-  const value: ListedTrace[] = [];
-  try {
-    for await (const trace of api.iterateTraces(query)) if (value.push(trace) >= limit) break;
-  } catch (error) {
-    throw explainCall(error);
-  }
-  return { value, text: value.length > 0 ? drawList(value, styleOf(context.stdout, context.env)) : "There are none." };
+function addListCommand(trace: Group): void {
+  addFilters(trace("list", "list traces, newest first", listHelp))
+    .option("--from <time>", `the earliest start: ${timeForms}`, { parse: parseTime })
+    .option("--to <time>", "the time that all starts are before", { parse: parseTime })
+    .option("--min-duration <ms>", "only traces of at least this duration", { parse: wholeNumber(0) })
+    .option("--min-cost <dollars>", "only traces whose model calls cost at least this", { parse: dollars })
+    .option("--limit <n>", "the most traces to list", { parse: wholeNumber(1, 10_000), default: 50 })
+    .run(async ({ env, stdout, now }, options) => {
+      const { from, to, minDuration, minCost, limit } = options;
+      const query = {
+        ...toQuery(options),
+        ...(from && { from: from(now()) }),
+        ...(to && { to: to(now()) }),
+        ...(minDuration !== undefined && { min_duration_ms: minDuration }),
+        ...(minCost !== undefined && { min_cost: minCost }),
+        limit: Math.min(limit, 200),
+      };
+      const value: ListedTrace[] = [];
+      const api = connectService(env, options);
+      try {
+        for await (const listed of api.iterateTraces(query)) if (value.push(listed) >= limit) break;
+      } catch (error) {
+        throw explainCall(error);
+      }
+      return { value, text: value.length > 0 ? drawList(value, styleOf(stdout, env)) : "There are none." };
+    });
 }
 
-async function show(context: CommandContext, text: string, options: ShowOptions): Promise<Outcome> {
-  const answer = keepAnswer();
-  const api = connectService(context.env, options, undefined, { fetch: answer.fetch });
-  const style = styleOf(context.stdout, context.env);
-  try {
-    const parsed = await api.getTrace(await findTraceId(api, text), { include: "usage" });
-    const { usage, ...rest } = withTexts(parsed, answer.text());
-    const trace = usage && usage.models.length > 0 ? { ...rest, usage } : rest;
-    if (options.span !== undefined) {
-      const span = findSpan(trace, options.span);
-      return { value: span, text: drawSpan(span, trace, style) };
-    }
-    const isFull = options.io === true || options.full === true;
-    return { value: trace, text: drawTrace(trace, style, { maxSpans: options.spans, isFull }) };
-  } catch (error) {
-    throw explainCall(error);
-  }
+function addShowCommand(trace: Group): void {
+  addServiceOptions(trace("show", "draw a trace's spans as a tree, with bars for their time", showHelp))
+    .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
+    .option("--spans <n>", "the most spans to draw", { parse: wholeNumber(1, 1_000_000), default: 200 })
+    .option("--io", "print inputs, outputs and errors in full, and the whole ids of spans")
+    .option("--full", "the same as --io", { isHidden: true })
+    .option("--span <span-id>", "print one span alone, by its id or a part of it, in full")
+    .run(async ({ env, stdout }, text, options) => {
+      const answer = keepAnswer();
+      const api = connectService(env, options, undefined, { fetch: answer.fetch });
+      const style = styleOf(stdout, env);
+      try {
+        const parsed = await api.getTrace(await findTraceId(api, text), { include: "usage" });
+        const { usage, ...rest } = withTexts(parsed, answer.text());
+        const value = usage && usage.models.length > 0 ? { ...rest, usage } : rest;
+        if (options.span !== undefined) {
+          const span = findSpan(value, options.span);
+          return { value: span, text: drawSpan(span, value, style) };
+        }
+        const isFull = options.io === true || options.full === true;
+        return { value, text: drawTrace(value, style, { maxSpans: options.spans, isFull }) };
+      } catch (error) {
+        throw explainCall(error);
+      }
+    });
 }
 
 /** @throws CommandError when no span of the trace or several have the id or the part of one */
@@ -150,41 +123,40 @@ function findSpan(trace: Trace, text: string): Span {
   return span;
 }
 
-async function tail(
-  context: CommandContext,
-  options: FilterOptions & { lines: number },
-  command: Command,
-): Promise<Outcome> {
-  const api = connectService(context.env, options, { retries: 0 });
-  const interrupt = context.catchInterrupts();
-  const closed = new AbortController();
-  // `waymark trace tail | head`: the reader has left.
-  context.stdout.once("error", () => closed.abort()).once("close", () => closed.abort());
-  const signal = AbortSignal.any([interrupt, closed.signal]);
-  const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true;
-  const style = styleOf(context.stdout, context.env);
-  const note = (text: string) => void context.stderr.write(`${text}\n`);
-  try {
-    const query = toQuery(options);
-    await tailTraces({
-      api,
-      openStream: (lastId) => openTraceStream(serviceOf(context.env, options), query, { lastId, signal }),
-      query,
-      lines: options.lines,
-      signal,
-      onEvent: ({ event, trace }) => {
-        const line = isJson ? toJsonLine({ event, ...trace }) : drawEvent({ event, trace }, style);
-        context.stdout.write(`${line}\n`);
-      },
-      onTrouble: (error) => note(`${(explainCall(error) as Error).message} Asking again.`),
-      onRecovery: () => note("The trace API answers again."),
-      onGap: () => note("The trace API no longer knows the last change: some may be missing here."),
-      sleep: (ms) => sleep(ms, undefined, { signal }),
+function addTailCommand(trace: Group): void {
+  addFilters(trace("tail", "print new traces and changes of status until Ctrl-C", tailHelp))
+    .option("--lines <n>", "the number of earlier traces to begin with", { parse: wholeNumber(0, 200), default: 10 })
+    .run(async ({ env, stdout, stderr, isJson, catchInterrupts }, options) => {
+      const api = connectService(env, options, { retries: 0 });
+      const interrupt = catchInterrupts();
+      const closed = new AbortController();
+      // `waymark trace tail | head`: the reader has left.
+      stdout.once("error", () => closed.abort()).once("close", () => closed.abort());
+      const signal = AbortSignal.any([interrupt, closed.signal]);
+      const style = styleOf(stdout, env);
+      const note = (text: string) => void stderr.write(`${text}\n`);
+      const query = toQuery(options);
+      try {
+        await tailTraces({
+          api,
+          openStream: (lastId) => openTraceStream(serviceOf(env, options), query, { lastId, signal }),
+          query,
+          lines: options.lines,
+          signal,
+          onEvent: (told) => {
+            const line = isJson ? toJsonLine({ event: told.event, ...told.trace }) : drawEvent(told, style);
+            stdout.write(`${line}\n`);
+          },
+          onTrouble: (error) => note(`${(explainCall(error) as Error).message} Asking again.`),
+          onRecovery: () => note("The trace API answers again."),
+          onGap: () => note("The trace API no longer knows the last change: some may be missing here."),
+          sleep: (ms) => sleep(ms, undefined, { signal }),
+        });
+      } catch (error) {
+        throw explainCall(error);
+      }
+      return interrupt.aborted ? { exitCode: interruptedExitCode } : {};
     });
-  } catch (error) {
-    throw explainCall(error);
-  }
-  return interrupt.aborted ? { exitCode: interruptedExitCode } : {};
 }
 
 /** An amount as the trace API takes it. */

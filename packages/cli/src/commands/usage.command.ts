@@ -1,60 +1,18 @@
 import { readUsage, type Usage } from "@waymark/accounts";
 import { isPlanId, planOf } from "@waymark/plan";
 import { readUsageTables, rebuildUsage, type UsageTables, usageIntervals } from "@waymark/traces";
-import { type Command, Option } from "commander";
-import { onAccount, resolveAccount } from "../arguments/resolve-owner.js";
+import { resolveAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
-import {
-  type Act,
-  type CommandContext,
-  type CommandDatabase,
-  type Outcome,
-  onDatabase,
-} from "../context/command-context.js";
-import { UsageError } from "../context/command-error.js";
+import { onOwner, type Program } from "../context/command-builder.js";
+import { type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../context/command-context.js";
 import { formatCount, formatFields, formatTable, printable } from "../output/terminal-text.js";
 
 /** There may be many differences, and the first ones are enough. */
 const maxListed = 100;
 
-/** `waymark usage`, `waymark usage models`, `waymark usage rebuild`. */
-export function addUsageCommand(program: Command, act: Act): void {
-  const usage = program
-    .command("usage")
-    .description("show an account's use of its plan in this UTC month")
-    .option("--account <account>", "the account's id or address")
-    .addHelpText("after", "\nExample:\n  $ waymark usage --account me@example.com")
-    .action(
-      act(async (context, { account }: { account?: string }) => {
-        if (account === undefined) throw new UsageError("Give --account.");
-        const value = await onAccount(context, account, (pool, id) => readUsage(pool, id, context.now()));
-        return { value, text: describe(value) };
-      }),
-    );
-  addModels(usage, act);
-  usage
-    .command("rebuild")
-    .description("count model calls again, report differences to the daily sums, and mend them")
-    .option("--check", "only report")
-    .addHelpText("after", rebuildHelp)
-    .action(
-      act((context, options: { check?: true }, command: Command) => {
-        const { account } = command.optsWithGlobals<{ account?: string }>();
-        return onDatabase(context, (database) =>
-          rebuild(context, database, { account, isCheck: options.check === true }),
-        );
-      }),
-    );
-}
-
 const defaultDays = 30;
 
-interface ModelsOptions {
-  agent?: string;
-  from?: TimeArgument;
-  to?: TimeArgument;
-  interval: (typeof usageIntervals)[number];
-}
+const usageHelp = "\nExample:\n  $ waymark usage --account me@example.com";
 
 const modelsHelp = `
 Days are the UTC days that spans started on; the day of --to counts unless it is midnight. A week begins on Monday, and a row of
@@ -64,39 +22,50 @@ Examples:
   $ waymark usage models --account me@example.com
   $ waymark usage models --account me@example.com --from 2026-05-01 --to 2026-06-01 --interval week`;
 
-function addModels(usage: Command, act: Act): void {
+const rebuildHelp = `
+The command compares the last 29 days; of earlier ones retention may have removed calls. It rebuilds every account, or that of
+--account. With --check it changes nothing, and the exit code is 1 when something differs.
+
+Examples:
+  $ waymark usage rebuild --check
+  $ waymark usage rebuild --account me@example.com`;
+
+/** `waymark usage`, `waymark usage models`, `waymark usage rebuild`. */
+export function addUsageCommand(program: Program): void {
+  const usage = program
+    .command("usage", "show an account's use of its plan in this UTC month", usageHelp)
+    .option("--account <account>", "the account's id or address");
+  const needsAccount = ({ account }: { account?: string }) => account === undefined && "Give --account.";
+  usage.check(needsAccount).query(({ pool, accountId = "", now }) => readUsage(pool, accountId, now), describe);
   usage
-    .command("models")
-    .description("show tokens and cost of model calls: by model, by agent and over time")
+    .command("models", "show tokens and cost of model calls: by model, by agent and over time", modelsHelp)
     .option("--agent <agent>", "only this agent's calls")
-    .option("--from <time>", `the first day: ${timeForms}; ${defaultDays}d by default`, parseTime)
-    .option("--to <time>", "the last day", parseTime)
-    .addOption(
-      new Option("--interval <length>", "the length of a row over time").choices(usageIntervals).default("day"),
-    )
-    .addHelpText("after", modelsHelp)
-    .action(
-      act(async (context, options: ModelsOptions, command: Command) => {
-        const { account } = command.optsWithGlobals<{ account?: string }>();
-        if (account === undefined) throw new UsageError("Give --account.");
-        const days = daysOf(options, context.now());
-        const tables = await onAccount(context, account, (pool, accountId) =>
-          readUsageTables(pool, { accountId, ...days, agentId: options.agent, interval: options.interval }),
-        );
-        const value = { from: days.from, to: days.to, interval: options.interval, ...tables };
-        return { value, text: drawUsage(tables) };
-      }),
-    );
+    .option("--from <time>", `the first day: ${timeForms}; ${defaultDays}d by default`, { parse: parseTime })
+    .option("--to <time>", "the last day", { parse: parseTime })
+    .option("--interval <length>", "the length of a row over time", { choices: usageIntervals, default: "day" })
+    .check(needsAccount)
+    .check((range, now) => daysOf(range, now).isNone && "--from must be before --to.")
+    .run(async (context, options) => {
+      const { agent: agentId, interval } = options;
+      const { from, to } = daysOf(options, context.now());
+      const tables = await onOwner(context, options, ({ pool, accountId = "" }) =>
+        readUsageTables(pool, { accountId, from, to, agentId, interval }),
+      );
+      return { value: { from, to, interval, ...tables }, text: drawUsage(tables) };
+    });
+  usage
+    .command("rebuild", "count model calls again, report differences to the daily sums, and mend them", rebuildHelp)
+    .option("--check", "only report")
+    .run((context, options) => onDatabase(context, (database) => rebuild(context, database, options)));
 }
 
 /** Whole days, the last one excluded. */
-function daysOf({ from, to }: ModelsOptions, now: Date): { from: string; to: string } {
+function daysOf({ from, to }: { from?: TimeArgument; to?: TimeArgument }, now: Date) {
   const dayMs = 86_400_000;
   const end = Date.parse(to?.(now) ?? now.toISOString());
   const start = from ? Date.parse(from(now)) : end - defaultDays * dayMs;
-  if (start >= end) throw new UsageError("--from must be before --to.");
   const dayAt = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10);
-  return { from: dayAt(Math.floor(start / dayMs)), to: dayAt(Math.ceil(end / dayMs)) };
+  return { isNone: start >= end, from: dayAt(Math.floor(start / dayMs)), to: dayAt(Math.ceil(end / dayMs)) };
 }
 
 function drawUsage({ total, models, agents, series }: UsageTables): string {
@@ -110,18 +79,10 @@ function drawUsage({ total, models, agents, series }: UsageTables): string {
   ].join("\n\n");
 }
 
-const rebuildHelp = `
-The command compares the last 29 days; of earlier ones retention may have removed calls. It rebuilds every account, or that of
---account. With --check it changes nothing, and the exit code is 1 when something differs.
-
-Examples:
-  $ waymark usage rebuild --check
-  $ waymark usage rebuild --account me@example.com`;
-
 async function rebuild(
   context: CommandContext,
   { pool, prisma }: CommandDatabase,
-  { account, isCheck }: { account: string | undefined; isCheck: boolean },
+  { account, check: isCheck = false }: { account?: string; check?: boolean },
 ): Promise<Outcome> {
   const accounts = account === undefined ? await prisma.account.findMany() : [await resolveAccount(prisma, account)];
   let differences = 0;

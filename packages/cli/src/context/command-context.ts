@@ -10,6 +10,7 @@ import {
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
 import type pg from "pg";
 import { dataFolderOf, findDatabase } from "../local-system.js";
+import { showStatus } from "../output/progress.js";
 import { CommandError } from "./command-error.js";
 import { explainError } from "./explain-error.js";
 
@@ -41,11 +42,6 @@ export interface Outcome {
 export const interruptedExitCode = 130;
 
 export type Finish = (outcome: Outcome, isJson: boolean) => void;
-
-/** Makes a command's action out of its work, and prints the outcome as text, or with `--json` as JSON. */
-export type Act = <Args extends unknown[]>(
-  work: (context: CommandContext, ...args: Args) => Promise<Outcome>,
-) => (...args: [...Args, ...unknown[]]) => Promise<void>;
 
 /** A statement beyond this waits for a lock that waiting will not free. */
 const defaultTimeoutMs = 120_000;
@@ -94,23 +90,32 @@ export async function onDatabase<T>(
 /**
  * Does some work until Ctrl-C. An error after Ctrl-C counts as its effect.
  * @param display taken off the screen when the work ends, however it ends
- * @returns whether the work was done before an interrupt
+ * @returns whether the work was done before an interrupt, and its result where it came to one
  */
-export async function untilInterrupted(
+export async function untilInterrupted<T>(
   context: CommandContext,
   display: { close(): void },
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<boolean> {
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ isComplete: boolean; result?: T }> {
   const signal = context.catchInterrupts();
   try {
-    await work(signal);
-    return !signal.aborted;
+    const result = await work(signal);
+    return { isComplete: !signal.aborted, result };
   } catch (error) {
     if (!signal.aborted) throw error;
-    return false;
+    return { isComplete: false };
   } finally {
     display.close();
   }
+}
+
+/** Does some work until Ctrl-C, and shows what it says as one line that changes. */
+export function withStatus<T>(
+  context: CommandContext,
+  work: (say: (text: string) => void, signal: AbortSignal) => Promise<T>,
+) {
+  const status = showStatus(context.stderr);
+  return untilInterrupted(context, status, (signal) => work(status.update, signal));
 }
 
 /**

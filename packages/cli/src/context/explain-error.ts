@@ -22,6 +22,11 @@ const appHints: Partial<Record<ErrorCode, string>> = {
   funnel_not_found: "'waymark funnel list --site ID' shows them.",
 };
 
+const selfExplaining = [
+  ...[CommandError, MigrationError, BackupError, MoveError],
+  ...[ImportSuspendedError, SiteDeletedError],
+];
+
 const poolerRefused =
   "Commands lock and copy within one session, and DATABASE_URL leads through a pooler in transaction mode. Set DIRECT_DATABASE_URL to Postgres itself.";
 
@@ -38,9 +43,7 @@ const refusedCodes = /^(28...|3D000)$/;
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
   if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
   if (error instanceof AppError) return explainAppError(error);
-  if (error instanceof CommandError || error instanceof MigrationError) return error.message;
-  if (error instanceof BackupError || error instanceof MoveError) return error.message;
-  if (error instanceof ImportSuspendedError || error instanceof SiteDeletedError) return error.message;
+  if (error instanceof Error && selfExplaining.some((kind) => error instanceof kind)) return error.message;
   if (error instanceof PoolingError) return poolerRefused;
   if (isMoving(error)) return "The account is moving to another cell. 'waymark cell moves' shows how far it is.";
   const code = codeOf(error);

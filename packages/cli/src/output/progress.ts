@@ -5,19 +5,13 @@ import { formatCount } from "./terminal-text.js";
 
 type Terminal = Writable & { isTTY?: boolean };
 
-/** Shows how many lines are done. */
-export interface ProgressDisplay {
-  update(progress: Readonly<{ bytes: number; lines: number }>): void;
-  /** Clears the display, so that text can follow. */
-  close(): void;
-}
-
 /**
  * A progress bar on a terminal; nothing on other streams, so that log files get no bar.
  * @param activity such as `Importing`
  * @param totalBytes undefined for an unknown size: the display then counts lines without an end
+ * @returns functions to tell how many lines are done, and to clear the display so that text can follow
  */
-export function showProgress(stream: Terminal, activity: string, totalBytes?: number): ProgressDisplay {
+export function showProgress(stream: Terminal, activity: string, totalBytes?: number) {
   if (!stream.isTTY) return { update: () => undefined, close: () => undefined };
   const started = performance.now();
   const bar = new cliProgress.SingleBar(
@@ -38,20 +32,14 @@ export function showProgress(stream: Terminal, activity: string, totalBytes?: nu
   );
   bar.start(totalBytes ?? 1, 0, { lines: 0 });
   return {
-    update: ({ bytes, lines }) => bar.update(totalBytes === undefined ? 0 : Math.min(bytes, totalBytes), { lines }),
+    update: ({ bytes, lines }: Readonly<{ bytes: number; lines: number }>) =>
+      bar.update(totalBytes === undefined ? 0 : Math.min(bytes, totalBytes), { lines }),
     close: () => bar.stop(),
   };
 }
 
-/** Shows what is being done, as one line that changes. */
-export interface StatusDisplay {
-  update(text: string): void;
-  /** Clears the line, so that text can follow. */
-  close(): void;
-}
-
-/** A line on a terminal; nothing on other streams. */
-export function showStatus(stream: Terminal): StatusDisplay {
-  const write = (text: string) => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
-  return { update: write, close: () => write("") };
+/** Shows on a terminal what is being done, as one line that changes; `close` clears it. */
+export function showStatus(stream: Terminal) {
+  const update = (text: string) => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
+  return { update, close: () => update("") };
 }

@@ -1,7 +1,7 @@
 import { listNames, lists, otherValue } from "@waymark/web-stats/lists";
 import { type AskedMetric, askedNames, type ListAnswer, type Statistics } from "@waymark/web-stats/statistics";
 import stringWidth from "string-width";
-import { cutTo, fit, printable, type TerminalStyle } from "./terminal-text.js";
+import { cutTo, fit, formatCount, printable, type TerminalStyle } from "./terminal-text.js";
 
 /** A line of a table: the bar shows the visitors. */
 interface Line {
@@ -55,7 +55,7 @@ function drawTotals(statistics: Statistics): string[] {
   const width = metrics.length > 0 ? 15 : 10;
   const total = (label: string, now: string, change: string) => `${label.padEnd(width)}${now.padStart(12)}${change}`;
   const counted = (label: string, now: number, before: number | undefined) =>
-    total(label, count(now), before === undefined ? "" : `  ${changeOf(now, before)}`);
+    total(label, formatCount(now), before === undefined ? "" : `  ${changeOf(now, before)}`);
   return [
     counted("Visitors", uniqueVisitors, previous?.uniqueVisitors),
     counted("Page views", pageviews, previous?.pageviews),
@@ -69,11 +69,11 @@ function drawTotals(statistics: Statistics): string[] {
 }
 
 const metricTexts: Readonly<Record<AskedMetric, { label: string; show(value: number): string }>> = {
-  visits: { label: "Visits", show: count },
+  visits: { label: "Visits", show: formatCount },
   bounceRate: { label: "Bounce rate", show: (rate) => `${(rate * 100).toFixed(1)}%` },
   visitDuration: { label: "Visit duration", show: minutes },
   viewsPerVisit: { label: "Views per visit", show: (views) => views.toFixed(2) },
-  events: { label: "Custom events", show: count },
+  events: { label: "Custom events", show: formatCount },
   timeOnPage: { label: "Time on page", show: minutes },
   scrollDepth: { label: "Scroll depth", show: (percent) => `${percent.toFixed(1)}%` },
 };
@@ -87,7 +87,7 @@ function minutes(seconds: number): string {
 function changeOf(now: number, before: number): string {
   if (before === 0) return "(0 before)";
   const percent = Math.round(((now - before) / before) * 100);
-  return `${percent < 0 ? "" : "+"}${percent}% (${count(before)} before)`;
+  return `${percent < 0 ? "" : "+"}${percent}% (${formatCount(before)} before)`;
 }
 
 function drawTable(title: string, lines: readonly Line[], widths: { labelWidth: number; barWidth: number }): string {
@@ -109,7 +109,7 @@ function drawTable(title: string, lines: readonly Line[], widths: { labelWidth: 
     ...lines.map(({ label, visitors, pageviews = 0 }) => {
       // `(other)` is no value, and may be longer than every ranked one.
       const bar = label === otherValue ? "" : drawBar(visitors / most, widths.barWidth);
-      return row(label, count(visitors), count(pageviews), bar);
+      return row(label, formatCount(visitors), formatCount(pageviews), bar);
     }),
   ].join("\n");
 }
@@ -133,8 +133,4 @@ function toLines(answer: ListAnswer, key: string): Line[] {
 /** `topPages` as `TOP PAGES`. */
 function titleOf(name: string): string {
   return name.replace(/[A-Z]/g, " $&").toUpperCase();
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

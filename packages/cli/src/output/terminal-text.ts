@@ -133,8 +133,13 @@ export function formatTable<Row extends object>(
   }
 }
 
+/** Makes a text of lists: a table, or a sentence where there is nothing. */
+export function listing<Row extends object>(columns: readonly (keyof Row & string)[], none: string) {
+  return (rows: readonly Row[]) => (rows.length > 0 ? formatTable(columns, rows) : none);
+}
+
 /** The fields of one thing, a line each. */
-export function formatFields(fields: Readonly<Record<string, unknown>>): string {
+export function formatFields(fields: object): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   const lines = Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${toCell(value)}`);
   return lines.join("\n");

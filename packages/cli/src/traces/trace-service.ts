@@ -9,7 +9,7 @@ import {
 } from "@waymark/client";
 import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fields";
 import { opaqueNames } from "@waymark/traces";
-import type { Command } from "commander";
+import type { CommandBuilder } from "../context/command-builder.js";
 import { CommandError } from "../context/command-error.js";
 import { printable } from "../output/terminal-text.js";
 
@@ -24,7 +24,7 @@ const defaultUrl = "http://127.0.0.1:4100";
 const timeoutMs = 20_000;
 
 /** Adds the options for the trace API and its key. */
-export function addServiceOptions(command: Command): Command {
+export function addServiceOptions<Options extends object>(command: CommandBuilder<[], Options>) {
   return command
     .option("--key <key>", "a key of the trace service (default: WAYMARK_TRACE_KEY, which other users cannot see)")
     .option("--url <url>", `the trace API's address (default: WAYMARK_TRACE_URL or ${defaultUrl})`);

@@ -1,5 +1,5 @@
 export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
-export { exportNames, type FormatName, formatNames } from "./formats/format.js";
+export { exportNames, formatNames } from "./formats/format.js";
 export { isLog } from "./formats/open-format.js";
 export { exportEvents } from "./import/export-events.query.js";
 export { importEvents } from "./import/import-events.js";

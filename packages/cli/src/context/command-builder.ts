@@ -1,0 +1,152 @@
+import { type Command, Option } from "commander";
+import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
+import { type CommandContext, type CommandDatabase, type Finish, type Outcome, onDatabase } from "./command-context.js";
+import { UsageError } from "./command-error.js";
+
+/** `drop-bots` as `dropBots`. */
+type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+type NameOf<Flags> = Flags extends `--${infer Name} <${string}`
+  ? Camel<Name>
+  : Flags extends `--${infer Name}`
+    ? Camel<Name>
+    : never;
+/** The value of an option without a parser: its text, or its presence. */
+type TextOf<Flags> = Flags extends `${string}<${string}` ? string : true;
+
+interface Settings<T> {
+  /** Reads the text; of a repeated option it also gets the value before. */
+  parse?(text: string, before?: T): T;
+  choices?: readonly T[];
+  default?: NoInfer<T>;
+  /** The default in the help. */
+  shownDefault?: string;
+  isHidden?: boolean;
+  conflicts?: string;
+}
+
+type OwnerId<Options, Name extends string> = Options extends Record<Name, string> ? string : string | undefined;
+
+/** The database, with the ids that `--account` and `--site` name. */
+export interface OwnedDatabase<Options> extends CommandDatabase {
+  now: Date;
+  accountId: OwnerId<Options, "account">;
+  siteId: OwnerId<Options, "site">;
+}
+
+/** Does some work on the database for the account and the site of the options, by id, address or domain. */
+export function onOwner<Options extends object, T>(
+  context: CommandContext,
+  options: Options,
+  work: (database: OwnedDatabase<Options>) => Promise<T>,
+): Promise<T> {
+  const { account, site } = options as { account?: string; site?: string };
+  return onDatabase(context, async (database) => {
+    const accountId = account === undefined ? undefined : (await resolveAccount(database.prisma, account)).id;
+    const siteId = site === undefined ? undefined : (await resolveSite(database.pool, site)).id;
+    const owners = { now: context.now(), accountId, siteId } as Omit<OwnedDatabase<Options>, keyof CommandDatabase>;
+    return work(Object.assign(database, owners));
+  });
+}
+
+/** The whole command line, to add commands to. */
+export type Program = CommandBuilder<[], object>;
+
+/** Declares a command by commander; its arguments and options reach the command's work typed by their flags. */
+export class CommandBuilder<Args extends readonly string[], Options extends object> {
+  private readonly checks: ((options: Options, now: Date) => string | false | undefined)[] = [];
+
+  constructor(
+    private readonly declared: Command,
+    private readonly context: CommandContext,
+    private readonly finish: Finish,
+  ) {}
+
+  /** Adds a command below this one, which also gets this one's options. */
+  command(name: string, about: string, help?: string): CommandBuilder<[], Options> {
+    const command = this.declared.command(name).description(about);
+    if (help !== undefined) command.addHelpText("after", help);
+    return new CommandBuilder(command, this.context, this.finish);
+  }
+
+  /** Adds a command that only has commands below it. @returns the function that adds these */
+  group(name: string, about: string): (...command: Parameters<Program["command"]>) => CommandBuilder<[], Options> {
+    const group = this.command(name, about);
+    return (...command) => group.command(...command);
+  }
+
+  alias(name: string): this {
+    this.declared.alias(name);
+    return this;
+  }
+
+  argument(name: string, about: string): CommandBuilder<[...Args, string], Options> {
+    this.declared.argument(name, about);
+    return this as never;
+  }
+
+  required<Flags extends string, T = string>(
+    flags: Flags,
+    about: string,
+    settings: Settings<T> = {},
+  ): CommandBuilder<Args, Options & Record<NameOf<Flags>, T>> {
+    this.declared.addOption(toOption(flags, about, settings).makeOptionMandatory());
+    return this as never;
+  }
+
+  option<Flags extends string, T = TextOf<Flags>>(
+    flags: Flags,
+    about: string,
+    settings: Settings<T> & { default: NoInfer<T> },
+  ): CommandBuilder<Args, Options & Record<NameOf<Flags>, T>>;
+  option<Flags extends string, T = TextOf<Flags>>(
+    flags: Flags,
+    about: string,
+    settings?: Settings<T>,
+  ): CommandBuilder<Args, Options & Partial<Record<NameOf<Flags>, T>>>;
+  option<T>(flags: string, about: string, settings: Settings<T> = {}) {
+    this.declared.addOption(toOption(flags, about, settings));
+    return this;
+  }
+
+  /** Refuses options that do not fit together, with the sentence that `check` returns. */
+  check(check: (options: Options, now: Date) => string | false | undefined): this {
+    this.checks.push(check);
+    return this;
+  }
+
+  /** The command's work. */
+  run(work: (context: CommandContext & { isJson: boolean }, ...given: [...Args, Options]) => Promise<Outcome>): void {
+    this.declared.action(async (...given: unknown[]) => {
+      const { json, ...options } = this.declared.optsWithGlobals<Options & { json?: true }>();
+      for (const check of this.checks) {
+        const problem = check(options as never, this.context.now());
+        if (problem) throw new UsageError(problem);
+      }
+      const isJson = json === true;
+      const args = [...given.slice(0, -2), options] as never;
+      this.finish(await work({ ...this.context, isJson }, ...(args as [...Args, Options])), isJson);
+    });
+  }
+
+  /** Work on the database of `--account` and `--site`, and its result as text. */
+  query<Value>(
+    work: (database: OwnedDatabase<Options>, ...given: [...Args, Options]) => Promise<Value>,
+    show: (value: Value, ...given: [...Args, Options]) => string,
+  ): void {
+    this.run(async (context, ...given) => {
+      const value = await onOwner(context, given.at(-1) as Options, (database) => work(database, ...given));
+      return { value, text: show(value, ...given) };
+    });
+  }
+}
+
+function toOption<T>(flags: string, about: string, settings: Settings<T>): Option {
+  const option = new Option(flags, about);
+  if (settings.choices) option.choices(settings.choices as never);
+  if (settings.parse) option.argParser(settings.parse);
+  if (settings.default !== undefined) option.default(settings.default, settings.shownDefault);
+  if (settings.conflicts) option.conflicts(settings.conflicts);
+  return option.hideHelp(settings.isHidden === true);
+}
