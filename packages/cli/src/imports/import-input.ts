@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { createReadStream, type Stats } from "node:fs";
-import { access, constants, open, stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandError } from "../context/command-error.js";
@@ -12,28 +13,23 @@ export interface ImportInput {
   totalBytes: number | undefined;
 }
 
-const gzipMagic = Buffer.from([0x1f, 0x8b]);
-const zipMagic = Buffer.from("PK");
-
 /**
  * Opens a file, or standard input for `-`.
  * @param zipped the name of the file to read of a zip archive
  * @throws CommandError when there is no such file, it is a folder, or it may not be read
  */
 export async function openImportInput(file: string, stdin: Readable, zipped?: string): Promise<ImportInput> {
-  if (file === "-") return { bytes: unpack(stdin), totalBytes: undefined };
-  const found = await findFile(file);
-  const start = found.isFile() ? await readStart(file) : Buffer.alloc(0);
-  if (zipped !== undefined && start.equals(zipMagic)) {
+  const found = file === "-" ? undefined : await findFile(file);
+  const stream = found ? createReadStream(file, { highWaterMark: 256 * 1024 }) : stdin;
+  const start = await peek(stream);
+  if (zipped !== undefined && found?.isFile() && start === "PK") {
+    stream.destroy();
     const entry = (await readZip(file)).find(({ name }) => name === zipped || name.endsWith(`/${zipped}`));
     if (!entry) throw new CommandError(`'${file}' has no file ${zipped}.`);
     return { bytes: entry.open(), totalBytes: undefined };
   }
-  const isCounted = found.isFile() && !isGzip(start);
-  return {
-    bytes: unpack(createReadStream(file, { highWaterMark: 256 * 1024 })),
-    totalBytes: isCounted ? found.size : undefined,
-  };
+  if (start === "\u001f\u008b") return { bytes: unpack(stream), totalBytes: undefined };
+  return { bytes: stream, totalBytes: found?.isFile() ? found.size : undefined };
 }
 
 /** @throws CommandError when there is no such file, it is a folder, or it may not be read */
@@ -52,44 +48,21 @@ export async function findFile(file: string): Promise<Stats> {
   }
 }
 
-async function readStart(file: string): Promise<Buffer> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(gzipMagic.length), 0, gzipMagic.length, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+/** The first two bytes of a stream, which stay in it. */
+async function peek(stream: Readable): Promise<string> {
+  let start: Buffer | null;
+  do {
+    await Promise.race([once(stream, "readable"), once(stream, "end")]);
+    start = stream.read(2);
+  } while (start === null && stream.readableLength > 0);
+  if (start !== null) stream.unshift(start);
+  return start?.toString("latin1", 0, 2) ?? "";
 }
 
-function isGzip(start: Buffer): boolean {
-  return start.subarray(0, gzipMagic.length).equals(gzipMagic);
-}
-
-/** The content of gzip, a part at a time; anything else as it is. */
-async function* unpack(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const source = bytes[Symbol.asyncIterator]();
-  const rest = { [Symbol.asyncIterator]: () => source };
-  let start = Buffer.alloc(0);
+/** The content of gzip, a part at a time. */
+async function* unpack(packed: Readable): AsyncGenerator<Buffer> {
   try {
-    while (start.length < gzipMagic.length) {
-      const { done, value } = await source.next();
-      if (done) break;
-      start = Buffer.concat([start, value]);
-    }
-    if (!isGzip(start)) {
-      if (start.length > 0) yield start;
-      yield* rest;
-      return;
-    }
-    yield* pipeline(
-      async function* () {
-        yield start;
-        yield* rest;
-      },
-      createGunzip(),
-      () => undefined,
-    ) as AsyncIterable<Buffer>;
+    yield* pipeline(packed, createGunzip(), () => undefined);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (!code?.startsWith("Z_")) throw error;
