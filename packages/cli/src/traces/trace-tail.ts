@@ -119,11 +119,6 @@ export interface StreamPart {
   trace: ListedTrace | undefined;
 }
 
-interface StreamService {
-  url: string;
-  key: string;
-}
-
 /** The service sends something every 10 seconds; a connection is broken after this silence. */
 const maxSilenceMs = 30_000;
 
@@ -133,13 +128,16 @@ const maxSilenceMs = 30_000;
  * @throws WaymarkApiError or WaymarkConnectionError without an open stream
  */
 export async function openTraceStream(
-  { url, key }: StreamService,
+  { url, key }: { url: string; key: string },
   query: Omit<TraceQuery, "limit" | "cursor">,
   { lastId, signal }: { lastId: string | undefined; signal: AbortSignal },
 ): Promise<AsyncIterable<StreamPart>> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(new Error("nothing came for 30 seconds")), maxSilenceMs);
-  const answer = await fetch(`${url.replace(/\/+$/, "")}/api/v1/traces/stream${searchOf(query)}`, {
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  const answer = await fetch(`${url.replace(/\/+$/, "")}/api/v1/traces/stream?${search}`, {
     headers: { Authorization: `Bearer ${key}`, ...(lastId !== undefined && { "Last-Event-ID": lastId }) },
     signal: AbortSignal.any([signal, silence.signal]),
   }).catch((error: unknown) => {
@@ -151,27 +149,14 @@ export async function openTraceStream(
   throw await refusalOf(answer);
 }
 
-function searchOf(query: object): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size > 0 ? `?${parameters}` : "";
-}
-
 async function refusalOf(answer: Response): Promise<WaymarkApiError> {
+  const { status, statusText, headers } = answer;
   const text = await answer.text();
   const body = parse(text) as { error?: unknown; fields?: Record<string, string> } | undefined;
-  const error = typeof body?.error === "string" ? body.error : answer.statusText;
-  const fields = body?.fields ?? {};
-  const requestId = answer.headers.get("X-Request-Id");
-  return new WaymarkApiError({
-    status: answer.status,
-    error,
-    fields,
-    requestId,
-    retryAfterMs: null,
-    attempts: 1,
-    body: body ?? text,
-  });
+  const error = typeof body?.error === "string" ? body.error : statusText;
+  const requestId = headers.get("X-Request-Id");
+  const tried = { retryAfterMs: null, attempts: 1, body: body ?? text };
+  return new WaymarkApiError({ status, error, fields: body?.fields ?? {}, requestId, ...tried });
 }
 
 /** Reads blocks of an event stream (HTML, 9.2.6), as the service writes them: a line end is `\n`, data one line. */
@@ -199,13 +184,9 @@ function toPart(block: string): StreamPart {
       return [line.slice(0, at), line.slice(at + 2)];
     }),
   );
-  const event = fields.get("event");
-  const id = fields.get("id");
-  if (event === "reset") return { id, event, trace: undefined };
-  const trace = event === "trace" ? parse(fields.get("data") ?? "") : undefined;
-  return trace === undefined
-    ? { id, event: "comment", trace: undefined }
-    : { id, event: "trace", trace: trace as ListedTrace };
+  const [id, event] = [fields.get("id"), fields.get("event")];
+  const trace = event === "trace" ? (parse(fields.get("data") ?? "") as ListedTrace | undefined) : undefined;
+  return { id, event: event === "reset" ? event : trace ? "trace" : "comment", trace };
 }
 
 function parse(text: string): unknown {
