@@ -38,17 +38,19 @@ export function localSystemFile(dataFolder: string): string {
 
 /** Reads a data folder's file; undefined when it is missing or malformed. It may be stale. */
 export async function readLocalSystem(dataFolder: string): Promise<LocalSystem | undefined> {
+  const { pid, processStart, ...more } = (await readJsonFile<LocalSystem>(localSystemFile(dataFolder))) ?? {};
+  return pid !== undefined && processStart !== undefined ? { pid, processStart, ...more } : undefined;
+}
+
+/** Reads an object of our own from a file of JSON; undefined when the file is missing or malformed. */
+export async function readJsonFile<Value extends object>(file: string): Promise<Partial<Value> | undefined> {
   try {
-    const read: unknown = JSON.parse(await readFile(localSystemFile(dataFolder), "utf8"));
-    return isLocalSystem(read) ? read : undefined;
+    const read: unknown = JSON.parse(await readFile(file, "utf8"));
+    return typeof read === "object" && read !== null ? read : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-}
-
-function isLocalSystem(value: unknown): value is LocalSystem {
-  return typeof value === "object" && value !== null && "pid" in value && "processStart" in value;
 }
 
 /** A command's database, and the origin of its URL. */

@@ -1,6 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
 import { type Account, createAccount, createSite, issueKey, listKeys, listSites, revokeKey } from "@waymark/accounts";
 import { type KeyService, keyServices } from "@waymark/auth";
+import { readJsonFile } from "@waymark/cli";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 import type pg from "pg";
@@ -78,17 +78,5 @@ async function prepareKey(pool: pg.Pool, state: DemoState, accountId: string, se
 
 /** Reads the state of an earlier start; an empty one if the file is missing or malformed. */
 export async function readDemoState(file: string, now: Date): Promise<DemoState> {
-  const fresh: DemoState = { keys: {}, end: now.toISOString(), loaded: [] };
-  try {
-    return { ...fresh, ...(JSON.parse(await readFile(file, "utf8")) as Partial<DemoState>) };
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return fresh;
-    throw error;
-  }
-}
-
-/** Writes the state through a second file and a rename, so a kill leaves no half of one. */
-export async function writeDemoState(file: string, state: DemoState): Promise<void> {
-  await writeFile(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  return { keys: {}, end: now.toISOString(), loaded: [], ...(await readJsonFile<DemoState>(file)) };
 }

@@ -1,17 +1,18 @@
 import { join } from "node:path";
+import { type ApiClient, createApiClient } from "@waymark/client";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import { askApp } from "../ask-app.js";
-import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState, writeDemoState } from "./demo-accounts.js";
+import { writeSecretFile } from "../secret-file.js";
+import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState } from "./demo-accounts.js";
+import type { DemoSpan } from "./draft-trace.js";
 import { loadVisits, type sites } from "./load-visits.js";
 import { type PlannedTrace, planFreeTraces, planProTraces } from "./plan-traces.js";
-import type { DemoSpan } from "./trace-draft.js";
 
 /** The demo of a local system. */
 interface Demo {
   readonly accounts: DemoAccounts;
   /** Sends the demo's traces to the trace service unless an earlier start did. */
-  sendTraces(baseUrl: string): Promise<void>;
+  sendTraces(url: string): Promise<void>;
 }
 
 interface DemoOptions {
@@ -43,7 +44,7 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
   try {
     const accounts = await prepareAccounts({ pool, prisma }, state);
     // Written before the visits: an interrupted load must run again with the same time and the same keys.
-    await writeDemoState(file, state);
+    await writeSecretFile(file, state);
     for (const { site } of Object.values(accounts)) {
       await once(file, state, site.id, () => {
         options.say(`Loading the demo: 60 days of visits to ${site.domain} ...`);
@@ -55,17 +56,19 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
     }
     return {
       accounts,
-      async sendTraces(baseUrl) {
+      async sendTraces(url) {
         const end = Date.parse(state.end);
         const { free, pro } = accounts;
         await once(file, state, pro.id, async () => {
           const traces = await planProTraces(end);
           options.say(`Loading the demo: ${traces.length} traces of six agents ...`);
-          await sendTraces({ baseUrl, key: pro.keys.trace, traces, mails: mailedFailures, signal });
+          const api = createApiClient({ url, key: pro.keys.trace });
+          await sendTraces(api, traces, signal);
         });
-        await once(file, state, free.id, () =>
-          sendTraces({ baseUrl, key: free.keys.trace, traces: planFreeTraces(end), mails: 0, signal }),
-        );
+        await once(file, state, free.id, () => {
+          const api = createApiClient({ url, key: free.keys.trace });
+          return sendTraces(api, planFreeTraces(end), signal);
+        });
       },
     };
   } finally {
@@ -79,16 +82,7 @@ async function once(file: string, state: DemoState, id: string, load: () => Prom
   if (state.loaded.includes(id)) return;
   await load();
   state.loaded.push(id);
-  await writeDemoState(file, state);
-}
-
-interface SendOptions {
-  baseUrl: string;
-  key: string;
-  traces: readonly PlannedTrace[];
-  /** The newest failures to send as an agent does, running first: each brings a mail. */
-  mails: number;
-  signal: AbortSignal;
+  await writeSecretFile(file, state);
 }
 
 /** Requests at once; more do not load faster on two cores. */
@@ -100,62 +94,41 @@ const maxBatch = 1_000;
 /**
  * Sends traces to the trace API. Finished traces come with their status, so old failures send no mail. Idempotency keys make an
  * interrupted load repeatable.
- * @throws Error with the API's answer after a refusal
+ * @throws WaymarkError after a refusal
  */
-async function sendTraces({ baseUrl, key, traces, mails, signal }: SendOptions): Promise<void> {
-  const post = createPost(baseUrl, key, signal);
-  const mailed = new Set(traces.filter(({ status }) => status === "error").slice(-mails));
-  const waiting = traces.map((trace, index) => ({ trace, name: `demo-${index}` }));
+async function sendTraces(api: ApiClient, traces: readonly PlannedTrace[], signal: AbortSignal): Promise<void> {
+  const mailed = new Set(traces.filter(({ status }) => status === "error").slice(-mailedFailures));
+  const waiting = traces.entries();
   const work = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      await sendTrace(post, { ...next, isMailed: mailed.has(next.trace) });
+    for (const [index, trace] of waiting) {
+      await sendTrace(api, trace, { name: `demo-${index}`, isMailed: mailed.has(trace), signal });
     }
   };
   await Promise.all(Array.from({ length: senders }, work));
 }
 
-type Post = (method: string, path: string, body: object, idempotencyKey?: string) => Promise<Answer>;
-
-interface Answer {
-  trace_id: string;
-  span_ids: string[];
-}
-
-function createPost(baseUrl: string, key: string, signal: AbortSignal): Post {
-  return async (method, path, body, idempotencyKey) => {
-    const headers = {
-      Authorization: `Bearer ${key}`,
-      "Content-Type": "application/json",
-      ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
-    };
-    const url = `${baseUrl}/api/v1${path}`;
-    const answer = await askApp({ app: "trace-api", url, method, headers, body: JSON.stringify(body), signal });
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as Answer;
-  };
-}
-
 async function sendTrace(
-  post: Post,
-  { trace, name, isMailed }: { trace: PlannedTrace; name: string; isMailed: boolean },
+  api: ApiClient,
+  trace: PlannedTrace,
+  { name, isMailed, signal }: { name: string; isMailed: boolean; signal: AbortSignal },
 ): Promise<void> {
   const { startedAt, endMs, spans, status, metadata } = trace;
   const ended_at = endMs === null ? null : timeOf(startedAt + endMs);
   const made = { agent_id: trace.agentId, name: trace.name, started_at: timeOf(startedAt), metadata };
-  const begun = isMailed ? { status: "running", ended_at: null } : { status, ended_at };
-  const { trace_id } = await post("POST", "/traces", { ...made, ...begun }, name);
+  const begun = isMailed ? { status: "running" as const, ended_at: null } : { status, ended_at };
+  const { trace_id } = await api.createTrace({ ...made, ...begun }, { idempotencyKey: name, signal });
   const ids: string[] = [];
   for (let from = 0; from < spans.length; from += maxBatch) {
     const batch = spans.slice(from, from + maxBatch).map((span, index) => ({
       ...toSpan(span, startedAt),
       ref: String(from + index),
       ...(span.parent !== null &&
-        (span.parent < from ? { parent_span_id: ids[span.parent] } : { parent_ref: String(span.parent) })),
+        (span.parent < from ? { parent_span_id: ids[span.parent] ?? null } : { parent_ref: String(span.parent) })),
     }));
-    const { span_ids } = await post("POST", `/traces/${trace_id}/spans/batch`, { spans: batch }, `${name}-${from}`);
+    const { span_ids } = await api.addSpans(trace_id, batch, { idempotencyKey: `${name}-${from}`, signal });
     ids.push(...span_ids);
   }
-  if (isMailed) await post("PATCH", `/traces/${trace_id}`, { status, ended_at });
+  if (isMailed) await api.finalizeTrace(trace_id, { status, ended_at }, { signal });
 }
 
 function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
@@ -163,7 +136,7 @@ function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, starte
   const isAnswered = model !== undefined && endMs !== null && !error;
   return {
     name,
-    status: error ? "error" : "ok",
+    status: error ? ("error" as const) : ("ok" as const),
     started_at: timeOf(startedAt + startMs),
     ended_at: endMs === null ? null : timeOf(startedAt + endMs),
     input: input ?? null,

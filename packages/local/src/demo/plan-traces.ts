@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
+import type { DemoSpan, DemoTrace } from "./draft-trace.js";
 import { createRandom, type Random } from "./random.js";
 import { draftInvoiceReader, draftMarketResearch, draftReleaseNotes } from "./scripted-agents.js";
 import { draftSupportBot } from "./support-bot.js";
-import type { DemoTrace } from "./trace-draft.js";
 
 const assetsFolder = new URL("../../assets/demo/", import.meta.url);
 
@@ -96,16 +96,8 @@ function shuffle<T>(list: readonly T[], random: Random): T[] {
 }
 
 interface Recording {
-  trace: { agent_id: string; name: string; started_at: string; metadata: object | null };
-  spans: {
-    name: string;
-    started_at: string;
-    ended_at: string | null;
-    input?: unknown;
-    output?: unknown;
-    error?: string | null;
-    parent: number | null;
-  }[];
+  trace: { agent_id: string; name: string; started_at: string; metadata: Record<string, unknown> | null };
+  spans: (Omit<DemoSpan, "startMs" | "endMs"> & { started_at: string; ended_at: string | null })[];
   final: { status: DemoTrace["status"]; ended_at: string };
 }
 

@@ -1,5 +1,5 @@
+import { type DemoTrace, draftTrace } from "./draft-trace.js";
 import type { Random } from "./random.js";
-import { createDraft, type DemoTrace, type TraceDraft } from "./trace-draft.js";
 
 interface Ticket {
   subject: string;
@@ -68,69 +68,38 @@ export function draftSupportBot(
   random: Random,
   { number, ending }: { number: number; ending: "success" | "error" | "running" },
 ): DemoTrace {
-  const draft = createDraft(random);
   const ticket = random.pick(tickets);
-  const failure = ending === "error" ? random.pick(failures) : undefined;
+  const [broken, failure] = ending === "error" ? random.pick(failures) : [];
+  const errorOf = (name: string) => (name === broken ? { error: failure } : {});
   const order = 60_000 + Math.floor(random.between(0, 9_000));
-  const root = draft.open("agent: support-bot", null, { ticket: number, channel: random.pick(["mail", "chat"]) });
-  draft.step({
-    name: "classify ticket",
-    parent: root,
-    ms: random.between(280, 700),
-    input: ticket.question,
-    output: { topic: ticket.subject, language: "en", confidence: Math.round(random.between(80, 99)) / 100 },
-  });
-  const error = answer(draft, { random, ticket, root, order, failure });
-  const isRunning = ending === "running";
-  if (isRunning) draft.open("model call: gpt-4o", root, conversation(ticket, order));
-  else draft.close(root, error === undefined ? { output: { reply: ticket.answer } } : { error });
-  return {
+  const input = conversation(ticket, order);
+  const about = {
     agentId: "support-bot",
     name: `Answer ticket ${number}: ${ticket.subject}`,
     status: ending,
     metadata: { ticket: number, release: "2026.11.2", made_up: true },
-    endMs: isRunning ? null : draft.now(),
-    spans: draft.spans,
+    input: { ticket: number, channel: random.pick(["mail", "chat"]) },
   };
-}
-
-interface Answering {
-  random: Random;
-  ticket: Ticket;
-  root: number;
-  order: number;
-  failure: readonly [string, string] | undefined;
-}
-
-/** The steps up to the reply; returns the error of a failed one. */
-function answer(draft: TraceDraft, { random, ticket, root, order, failure }: Answering): string | undefined {
-  const run = (name: string, ms: number, input: unknown, output: unknown) => {
-    const error = failure?.[0] === name ? failure[1] : undefined;
-    if (error !== undefined) draft.step({ name, parent: root, ms: ms * 6, input, error });
-    else draft.step({ name, parent: root, ms, input, output });
-    return error;
-  };
-  const query = ticket.subject;
-  const found = [{ title: ticket.subject, text: ticket.document, score: 0.87 }];
-  const searched = run("tool: search_help_center", random.between(60, 240), { query, limit: 3 }, found);
-  if (searched) return searched;
-  const looked = run("tool: get_order", random.between(40, 190), { order }, orderOf(order, random));
-  if (looked) return looked;
-  const messages = conversation(ticket, order);
-  // Beside a failure it would look like the cause.
-  if (random.next() < 0.2 && !failure) {
-    const refusal = "529 overloaded: try again later";
-    draft.step({ name: "model call: gpt-4o", parent: root, ms: 900, input: messages, error: refusal });
-    draft.wait(2_000);
-  }
-  const reply = { role: "assistant", content: ticket.answer };
-  const wrote = run("model call: gpt-4o", random.between(1_400, 6_200), messages, reply);
-  if (wrote) return wrote;
-  return run("tool: send_reply", random.between(90, 300), { text: ticket.answer }, { sent: true });
-}
-
-function orderOf(order: number, random: Random) {
-  return { order, state: random.pick(["packed", "sent", "delivered"]), total: "129.90", currency: "EUR", items: 2 };
+  return draftTrace(random, about, (draft) => {
+    const step = (name: string, ms: readonly [number, number], input: unknown, output: unknown) =>
+      draft.step(name, ms, { input, output, ...errorOf(name) });
+    const confidence = Math.round(random.between(80, 99)) / 100;
+    step("classify ticket", [280, 700], ticket.question, { topic: ticket.subject, language: "en", confidence });
+    const found = [{ title: ticket.subject, text: ticket.document, score: 0.87 }];
+    step("tool: search_help_center", [60, 240], { query: ticket.subject, limit: 3 }, found);
+    const state = random.pick(["packed", "sent", "delivered"]);
+    step("tool: get_order", [40, 190], { order }, { order, state, total: "129.90", currency: "EUR", items: 2 });
+    // Beside a failure it would look like the cause.
+    if (random.next() < 0.2 && !failure) {
+      const refusal = { input, error: "529 overloaded: try again later", isRetried: true };
+      draft.step("model call: gpt-4o", [600, 1_200], refusal);
+      draft.wait(2_000);
+    }
+    if (ending === "running") return draft.open("model call: gpt-4o", input);
+    step("model call: gpt-4o", [1_400, 6_200], input, { role: "assistant", content: ticket.answer });
+    step("tool: send_reply", [90, 300], { text: ticket.answer }, { sent: true });
+    return { reply: ticket.answer };
+  });
 }
 
 function conversation({ question, document }: Ticket, order: number) {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { type Dirent, existsSync, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { watch } from "chokidar";
 import type { AppProcess } from "../app-process.js";
 
 interface WatchAppsOptions<Name extends string> {
@@ -42,7 +43,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
     ["src", "assets", "dist/web"].map((part) => join(root, folder, part)),
   );
   const isChanged = rememberContents(root, watched);
-  const close = watchFolders(watched, (path) => {
+  const watcher = watch(watched).on("all", (_event, path) => {
     if (!isAppSource(path)) return;
     changed.add(relative(root, path).split(sep).join("/"));
     clearTimeout(timer);
@@ -52,7 +53,7 @@ export function watchApps<Name extends string>(options: WatchAppsOptions<Name>):
     ...app,
     async stop() {
       clearTimeout(timer);
-      close();
+      await watcher.close();
       await app.stop();
     },
   }));
@@ -89,7 +90,6 @@ function digestOf(file: string): string {
 
 /** A restartable app; it counts as running until `stop`. */
 function keepApp(start: () => AppProcess, say: (line: string) => void) {
-  let current: AppProcess;
   let change: string | undefined;
   let isRestarting = false;
   let isStopped = false;
@@ -98,103 +98,55 @@ function keepApp(start: () => AppProcess, say: (line: string) => void) {
     onReady = resolve;
   });
   const open = (reason?: string) => {
-    current = start();
-    const { name } = current;
-    current.ready.then(
-      (port) => {
-        onReady(port);
-        if (reason) say(`${name}: restarted (${reason})`);
-      },
-      () => undefined,
-    );
-    void current.ended.then((how) => say(`${how}\n${name}: starts again after the next change.`));
-    return current;
+    const app = start();
+    const report = (port: number) => {
+      onReady(port);
+      if (reason) say(`${app.name}: restarted (${reason})`);
+    };
+    app.ready.then(report, () => undefined);
+    void app.ended.then((how) => say(`${how}\n${app.name}: starts again after the next change.`));
+    return app;
   };
-  const { name, identity } = open();
-  return {
-    app: {
-      name,
-      identity,
-      ready,
-      ended: new Promise<string>(() => undefined),
-      async stop() {
-        isStopped = true;
-        await current.stop();
-      },
-    } satisfies AppProcess,
-    async restart(path: string) {
-      change = path;
-      if (isRestarting) return;
-      isRestarting = true;
-      while (change !== undefined && !isStopped) {
-        const reason = change;
-        change = undefined;
-        await current.stop(stopTimeoutMs);
-        if (!isStopped) open(reason);
-      }
-      isRestarting = false;
+  let current = open();
+  const app: AppProcess = {
+    ...current,
+    ready,
+    ended: new Promise<string>(() => undefined),
+    async stop() {
+      isStopped = true;
+      await current.stop();
     },
   };
+  const restart = async (path: string) => {
+    change = path;
+    if (isRestarting) return;
+    isRestarting = true;
+    while (change !== undefined && !isStopped) {
+      const reason = change;
+      change = undefined;
+      await current.stop(stopTimeoutMs);
+      if (!isStopped) current = open(reason);
+    }
+    isRestarting = false;
+  };
+  return { app, restart };
 }
 
 /** The folders of an app and of its packages, direct and indirect, relative to the root. */
 function sourceFoldersOf(root: string, app: string): string[] {
-  const found = new Set<string>();
-  const visit = (folder: string) => {
-    if (found.has(folder)) return;
-    found.add(folder);
-    for (const name of dependenciesIn(join(root, folder, "package.json"))) visit(`packages/${name}`);
-  };
-  visit(`apps/${app}`);
+  const found = new Set([`apps/${app}`]);
+  // The loop also visits the folders that it adds.
+  for (const folder of found) {
+    const manifest = readFileSync(join(root, folder, "package.json"), "utf8");
+    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: object };
+    for (const name of Object.keys(dependencies)) {
+      if (name.startsWith("@waymark/")) found.add(name.replace("@waymark/", "packages/"));
+    }
+  }
   return [...found];
-}
-
-function dependenciesIn(manifest: string): string[] {
-  const { dependencies = {} } = JSON.parse(readFileSync(manifest, "utf8")) as { dependencies?: object };
-  return Object.keys(dependencies).flatMap((name) => (name.startsWith("@waymark/") ? [name.split("/")[1] ?? ""] : []));
 }
 
 /** Whether a change of the file may change the running app. */
 export function isAppSource(path: string): boolean {
   return /\.(ts|js|json)$/.test(path) && !/\.(test|fixture)\.ts$/.test(path);
-}
-
-/**
- * Watches folders and all folders below them. Each gets its own watcher: Node's recursive watcher loses a file when an editor
- * replaces it instead of writing to it.
- * @param onChange gets the path of each file or folder written, made, moved or deleted
- * @returns a function to stop watching
- */
-function watchFolders(folders: readonly string[], onChange: (path: string) => void): () => void {
-  const watchers = new Map<string, FSWatcher>();
-  const add = (folder: string, onFile: (path: string) => void) => {
-    if (!entriesOf(folder)) return;
-    watchers.get(folder)?.close();
-    const watcher = watch(folder, (_event, name) => {
-      const path = join(folder, name ?? "");
-      // Its files may be older than its watcher.
-      if (name) add(path, onChange);
-      onChange(path);
-    });
-    watcher.on("error", () => watcher.close());
-    watchers.set(folder, watcher);
-    for (const entry of entriesOf(folder) ?? []) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) add(path, onFile);
-      else onFile(path);
-    }
-  };
-  for (const folder of folders) add(folder, () => undefined);
-  return () => {
-    for (const watcher of watchers.values()) watcher.close();
-  };
-}
-
-/** What a folder has; undefined if the path is no folder. */
-function entriesOf(path: string): Dirent[] | undefined {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch {
-    return undefined;
-  }
 }
