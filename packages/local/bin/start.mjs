@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runTurbo } from "./turbo.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const main = new URL("../dist/main.js", import.meta.url);
@@ -18,15 +19,5 @@ if (existsSync(main) && existsSync(join(dataFolder, "local.json"))) {
   }
 }
 if (!existsSync(main)) console.log("Building Waymark ...");
-const turbo = fileURLToPath(new URL("../../../node_modules/.bin/turbo", import.meta.url));
-const build = spawnSync(turbo, ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
-  cwd: root,
-  stdio: ["ignore", "pipe", "pipe"],
-  encoding: "utf8",
-  env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1" },
-});
-if (build.status === 0) await import(main);
-else {
-  console.error(`${build.error ?? ""}${build.stdout ?? ""}${build.stderr ?? ""}\nWaymark could not be built.`);
-  process.exitCode = 1;
-}
+runTurbo("build");
+await import(main);

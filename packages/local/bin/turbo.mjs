@@ -6,12 +6,15 @@ import { fileURLToPath } from "node:url";
 const path = (fromRoot) => fileURLToPath(new URL(`../../../${fromRoot}`, import.meta.url));
 const writtenAt = (file) => statSync(path(file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** Runs a task where its files changed; a failure ends the process. */
+/** Runs a task where its files changed; a failure shows its output and ends the process. */
 export function runTurbo(task) {
   const args = ["run", task, "--output-logs=errors-only", "--log-prefix=none"];
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
-  const { status } = spawnSync(path("node_modules/.bin/turbo"), args, { cwd: path(""), env, stdio: "inherit" });
-  if (status !== 0) process.exit(status ?? 1);
+  const stdio = ["ignore", "pipe", "pipe"];
+  const turbo = spawnSync(path("node_modules/.bin/turbo"), args, { cwd: path(""), env, stdio, encoding: "utf8" });
+  if (turbo.status === 0) return;
+  console.error(`${turbo.error ?? ""}${turbo.stdout ?? ""}${turbo.stderr ?? ""}\nWaymark could not be built.`);
+  process.exit(1);
 }
 
 /** Generates the Prisma client and the newest migration's name, the only sources outside git. */

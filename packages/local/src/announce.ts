@@ -5,7 +5,8 @@ import type { DemoAccounts } from "./demo/demo-accounts.js";
 
 /** The running system, for the person at the terminal. */
 interface RunningSystem {
-  entry: Entry;
+  /** The page of the dashboard to begin at. */
+  entry: { url: string; note: string };
   traceUrl: string;
   analyticsUrl: string;
   collectorUrl: string;
@@ -66,44 +67,31 @@ function describeTag(collectorUrl: string, domain: string): string[] {
 }
 
 function describeCalls({ traceUrl, analyticsUrl }: RunningSystem, { pro }: DemoAccounts): string[] {
-  const stats = `-H 'Authorization: Bearer ${pro.keys.analytics}'`;
-  const trace = `-H 'Authorization: Bearer ${pro.keys.trace}'`;
-  const json = "-H 'Content-Type: application/json'";
-  const failing = describeTrace(new Date());
+  const stats = `-H 'Authorization: Bearer ${pro.keys.analytics}' '${analyticsUrl}/api/v1/sites/${pro.site.id}`;
+  const traces = `-H 'Authorization: Bearer ${pro.keys.trace}'`;
+  const now = Date.now();
+  const before = (ms: number) => new Date(now - ms).toISOString();
+  const send = (body: object, method = "") => {
+    return `-H 'Content-Type: application/json' ${method}-d '${JSON.stringify(body)}'`;
+  };
+  const begun = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: before(32_000) };
+  const times = { started_at: before(31_000), ended_at: before(750) };
+  const span = { name: "call the model", status: "error", ...times, error: "connection refused" };
+  const change = { status: "error", ended_at: before(0) };
+  const trace = `${traceUrl}/api/v1/traces/$TRACE`;
   return [
     "Paste these:",
     "",
     "  # the Pro site's last 30 days, and its custom events",
-    `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/stats?range=30d'`,
-    `  curl -s ${stats} '${analyticsUrl}/api/v1/sites/${pro.site.id}/events?range=30d'`,
+    `  curl -s ${stats}/stats?range=30d'`,
+    `  curl -s ${stats}/events?range=30d'`,
     "",
     "  # a trace that fails: the worker writes a mail",
-    `  TRACE=$(curl -s ${trace} ${json} -d '${failing.trace}' ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
-    `  curl -s ${trace} ${json} -d '${failing.span}' ${traceUrl}/api/v1/traces/$TRACE/spans`,
-    `  curl -s ${trace} ${json} -X PATCH -d '${failing.end}' ${traceUrl}/api/v1/traces/$TRACE`,
-    `  curl -s ${trace} ${traceUrl}/api/v1/traces/$TRACE`,
+    `  TRACE=$(curl -s ${traces} ${send(begun)} ${traceUrl}/api/v1/traces | cut -d '"' -f 4)`,
+    `  curl -s ${traces} ${send(span)} ${trace}/spans`,
+    `  curl -s ${traces} ${send(change, "-X PATCH ")} ${trace}`,
+    `  curl -s ${traces} ${trace}`,
   ];
-}
-
-/** The bodies of a trace of half a minute that fails at `end`. */
-function describeTrace(end: Date) {
-  const before = (ms: number) => new Date(end.getTime() - ms).toISOString();
-  const trace = { agent_id: "support-bot", name: "Answer ticket 7", status: "running", started_at: before(32_000) };
-  const span = {
-    name: "call the model",
-    status: "error",
-    started_at: before(31_000),
-    ended_at: before(750),
-    error: "connection refused",
-  };
-  const change = { status: "error", ended_at: end.toISOString() };
-  return { trace: JSON.stringify(trace), span: JSON.stringify(span), end: JSON.stringify(change) };
-}
-
-/** The page of the dashboard to begin at. */
-interface Entry {
-  url: string;
-  note: string;
 }
 
 interface EntryOptions {
@@ -121,7 +109,7 @@ interface EntryOptions {
 const lifeMs = 12 * 3_600_000;
 
 /** Signs in as the demo; without it, leads to sign-up until somebody has an account. */
-export async function findEntry(options: EntryOptions): Promise<Entry> {
+export async function findEntry(options: EntryOptions) {
   const { databaseUrl, dashboardUrl, accounts, isDashboardLocal, isSignUpOpen } = options;
   const pool = createPool({
     connectionString: databaseUrl,

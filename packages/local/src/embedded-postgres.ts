@@ -1,16 +1,18 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { commandLineOf, launchAs, type ServerUser, serverUser } from "./platform.js";
+import { launchAs, type ServerUser, serverUser } from "./platform.js";
 import { anyFreePort, isPortFree } from "./ports.js";
+import { commandLineOf } from "./processes.js";
 
 export interface EmbeddedPostgresOptions {
   /** Holds the server's files, log and password. Made if missing. */
   folder: string;
-  /** Settings as on the command line of `postgres`, such as `fsync: "off"`. */
+  /** Such as `fsync: "off"`. */
   settings?: Readonly<Record<string, string>>;
   /** A folder with the programs of another Postgres, such as `/usr/lib/postgresql/15/bin`. */
   programs?: string | undefined;
@@ -28,11 +30,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-interface Binaries {
-  initdb: string;
-  pg_ctl: string;
-  postgres: string;
-}
+type Binaries = Record<"initdb" | "pg_ctl", string>;
 
 /** How often `keepRunning` looks, and how soon it tries again. */
 const lookEveryMs = 1_000;
@@ -46,13 +44,11 @@ const userName = "waymark";
  * @throws Error with a sentence for the user when npm has no server for the platform or it does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const binaries = options.programs ? binariesIn(options.programs) : await loadBinaries();
-  const server = new Server(options, binaries, serverUser());
-  return server.start();
-}
-
-function binariesIn(folder: string): Binaries {
-  return { initdb: join(folder, "initdb"), pg_ctl: join(folder, "pg_ctl"), postgres: join(folder, "postgres") };
+  const { programs } = options;
+  const binaries = programs
+    ? { initdb: join(programs, "initdb"), pg_ctl: join(programs, "pg_ctl") }
+    : await loadBinaries();
+  return new Server(options, binaries, serverUser()).start();
 }
 
 async function loadBinaries(): Promise<Binaries> {
@@ -88,7 +84,7 @@ class Server {
   async start(): Promise<EmbeddedPostgres> {
     await mkdir(this.options.folder, { recursive: true, mode: 0o700 });
     if (this.user) await chown(this.options.folder, this.user.uid, this.user.gid);
-    if (!(await exists(join(this.data, "PG_VERSION")))) await this.initialise();
+    if (!existsSync(join(this.data, "PG_VERSION"))) await this.initialise();
     const password = (await readFile(this.passwordFile, "utf8")).trim();
     const running = await this.findRunning(password);
     const port = running ?? (await this.choosePort());
@@ -224,33 +220,27 @@ function urlOf(port: number, password: string, database: string): string {
   return `postgres://${userName}:${password}@127.0.0.1:${port}/${database}`;
 }
 
-async function exists(path: string): Promise<boolean> {
-  return readFile(path).then(
+async function answers(connectionString: string): Promise<boolean> {
+  const asked = onServer(connectionString, (client) => client.query("SELECT 1"));
+  return asked.then(
     () => true,
     () => false,
   );
 }
 
-async function answers(connectionString: string): Promise<boolean> {
+function createDatabase(connectionString: string): Promise<void> {
+  return onServer(connectionString, async (client) => {
+    const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [databaseName]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
+  });
+}
+
+async function onServer<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 3_000 });
   try {
     await client.connect();
-    await client.query("SELECT 1");
-    return true;
-  } catch {
-    return false;
+    return await work(client);
   } finally {
     await client.end().catch(() => undefined);
-  }
-}
-
-async function createDatabase(connectionString: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [databaseName]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
-  } finally {
-    await client.end();
   }
 }

@@ -2,17 +2,7 @@ import { parseArgs } from "node:util";
 import { type AppName, apps, OptionsError } from "./settings.js";
 
 /** The arguments of `pnpm start`. */
-export interface StartOptions {
-  isHelpWanted: boolean;
-  /** Only reports whether a system runs on the data folder. */
-  isCheckWanted: boolean;
-  /** Undefined without `--demo` and `--no-demo`. */
-  isDemoWanted: boolean | undefined;
-  /** Runs the apps from their sources, and restarts them when these change. */
-  isWatchWanted: boolean;
-  /** The app with an open port for a debugger. */
-  inspected: AppName | undefined;
-}
+export type StartOptions = ReturnType<typeof readOptions>;
 
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector, the
 worker and the dashboard, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
@@ -44,14 +34,18 @@ docker/.env.example lists all variables.
  * Reads the arguments.
  * @throws OptionsError naming the mistake
  */
-export function readOptions(args: string[]): StartOptions {
-  const values = readArguments(args);
+export function readOptions(args: string[]) {
+  const { help: isHelpWanted = false, running: isCheckWanted = false, ...values } = readArguments(args);
   if (values.demo && values["no-demo"]) throw new OptionsError(["Give either --demo or --no-demo."]);
   return {
-    isHelpWanted: values.help ?? false,
-    isCheckWanted: values.running ?? false,
+    isHelpWanted,
+    /** Only reports whether a system runs on the data folder. */
+    isCheckWanted,
+    /** Undefined without `--demo` and `--no-demo`. */
     isDemoWanted: values.demo ? true : values["no-demo"] ? false : undefined,
+    /** Runs the apps from their sources, and restarts them when these change. */
     isWatchWanted: values.watch ?? false,
+    /** The app with an open port for a debugger. */
     inspected: readAppName(values.inspect),
   };
 }

@@ -76,21 +76,3 @@ function passThroughCapability(): string | undefined {
   }
   return undefined;
 }
-
-/** The command line of a running process; undefined if no process has the id. */
-export function commandLineOf(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return undefined;
-  }
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-  } catch {
-    try {
-      return execFileSync("ps", ["-p", String(pid), "-o", "command="], { encoding: "utf8" }).trim();
-    } catch {
-      return undefined;
-    }
-  }
-}

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { commandLineOf } from "./platform.js";
 
 /** A process. Its start tells it apart from a later process with the same id. */
 export interface ProcessIdentity {
@@ -10,7 +9,7 @@ export interface ProcessIdentity {
 
 /** The start of a process in the operating system's own format; undefined if no process has the id. */
 export function processStartOf(pid: number): string | undefined {
-  return fieldOf(pid, { stat: 22, ps: "lstart=" });
+  return factOf(pid, "lstart=", () => statOf(pid, 22));
 }
 
 /** Whether exactly this process still runs. */
@@ -33,26 +32,33 @@ export function launchersOf(pid: number): ProcessIdentity[] {
 }
 
 function parentOf(pid: number): number {
-  return Number(fieldOf(pid, { stat: 4, ps: "ppid=" }) ?? 0);
+  return Number(factOf(pid, "ppid=", () => statOf(pid, 4)) ?? 0);
 }
 
-/** A field of a process, from /proc (proc(5), `/proc/pid/stat`) or, without /proc, from `ps`. */
-function fieldOf(pid: number, field: { stat: number; ps: string }): string | undefined {
+/** The command line of a running process; undefined if no process has the id. */
+export function commandLineOf(pid: number): string | undefined {
+  return factOf(pid, "command=", () => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim());
+}
+
+/** A field of proc(5), `/proc/pid/stat`. */
+function statOf(pid: number, field: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field is the program's name in parentheses; the name may hold spaces and parentheses too.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[field - 3];
+}
+
+/** A fact about a process from /proc or, without /proc, from `ps`; undefined if no process has the id. */
+function factOf(pid: number, psField: string, readProc: () => string | undefined): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in parentheses; the name may hold spaces and parentheses too.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[field.stat - 3];
+    return readProc();
   } catch (error) {
-    if (process.platform === "linux" && isGone(error)) return undefined;
+    const isGone = ["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "");
+    if (process.platform === "linux" && isGone) return undefined;
   }
   try {
-    const args = ["-p", String(pid), "-o", field.ps];
+    const args = ["-p", String(pid), "-o", psField];
     return execFileSync("ps", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim() || undefined;
   } catch {
     return undefined;
   }
-}
-
-function isGone(error: unknown): boolean {
-  return ["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

@@ -20,15 +20,6 @@ import { type AppName, apps, loadConfigs, readSettings, type StartSettings } fro
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The database role of each app. */
-const roleOf = {
-  "trace-api": "trace_api",
-  "analytics-api": "analytics_api",
-  collector: "collector",
-  worker: "worker",
-  dashboard: "dashboard",
-} as const satisfies Record<AppName, string>;
-
 /** Node's flags for TypeScript, with workspace packages from their sources. */
 const sourceFlags = () => ["--import", import.meta.resolve("tsx"), "--conditions=source"];
 
@@ -183,20 +174,22 @@ async function openApps(
     appEnv["TRACE_STALE_AFTER"] ??= "1d";
   }
   const { isWatchWanted, inspected } = options;
-  const start = (name: AppName) =>
-    startApp({
+  const start = (name: AppName) => {
+    const role = name.replace("-", "_") as keyof RolePasswords;
+    return startApp({
       name,
       entry: join(root, "apps", name, isWatchWanted ? "src/main.ts" : "dist/main.js"),
       nodeFlags: [...(isWatchWanted ? sourceFlags() : []), ...(name === inspected ? [inspectFlag] : [])],
       env: {
         ...appEnv,
         ...(passwords && { DIRECT_DATABASE_URL: "" }),
-        DATABASE_URL: passwords ? roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]) : databaseUrl,
+        DATABASE_URL: passwords ? roleUrl(databaseUrl, role, passwords[role]) : databaseUrl,
       },
       cwd: root,
       logFile: join(logFolder, `${name}.log`),
       say,
     });
+  };
   if (!isWatchWanted) {
     return apps.map((name) =>
       keepRunning({ start: () => start(name), say, onRestart: publishApps, pause: pauseUnlessStopped, now: Date.now }),
