@@ -71,11 +71,8 @@ export interface Trace {
 }
 
 /** Tokens and cost of model calls; money is a decimal number of dollars, null without a price. */
-export interface TraceUsage {
-  input_tokens: number;
-  output_tokens: number;
-  cached_input_tokens: number;
-  cost_usd: string | null;
+export interface TraceUsage
+  extends Pick<ModelSums, "input_tokens" | "output_tokens" | "cached_input_tokens" | "cost_usd"> {
   models: ModelSums[];
   unpriced_models: string[];
 }
@@ -92,13 +89,7 @@ export interface ModelSums {
   cost_usd: string | null;
 }
 
-export interface ListedTrace {
-  id: string;
-  agent_id: string;
-  name: string;
-  status: TraceStatus;
-  started_at: string;
-  ended_at: string | null;
+export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage"> {
   /** Null without `ended_at`. */
   duration_ms: number | null;
 }
@@ -140,9 +131,7 @@ export interface Agent {
 }
 
 /** The range of trace starts that the counts cover; default the last 30 days. */
-export interface AgentQuery {
-  from?: string | Date;
-  to?: string | Date;
+export interface AgentQuery extends Pick<TraceQuery, "from" | "to"> {
   include?: "figures";
   /** Agents per page, 1 to 200; default 50. */
   limit?: number;

@@ -3,18 +3,9 @@ interface CapacityLimits {
   maxBytes: number;
 }
 
-export interface Capacity {
-  readonly items: number;
-  readonly bytes: number;
-  isFull(): boolean;
-  /** Never refuses: new records ask `isFull` before, and ends are always accepted. */
-  take(items: number, bytes: number): void;
-  give(items: number, bytes: number): void;
-  /** Resolves after the next `give`. */
-  nextRelease(): Promise<void>;
-}
+export type Capacity = ReturnType<typeof createCapacity>;
 
-export function createCapacity({ maxItems, maxBytes }: CapacityLimits): Capacity {
+export function createCapacity({ maxItems, maxBytes }: CapacityLimits) {
   let [items, bytes] = [0, 0];
   let waiters: (() => void)[] = [];
   return {
@@ -25,18 +16,20 @@ export function createCapacity({ maxItems, maxBytes }: CapacityLimits): Capacity
       return bytes;
     },
     isFull: () => items >= maxItems || bytes >= maxBytes,
-    take(moreItems, moreBytes) {
+    /** Never refuses: new records ask `isFull` before, and ends are always accepted. */
+    take(moreItems: number, moreBytes: number): void {
       items += moreItems;
       bytes += moreBytes;
     },
-    give(lessItems, lessBytes) {
+    give(lessItems: number, lessBytes: number): void {
       items -= lessItems;
       bytes -= lessBytes;
       const woken = waiters;
       waiters = [];
       for (const wake of woken) wake();
     },
-    nextRelease: () => new Promise((resolve) => waiters.push(resolve)),
+    /** Resolves after the next `give`. */
+    nextRelease: () => new Promise<void>((resolve) => waiters.push(resolve)),
   };
 }
 

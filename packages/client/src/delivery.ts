@@ -21,19 +21,7 @@ export interface TraceEnd {
 }
 
 /** The requests of one trace. Each releases the capacity of its records, stored or lost; none rejects. */
-export interface Delivery {
-  readonly created: Promise<string | undefined>;
-  readonly hasLosses: boolean;
-  sendSpans(records: readonly SpanRecord[]): Promise<void>;
-  sendSpanEnds(records: readonly SpanRecord[]): Promise<void>;
-  sendTraceEnd(end: TraceEnd): Promise<void>;
-}
-
-export function createDelivery(deps: DeliveryDeps, trace: { text: string; bytes: number }): Delivery {
-  return new TraceDelivery(deps, trace);
-}
-
-class TraceDelivery implements Delivery {
+export class Delivery {
   readonly created: Promise<string | undefined>;
   hasLosses = false;
   private creationFailure: unknown;

@@ -6,23 +6,18 @@ export interface Counts {
   spans: number;
 }
 
-/** Collects losses by cause, so that an unreachable service causes one report and not thousands. */
-export interface Losses {
-  readonly total: Readonly<Counts>;
-  readonly areUnreported: boolean;
-  add(lost: Partial<Counts>, cause: unknown): void;
-  report(): void;
-}
+export type Losses = ReturnType<typeof createLosses>;
 
-export function createLosses(onError: (error: WaymarkLossError) => void, onAdd: () => void): Losses {
+/** Collects losses by cause, so that an unreachable service causes one report and not thousands. */
+export function createLosses(onError: (error: WaymarkLossError) => void, onAdd: () => void) {
   const total: Counts = { traces: 0, spans: 0 };
   let collected = new Map<unknown, Counts>();
   return {
-    total,
+    total: total as Readonly<Counts>,
     get areUnreported() {
       return collected.size > 0;
     },
-    add({ traces = 0, spans = 0 }, cause) {
+    add({ traces = 0, spans = 0 }: Partial<Counts>, cause: unknown): void {
       const counts = collected.get(cause) ?? { traces: 0, spans: 0 };
       collected.set(cause, counts);
       for (const sum of [counts, total]) {
@@ -31,7 +26,7 @@ export function createLosses(onError: (error: WaymarkLossError) => void, onAdd: 
       }
       onAdd();
     },
-    report() {
+    report(): void {
       const reported = collected;
       collected = new Map();
       for (const [cause, counts] of reported) {

@@ -43,21 +43,6 @@ export interface RecorderStats {
   lost: Readonly<Counts>;
 }
 
-/** Sends the records of traces in the background. Nothing here throws or rejects. */
-export interface Recorder {
-  /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
-  open(text: string): TraceQueue | undefined;
-  /** Sends the rest of a trace within `endTimeoutMs`; returns whether all of it is stored. */
-  settle(queue: TraceQueue): Promise<boolean>;
-  /** Whether there is capacity for a span or trace; if not, it counts as lost. */
-  admit(what: Partial<Counts>): boolean;
-  /** If callers must wait for capacity: resolves when to ask again. */
-  backpressure(): Promise<void> | undefined;
-  flush(): Promise<void>;
-  shutdown(): Promise<void>;
-  stats(): RecorderStats;
-}
-
 const defaults = {
   flushIntervalMs: 500,
   maxBatchSpans: 1_000,
@@ -79,7 +64,10 @@ const giveUpMs = 200;
 const queueIsFull = new WaymarkError("the queue is full");
 const isShutDown = new WaymarkError("the SDK is shut down");
 
-export function createRecorder(inner: Transport, given: RecorderOptions): Recorder {
+export type Recorder = ReturnType<typeof createRecorder>;
+
+/** Sends the records of traces in the background. Nothing here throws or rejects. */
+export function createRecorder(inner: Transport, given: RecorderOptions) {
   const options: Required<RecorderOptions> = { ...defaults, ...given };
   const capacity = createCapacity({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
@@ -88,36 +76,39 @@ export function createRecorder(inner: Transport, given: RecorderOptions): Record
   const { deps, flush, finish, forgetExit } = sendInBackground(inner, options, { capacity, sent, state });
   const { losses } = deps;
 
-  const recorder: Recorder = {
-    open(text) {
-      return recorder.admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined;
-    },
-    async settle(queue) {
+  /** Whether there is capacity for a span or trace; if not, it counts as lost. */
+  function admit(what: Partial<Counts>): boolean {
+    if (state.isOpen && !capacity.isFull()) return true;
+    losses.add(what, state.isOpen ? queueIsFull : isShutDown);
+    return false;
+  }
+  return {
+    admit,
+    /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
+    open: (text: string): TraceQueue | undefined =>
+      admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined,
+    /** Sends the rest of a trace within `endTimeoutMs`; returns whether all of it is stored. */
+    async settle(queue: TraceQueue): Promise<boolean> {
       const isDrained = await drainInTime(queue, isTooLate, options);
       if (queue.hasLosses) losses.report();
       return isDrained && !queue.hasLosses;
     },
-    admit(what) {
-      if (state.isOpen && !capacity.isFull()) return true;
-      losses.add(what, state.isOpen ? queueIsFull : isShutDown);
-      return false;
-    },
-    backpressure: () =>
+    /** If callers must wait for capacity: resolves when to ask again. */
+    backpressure: (): Promise<void> | undefined =>
       options.whenFull === "wait" && state.isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
     flush,
-    async shutdown() {
+    async shutdown(): Promise<void> {
       state.isOpen = false;
       forgetExit();
       await finish();
     },
-    stats: () => ({
+    stats: (): RecorderStats => ({
       queued: capacity.items,
       queuedBytes: capacity.bytes,
       sent: { ...sent },
       lost: { ...losses.total },
     }),
   };
-  return recorder;
 }
 
 /** Sends the queues of traces with work after each `flushIntervalMs`, and at the process's exit. */

@@ -1,17 +1,11 @@
-import type { Transport } from "./transport.js";
-
-export interface Stoppable {
-  transport: Transport;
-  stop(reason: unknown): void;
-  resume(): void;
-}
+import type { Call, Transport } from "./transport.js";
 
 /** Each call has its own signal, since Node warns of a leak if many listen to one. */
-export function createStoppable(inner: Transport, isIdle?: boolean): Stoppable {
+export function createStoppable(inner: Transport, isIdle?: boolean) {
   const running = new Set<AbortController>();
   let stopped: { reason: unknown } | undefined;
   return {
-    async transport(call) {
+    async transport(call: Call): Promise<unknown> {
       if (stopped) throw stopped.reason;
       const own = new AbortController();
       const onAbort = () => own.abort(call.signal?.reason);
@@ -24,11 +18,11 @@ export function createStoppable(inner: Transport, isIdle?: boolean): Stoppable {
         call.signal?.removeEventListener("abort", onAbort);
       }
     },
-    stop(reason) {
+    stop(reason: unknown): void {
       stopped = { reason };
       for (const own of running) own.abort(reason);
     },
-    resume() {
+    resume(): void {
       stopped = undefined;
     },
   };

@@ -1,4 +1,4 @@
-import { createDelivery, type DeliveryDeps, type TraceEnd } from "./delivery.js";
+import { Delivery, type DeliveryDeps, type TraceEnd } from "./delivery.js";
 import { endBytes, type SpanEnd, type SpanRecord } from "./span-record.js";
 import { createStoppable } from "./stoppable.js";
 
@@ -24,7 +24,7 @@ export interface TraceQueue {
 export function createTraceQueue(deps: TraceQueueDeps, trace: { text: string; bytes: number }): TraceQueue {
   const { capacity } = deps;
   const { transport, stop } = createStoppable(deps.transport);
-  const delivery = createDelivery({ ...deps, transport }, trace);
+  const delivery = new Delivery({ ...deps, transport }, trace);
   let waiting: SpanRecord[] = [];
   let waitingBytes = 0;
   let closing: SpanRecord[] = [];
