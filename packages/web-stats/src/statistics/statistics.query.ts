@@ -36,7 +36,7 @@ export function noSums(): Sums {
   return { visitors: 0, pageviews: 0, visits: 0, bounces: 0, visit_us: 0, visit_views: 0, events: 0 };
 }
 
-const sumNames = Object.keys(noSums()) as (keyof Sums)[];
+export const sumNames = Object.keys(noSums()) as (keyof Sums)[];
 
 /** Adds a row to sums. Without visits a row has no figures of them. */
 export function sumUp(sums: Sums | undefined, row: Sums): void {
@@ -164,7 +164,8 @@ export async function readListSums(
 /** What days need for an answer: visits, figures by hour, or all their events. */
 type Need = "visits" | "hours" | "events";
 
-type Coverage = { from: string | null; to: string | null };
+/** The first and last day; null for none. */
+export type Coverage = { from: string | null; to: string | null };
 
 /**
  * The days of a range that have something: visits since they were counted; hours where no other tool gave a day's figures; events

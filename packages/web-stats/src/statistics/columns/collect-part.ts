@@ -3,27 +3,23 @@ import { listsPerVisit, visitColumnOf } from "../../lists/lists.js";
 import { visitSql } from "../metrics.js";
 import { eventSpan } from "../range.js";
 import { type DayPart, detailColumns, detailNames, type PartNeeds, visitDimensions } from "./day-part.js";
-import { collectFloats, collectNumbers, narrow, TextCollector, TextSize } from "./part-blocks.js";
+import { collectFloats, collectNumbers, narrow, TextCollector } from "./part-blocks.js";
 
-/** A row of `visit`; the dimensions are in the order of `visitDimensions`. */
-export type VisitRow = [
-  visitor: string,
-  firstUs: number,
-  /** Of its last page view or custom event. */
-  lastUs: number,
-  durationUs: number,
-  isBounce: boolean,
-  ...dimensions: (string | null)[],
-];
-
-/** A page view or custom event with a visitor; `name` is null for a page view. */
-export type EventRow = [
+/**
+ * A visit up to its last page view or custom event, with its dimensions in the order of `visitDimensions`; or, without `lastUs`,
+ * such an event with its name (null for a page view), path and details in the order of `detailNames`.
+ */
+export type DayRow = [
   visitor: string,
   us: number,
-  name: string | null,
-  path: string | null,
-  ...details: (string | null)[],
+  lastUs: number | null,
+  durationUs: number | null,
+  isBounce: boolean | null,
+  ...texts: (string | null)[],
 ];
+
+/** Where the texts of a row begin, and an event's details. */
+const [textsAt, detailsAt] = [5, 7];
 
 const usPerMs = 1_000;
 
@@ -39,8 +35,8 @@ export const visitorBounds = { events: 50_000, characters: 1_000_000 } as const;
 /** Collects the visits and events of a part, in the order of its columns. */
 export class PartCollector {
   events = 0;
-  private readonly size = new TextSize();
-  private readonly detailSize = new TextSize();
+  private readonly size = { characters: 0 };
+  private readonly detailSize = { characters: 0 };
   /** Where the last visitor has no more room. */
   private ends = { events: 0, size: 0, details: 0 };
   private visitors = 0;
@@ -64,7 +60,7 @@ export class PartCollector {
     return this.size.characters + this.detailSize.characters;
   }
 
-  addVisit(row: VisitRow): void {
+  addVisit(row: DayRow): void {
     const [visitor, , , durationUs, isBounce] = row;
     if (visitor !== this.lastVisitor) this.beginVisitor();
     this.lastVisitor = visitor;
@@ -72,8 +68,8 @@ export class PartCollector {
     this.firstEvent.push(this.events);
     this.views.push(0);
     this.bounce.push(isBounce ? 1 : 0);
-    this.durations.push(durationUs);
-    for (let at = 0; at < this.dimensions.length; at++) this.dimensions[at]?.push(row[5 + at] as string | null);
+    this.durations.push(durationUs ?? 0);
+    for (let at = 0; at < this.dimensions.length; at++) this.dimensions[at]?.push(row[textsAt + at] as string | null);
   }
 
   private beginVisitor(): void {
@@ -84,8 +80,8 @@ export class PartCollector {
   }
 
   /** Adds an event of the last visit where the visitor has room for it. */
-  addEvent(row: EventRow): void {
-    const [, us, name, path] = row;
+  addEvent(row: DayRow): void {
+    const [, us, , , , name = null, path] = row;
     if (this.events >= this.ends.events || this.size.characters >= this.ends.size) return;
     const withDetails = this.detailSize.characters < this.ends.details;
     if (name === null) this.views.raiseLast();
@@ -95,7 +91,7 @@ export class PartCollector {
     this.times.push(Math.floor(us / usPerMs));
     if (!this.needs.details) return;
     for (let at = 0; at < this.details.length; at++)
-      this.details[at]?.push(withDetails ? (row[4 + at] as string | null) : null);
+      this.details[at]?.push(withDetails ? (row[detailsAt + at] as string | null) : null);
   }
 
   finish(): DayPart {
@@ -131,76 +127,32 @@ export class PartCollector {
   }
 }
 
-/** Rows that come in batches, one after the other. */
-export class RowFeed<Row> {
-  private batch: readonly Row[] = [];
-  private at = 0;
-  private isEnded = false;
-
-  /** @param fetch answers the next rows; fewer than asked for end the feed */
-  constructor(
-    private readonly fetch: () => Promise<readonly Row[]>,
-    private readonly batchRows: number,
-  ) {}
-
-  get row(): Row | undefined {
-    return this.batch[this.at];
-  }
-
-  /** Whether `fill` must come before `row`. */
-  get isEmpty(): boolean {
-    return this.at === this.batch.length && !this.isEnded;
-  }
-
-  async fill(): Promise<void> {
-    this.batch = await this.fetch();
-    this.at = 0;
-    this.isEnded = this.batch.length < this.batchRows;
-  }
-
-  advance(): void {
-    this.at++;
-  }
-}
-
 /**
  * Makes the parts of a day, one at least. An event that no visit holds, as before visits were counted, is left out.
- * @param visits in order of visitor and beginning
- * @param events in order of visitor, moment and id
+ * @param batches of rows in order of visitor and moment, a visit before its events, these in order of id
  */
 export async function* collectParts(
-  visits: RowFeed<VisitRow>,
-  events: RowFeed<EventRow>,
+  batches: AsyncIterable<readonly DayRow[]>,
   { maxEvents = partBounds.events, needs }: { maxEvents?: number; needs?: PartNeeds } = {},
 ): AsyncGenerator<DayPart> {
   let part = new PartCollector(needs);
-  let last: string | undefined;
-  const isFull = () => part.events >= maxEvents || part.characters >= partBounds.characters;
-  for (;;) {
-    if (visits.isEmpty) await visits.fill();
-    const visit = visits.row;
-    if (!visit) break;
-    const [visitor] = visit;
-    if (visitor !== last && isFull()) {
-      yield part.finish();
-      part = new PartCollector(needs);
+  let [visitor, end] = ["", 0];
+  for await (const rows of batches) {
+    for (const row of rows) {
+      const [of, us, lastUs] = row;
+      if (lastUs === null) {
+        if (of === visitor && us <= end) part.addEvent(row);
+        continue;
+      }
+      if (of !== visitor && (part.events >= maxEvents || part.characters >= partBounds.characters)) {
+        yield part.finish();
+        part = new PartCollector(needs);
+      }
+      [visitor, end] = [of, lastUs];
+      part.addVisit(row);
     }
-    last = visitor;
-    part.addVisit(visit);
-    for (;;) {
-      if (events.isEmpty) await events.fill();
-      const event = events.row;
-      if (!event || isAfter(event, visit)) break;
-      if (event[0] === visitor && event[1] >= visit[1]) part.addEvent(event);
-      events.advance();
-    }
-    visits.advance();
   }
   yield part.finish();
-}
-
-function isAfter([visitor, us]: EventRow, [other, , lastUs]: VisitRow): boolean {
-  return visitor === other ? us > lastUs : BigInt(visitor) > BigInt(other);
 }
 
 export interface SiteDay {
@@ -208,44 +160,51 @@ export interface SiteDay {
   readonly day: string;
 }
 
-/** A day's visits in the order of `visit_pkey`. */
-const visitsSql = `
-  SELECT visitor::text, first_us, last_us, ${visitSql.us}, ${visitSql.isBounce}, ${listsPerVisit.map(visitColumnOf).join(", ")}
-  FROM visit WHERE site_id = $1 AND day = $2 AND ${visitSql.counts} ORDER BY visit.visitor, first_us`;
+/** Rows of one kind have fewer texts than those of the other. */
+const textNames = Array.from(
+  { length: Math.max(visitDimensions.length, 2 + detailNames.length) },
+  (_, at) => `text_${at}`,
+);
+
+const textsSql = (columns: readonly string[]) =>
+  textNames.map((name, at) => `${columns[at] ?? "NULL"} AS ${name}`).join(", ");
+
+/** A day's visits from a range of `visit_pkey`, and its events with a visitor from one of `event_pkey`. */
+const rowsSql = ({ details }: PartNeeds) => `
+  SELECT visitor::text, us, last_us, duration_us, is_bounce, ${textNames.join(", ")}
+  FROM (
+    SELECT visitor, first_us AS us, last_us, ${visitSql.us} AS duration_us, ${visitSql.isBounce} AS is_bounce,
+      NULL::uuid AS id, ${textsSql(listsPerVisit.map(visitColumnOf))}
+    FROM visit WHERE site_id = $1 AND day = $2 AND ${visitSql.counts}
+    UNION ALL
+    SELECT visitor, (extract(epoch FROM at - $5::timestamptz) * 1000000)::bigint, NULL, NULL, NULL, id,
+      ${textsSql(["name", "CASE WHEN type = 'pageview' THEN path END", ...(details ? Object.values(detailColumns) : [])])}
+    FROM event
+    WHERE site_id = $1 AND id >= $3 AND id < $4 AND at >= $5 AND at < $6 AND visitor IS NOT NULL
+      AND type IN ('pageview', 'event')
+  ) AS stored
+  ORDER BY stored.visitor, us, last_us IS NULL, id`;
 
 const dayMs = 86_400_000;
 
-/** A day's events with a visitor, from a range of `event_pkey`. */
-const eventsSql = ({ details }: PartNeeds) => `
-  SELECT visitor::text, (extract(epoch FROM at - $4::timestamptz) * 1000000)::bigint, name, CASE WHEN type = 'pageview' THEN path END,
-    ${Object.values(detailColumns)
-      .map((column) => (details ? column : "NULL"))
-      .join(", ")}
-  FROM event
-  WHERE site_id = $1 AND id >= $2 AND id < $3 AND at >= $4 AND at < $5 AND visitor IS NOT NULL
-    AND type IN ('pageview', 'event')
-  ORDER BY event.visitor, at, id`;
+/** Reads a day's rows in batches. @param client in a transaction */
+export function readDayRows(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
+  const values = [siteId, day, ...eventSpan(Date.parse(day), dayMs)];
+  return fetchBatches<DayRow>(client, { text: rowsSql(needs), values });
+}
 
 /** Enough to spread the cost of a round trip; rows have up to 16 KiB. */
 const batchRows = 1_000;
 
-/** Opens both feeds of a day. @param client in a transaction, whose snapshot they are of */
-export async function openDay(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
-  return {
-    visits: await openFeed<VisitRow>(client, "visits", visitsSql, [siteId, day]),
-    events: await openFeed<EventRow>(client, "events", eventsSql(needs), [
-      siteId,
-      ...eventSpan(Date.parse(day), dayMs),
-    ]),
-  };
-}
-
-async function openFeed<Row extends unknown[]>(client: pg.ClientBase, name: string, sql: string, values: unknown[]) {
-  await client.query(`DECLARE day_${name} NO SCROLL CURSOR FOR ${sql}`, values);
-  const fetch = async () => {
-    const text = `FETCH ${batchRows} FROM day_${name}`;
-    const { rows } = await client.query<Row>({ text, rowMode: "array" });
-    return rows;
-  };
-  return new RowFeed<Row>(fetch, batchRows);
+/** Reads the rows of a statement by a cursor. @param client in a transaction */
+export async function* fetchBatches<Row extends unknown[]>(
+  client: pg.ClientBase,
+  { text, values }: { text: string; values: readonly unknown[] },
+): AsyncGenerator<Row[]> {
+  await client.query(`DECLARE batches NO SCROLL CURSOR FOR ${text}`, [...values]);
+  for (;;) {
+    const { rows } = await client.query<Row>({ text: `FETCH ${batchRows} FROM batches`, rowMode: "array" });
+    yield rows;
+    if (rows.length < batchRows) return;
+  }
 }

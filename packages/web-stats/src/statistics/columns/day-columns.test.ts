@@ -2,32 +2,37 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { testWork, useSites } from "../statistics.fixture.js";
-import { collectParts, type EventRow, PartCollector, RowFeed, type VisitRow, visitorBounds } from "./collect-part.js";
+import { collectParts, type DayRow, PartCollector, visitorBounds } from "./collect-part.js";
 import { createDayColumns } from "./day-columns.js";
 import type { DayPart } from "./day-part.js";
 import { readPart, writePart } from "./part-blocks.js";
 import { storeDays } from "./store-days.js";
 
 const dimensions = (entry: string) => [entry, entry, null, "Direct", ...Array<null>(7).fill(null)];
-const visit = (visitor: string, firstUs: number, lastUs: number): VisitRow => [
+const visit = (visitor: string, firstUs: number, lastUs: number): DayRow => [
   ...([visitor, firstUs, lastUs, lastUs - firstUs, false] as const),
   ...dimensions("/"),
 ];
-const view = (visitor: string, us: number, path = "/"): EventRow => [visitor, us, null, path, null, null, null];
+const view = (visitor: string, us: number, path = "/"): DayRow => [
+  visitor,
+  us,
+  null,
+  null,
+  null,
+  null,
+  path,
+  null,
+  null,
+];
 
-function feedOf<Row>(rows: readonly Row[], batch = 2): RowFeed<Row> {
-  let at = 0;
-  const fetch = async () => {
-    at += batch;
-    return rows.slice(at - batch, at);
-  };
-  return new RowFeed(fetch, batch);
+async function* inBatches<Row>(rows: readonly Row[], size = 2): AsyncGenerator<readonly Row[]> {
+  for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size);
 }
 
-async function collect(visits: readonly VisitRow[], events: readonly EventRow[], maxEvents?: number) {
+async function collect(visits: readonly DayRow[], events: readonly DayRow[], maxEvents?: number) {
+  const rows = [...visits, ...events].sort(([a, one], [b, other]) => Number(a) - Number(b) || one - other);
   const parts: DayPart[] = [];
-  for await (const part of collectParts(feedOf(visits), feedOf(events), maxEvents ? { maxEvents } : {}))
-    parts.push(part);
+  for await (const part of collectParts(inBatches(rows), maxEvents ? { maxEvents } : {})) parts.push(part);
   return parts;
 }
 
@@ -74,7 +79,7 @@ describe("the parts of a day", () => {
               ...Array<string | null>(9).fill(name),
             ]);
           }
-          collector.addEvent([String(index % 7), at, name, path, host, null, null]);
+          collector.addEvent([String(index % 7), at, null, null, null, name, path, host, null, null]);
         }
         const part = collector.finish();
         expect(await readPart(await writePart(part), testWork())).toEqual(part);

@@ -7,7 +7,7 @@ import { to as copyTo } from "pg-copy-streams";
 import type { Days } from "../range.js";
 import { readDayTotals, versionSql } from "../statistics.query.js";
 import { createWork, tooLong, type Work } from "../work.js";
-import { collectParts, openDay, type SiteDay } from "./collect-part.js";
+import { collectParts, readDayRows, type SiteDay } from "./collect-part.js";
 import type { DayPart, PartNeeds } from "./day-part.js";
 import { hasNeeds, type PartBlocks, type ReadBlocks, readPart, sizeOf } from "./part-blocks.js";
 
@@ -351,8 +351,7 @@ export function readDay<Result>(
       await client.query(oneMoment);
       const { siteId, day } = siteDay;
       const [{ version } = { version: "" }] = await readDayTotals(client, { siteId, first: day, last: day });
-      const { visits, events } = await openDay(client, siteDay, needs);
-      return work(collectParts(visits, events, { needs }), client, version);
+      return work(collectParts(readDayRows(client, siteDay, needs), { needs }), client, version);
     }),
   );
 }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { serialize } from "node:v8";
 import {
   listsPerView,
   listsPerVisit,
@@ -32,8 +33,11 @@ export const detailColumns = {
 
 export const detailNames = Object.keys(detailColumns) as DetailName[];
 
-/** Changes with the form of stored parts, which makes all of them outdated; so does another list. */
-export const formVersion = `2-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
+/**
+ * Changes with the form of stored parts, which makes all of them outdated; so do another list and another form of V8's values,
+ * whose version is their second byte.
+ */
+export const formVersion = `3-${serialize(0)[1]}-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
 
 /**
  * Some visitors of a site's UTC day with all their visits and events, a column at a time. Visits are in order of visitor and

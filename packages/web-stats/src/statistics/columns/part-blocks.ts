@@ -1,66 +1,26 @@
 import { Buffer } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { deserialize, serialize } from "node:v8";
 import type { Work } from "../work.js";
-import { type DayPart, detailNames, type Ids, type PartNeeds, type TextColumn, visitDimensions } from "./day-part.js";
+import type { DayPart, Ids, PartNeeds, TextColumn } from "./day-part.js";
 
-/**
- * Columns as bytes: the length of a header (32 bits), the header as JSON, then each array and each chunk of texts as JSON at a
- * multiple of 8 bytes, in the byte order of the machine, which is little-endian on every platform of Node but one.
- */
-type Block = Buffer<ArrayBuffer>;
-
-type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
-
-const arrays = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array } as const;
-
-type Kind = keyof typeof arrays;
-
-interface Entry {
-  /** Where the array begins after the header; -1 for an array of zeros, which takes no bytes. */
-  at: number;
-  kind: Kind;
-  length: number;
-  /** Where each chunk of a column's texts begins after the header, and its bytes of JSON. */
-  texts?: readonly (readonly [at: number, bytes: number])[];
+/** A column of texts as stored. Where all values are unknown, the number of rows stands for the ids. */
+interface StoredColumn {
+  readonly ids: Ids | number;
+  /** JSON arrays of values. */
+  readonly texts: readonly Buffer[];
 }
+
+type StoredColumns<Name extends string> = Readonly<Record<Name, StoredColumn>>;
 
 /** Characters of texts that are read in one piece, which takes 2 ms at most. */
 const chunkCharacters = 65_536;
 
-const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
-
-function kindOf(numbers: Numbers): Kind {
-  if (numbers instanceof Float64Array) return "f8";
-  return numbers instanceof Uint32Array ? "u4" : numbers instanceof Uint16Array ? "u2" : "u1";
-}
-
-/** Writes columns by name. An array of zeros alone takes no bytes. */
-function writeBlock(columns: Readonly<Record<string, TextColumn | Numbers>>): Block {
-  const entries: Record<string, Entry> = {};
-  const parts: [at: number, bytes: Uint8Array][] = [];
-  let size = 0;
-  const add = (bytes: Uint8Array) => {
-    const at = size;
-    parts.push([at, bytes]);
-    size += align(bytes.length);
-    return at;
-  };
-  for (const [name, column] of Object.entries(columns)) {
-    const isText = "values" in column && "ids" in column;
-    const numbers: Numbers = isText ? column.ids : column;
-    const isEmpty = numbers.every((number) => number === 0);
-    const { buffer, byteOffset, byteLength, length } = numbers;
-    const at = isEmpty ? -1 : add(new Uint8Array(buffer, byteOffset, byteLength));
-    const texts = isText && chunksOf(column.values).map((chunk) => [add(chunk), chunk.length] as const);
-    entries[name] = { at, kind: kindOf(numbers), length, ...(texts && { texts }) };
-  }
-  const header = Buffer.from(JSON.stringify(entries));
-  const start = align(4 + header.length);
-  const block = Buffer.alloc(start + size);
-  block.writeUInt32LE(header.length, 0);
-  block.set(header, 4);
-  for (const [at, bytes] of parts) block.set(bytes, start + at);
-  return block;
+function packColumns<Name extends string>(columns: Readonly<Record<Name, TextColumn>>): StoredColumns<Name> {
+  const packed = Object.entries<TextColumn>(columns).map(([name, { values, ids }]) => {
+    return [name, { ids: values.length > 1 ? ids : ids.length, texts: chunksOf(values) }];
+  });
+  return Object.fromEntries(packed) as StoredColumns<Name>;
 }
 
 function chunksOf(values: readonly string[]): Buffer[] {
@@ -72,47 +32,22 @@ function chunksOf(values: readonly string[]): Buffer[] {
   return chunks;
 }
 
-/** The columns of a block. Arrays share the memory of a copy of it. */
-interface BlockReader {
-  numbers(name: string): Numbers;
-  texts(name: string): Promise<TextColumn>;
-}
-
-function readBlock(stored: Uint8Array, work: Work): BlockReader {
-  // A copy, since arrays begin at multiples of their width and the driver's buffers are shared.
-  const bytes = new Uint8Array(stored).buffer;
-  const headerLength = new DataView(bytes).getUint32(0, true);
-  const entries = JSON.parse(Buffer.from(bytes, 4, headerLength).toString()) as Record<string, Entry>;
-  const start = align(4 + headerLength);
-  const find = (name: string): Entry => {
-    const entry = entries[name];
-    if (!entry) throw new Error(`The block has no column ${name}`);
-    return entry;
-  };
-  const numbersOf = ({ at, kind, length }: Entry): Numbers =>
-    at < 0 ? new arrays[kind](length) : new arrays[kind](bytes, start + at, length);
-  return {
-    numbers: (name) => numbersOf(find(name)),
-    async texts(name) {
-      const entry = find(name);
-      const values: string[] = [];
-      for (const [at, length] of entry.texts ?? []) {
-        for (const value of JSON.parse(Buffer.from(bytes, start + at, length).toString()) as string[])
-          values.push(value);
-        if (work.spend(length)) await work.rest();
-      }
-      return { values, ids: numbersOf(entry) as Ids };
-    },
-  };
-}
-
-/** Counts all texts of a part, with the memory that each takes beside its characters. */
-export class TextSize {
-  characters = 0;
-
-  add(value: string): void {
-    this.characters += value.length + 32;
+async function unpackColumns<Name extends string>(stored: StoredColumns<Name>, work: Work) {
+  const columns: Record<string, TextColumn> = {};
+  for (const [name, { ids, texts }] of Object.entries<StoredColumn>(stored)) {
+    const values: string[] = [];
+    for (const chunk of texts) {
+      for (const value of JSON.parse(chunk.toString()) as string[]) values.push(value);
+      if (work.spend(chunk.length)) await work.rest();
+    }
+    columns[name] = { values, ids: typeof ids === "number" ? new Uint8Array(ids) : ids };
   }
+  return columns as Record<Name, TextColumn>;
+}
+
+/** The characters of all different texts of a part, and 32 for each: the memory that it takes beside them. */
+export interface TextSize {
+  characters: number;
 }
 
 /** Numbers in a growing array, which lies outside of the heap. */
@@ -146,7 +81,7 @@ export const collectFloats = () => new Growing(new Float64Array(64));
 
 /** Collects a column of texts. The empty text is always value 0. */
 export class TextCollector {
-  constructor(private readonly size = new TextSize()) {}
+  constructor(private readonly size: TextSize = { characters: 0 }) {}
 
   private readonly idsByValue = new Map<string, number>([["", 0]]);
   private readonly ids = collectNumbers();
@@ -160,7 +95,7 @@ export class TextCollector {
     if (id === undefined) {
       id = this.idsByValue.size;
       this.idsByValue.set(value, id);
-      this.size.add(value);
+      this.size.characters += value.length + 32;
     }
     this.ids.push(id);
   }
@@ -176,98 +111,54 @@ export function narrow(numbers: Uint32Array, bound: number): Ids {
   return bound <= 65_536 ? new Uint16Array(numbers) : numbers;
 }
 
-/** A part as stored: each block is read only where it is needed. */
-export interface PartBlocks {
-  readonly visits: Block;
-  readonly pages: Block;
-  readonly times: Block;
-  readonly details: Block;
-}
+export const blockNames = ["visits", "pages", "times", "details"] as const;
+
+/** A part as stored, in V8's form of values: each block is read only where it is needed. */
+export type PartBlocks = Readonly<Record<(typeof blockNames)[number], Buffer>>;
 
 /** Blocks as read: those of `PartNeeds` may be missing. */
-export interface ReadBlocks {
-  readonly visits: Uint8Array;
-  readonly pages: Uint8Array;
-  readonly times: Uint8Array | null;
-  readonly details: Uint8Array | null;
-}
+export type ReadBlocks = Pick<PartBlocks, "visits" | "pages"> & {
+  readonly [Name in "times" | "details"]: Buffer | null;
+};
+
+/** What blocks hold. */
+const toStored = {
+  visits: ({ visitors, visits }: DayPart) => ({ visitors, ...visits, dimensions: packColumns(visits.dimensions) }),
+  pages: ({ events: { names, pages } }: DayPart) => packColumns({ names, pages }),
+  times: ({ events }: DayPart) => events.times,
+  details: ({ events }: DayPart) => events.details && packColumns(events.details),
+};
+
+type Stored<Name extends keyof PartBlocks> = NonNullable<ReturnType<(typeof toStored)[Name]>>;
 
 /** Writes a block after the other, with other work in between. @param part with times and details */
-export async function writePart({ visits, events }: DayPart): Promise<PartBlocks> {
-  const { count, visitor, firstEvent, views, bounce, duration, durationUs, dimensions } = visits;
-  const isNew = new Uint8Array(count);
-  const customs = new Uint32Array(count);
-  let mostEvents = 0;
-  for (let visit = 0; visit < count; visit++) {
-    isNew[visit] = visit === 0 || visitor[visit] !== visitor[visit - 1] ? 1 : 0;
-    const all = (firstEvent[visit + 1] ?? 0) - (firstEvent[visit] ?? 0);
-    customs[visit] = all - (views[visit] ?? 0);
-    mostEvents = Math.max(mostEvents, all);
-  }
-  const blocks = {
-    visits: {
-      isNew,
-      views,
-      customs: narrow(customs, mostEvents + 1),
-      bounce,
-      duration,
-      durationUs: Uint32Array.of(durationUs),
-      ...dimensions,
-    },
-    pages: { names: events.names, pages: events.pages },
-    times: { times: events.times ?? new Uint32Array(0) },
-    details: { ...events.details },
-  };
-  const written: Partial<Record<keyof PartBlocks, Block>> = {};
-  for (const name of ["visits", "pages", "times", "details"] as const) {
-    written[name] = writeBlock(blocks[name]);
+export async function writePart(part: DayPart): Promise<PartBlocks> {
+  const written: Partial<Record<keyof PartBlocks, Buffer>> = {};
+  for (const name of blockNames) {
+    written[name] = serialize(toStored[name](part));
     await nextTurn();
   }
   return written as PartBlocks;
 }
 
 /** Reads a part in slices of work. */
-export async function readPart(blocks: ReadBlocks, work: Work): Promise<DayPart> {
-  const block = readBlock(blocks.visits, work);
-  const [isNew, views, customs] = [block.numbers("isNew"), block.numbers("views"), block.numbers("customs")];
-  const count = isNew.length;
-  const visitor = new Uint32Array(count);
-  const firstEvent = new Uint32Array(count + 1);
-  let visitors = 0;
-  let events = 0;
-  for (let visit = 0; visit < count; visit++) {
-    visitors += isNew[visit] ?? 0;
-    visitor[visit] = visitors - 1;
-    firstEvent[visit] = events;
-    events += (views[visit] ?? 0) + (customs[visit] ?? 0);
-  }
-  firstEvent[count] = events;
-  const pages = readBlock(blocks.pages, work);
+export async function readPart({ visits, pages, times, details }: ReadBlocks, work: Work): Promise<DayPart> {
+  const { visitors, ...columns } = readBlock<"visits">(visits);
   return {
     visitors,
-    visits: {
-      count,
-      visitor,
-      firstEvent,
-      views: views as Ids,
-      bounce: block.numbers("bounce") as Uint8Array,
-      duration: block.numbers("duration") as Uint32Array | Float64Array,
-      durationUs: block.numbers("durationUs")[0] ?? 1,
-      dimensions: await readTexts(block, visitDimensions),
-    },
+    visits: { ...columns, dimensions: await unpackColumns(columns.dimensions, work) },
     events: {
-      count: events,
-      ...(await readTexts(pages, ["names", "pages"])),
-      times: blocks.times ? (readBlock(blocks.times, work).numbers("times") as Uint32Array) : undefined,
-      details: blocks.details ? await readTexts(readBlock(blocks.details, work), detailNames) : undefined,
+      count: columns.firstEvent.at(-1) ?? 0,
+      ...(await unpackColumns(readBlock<"pages">(pages), work)),
+      times: times ? readBlock<"times">(times) : undefined,
+      details: details ? await unpackColumns(readBlock<"details">(details), work) : undefined,
     },
   };
 }
 
-async function readTexts<Name extends string>(block: BlockReader, names: readonly Name[]) {
-  const columns: Partial<Record<Name, TextColumn>> = {};
-  for (const name of names) columns[name] = await block.texts(name);
-  return columns as Record<Name, TextColumn>;
+/** Of a copy, which arrays share: the driver's buffers hold other blocks, too. */
+function readBlock<Name extends keyof PartBlocks>(block: Buffer): Stored<Name> {
+  return deserialize(Buffer.from(block)) as Stored<Name>;
 }
 
 /** Whether a part has all that a question needs. */

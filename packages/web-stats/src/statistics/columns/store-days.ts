@@ -14,7 +14,7 @@ import {
   storePart,
   tryLockDay,
 } from "./day-columns.js";
-import { type PartBlocks, writePart } from "./part-blocks.js";
+import { blockNames, writePart } from "./part-blocks.js";
 
 /** SQLSTATE of a row that another transaction changed (Postgres documentation, appendix A). */
 const serializationFailure = "40001";
@@ -110,10 +110,7 @@ function countWrong(pool: pg.Pool, siteId: string, keys: readonly StoredKey[]): 
       const wanted = [{ day, version: present, part: count++ }];
       const [stored] = await readStoredParts(client, { siteId, wanted, needs });
       const blocks = await writePart(part);
-      const isSame = (["visits", "pages", "times", "details"] satisfies (keyof PartBlocks)[]).every((name) =>
-        blocks[name].equals(stored?.[name] ?? Buffer.alloc(0)),
-      );
-      if (isSame) same++;
+      if (blockNames.every((name) => blocks[name].equals(stored?.[name] ?? Buffer.alloc(0)))) same++;
     }
     return Math.max(count, keys.length) - same;
   });

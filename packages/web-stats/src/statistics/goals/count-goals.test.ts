@@ -28,7 +28,7 @@ function partOf(...visitors: Step[][][]) {
         const [name, props, revenue] = typeof step === "string" ? [null] : step;
         const path = typeof step === "string" ? step : "/elsewhere";
         const details = [null, props ? JSON.stringify(props) : null, revenue ?? null];
-        part.addEvent([String(index), 0, name, path, ...details]);
+        part.addEvent([String(index), 0, null, null, null, name, path, ...details]);
       }
     }
   }

@@ -1,10 +1,11 @@
 import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
+import { fetchBatches } from "../columns/collect-part.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { TextCollector } from "../columns/part-blocks.js";
 import { type Filter, matchVisits, needsOf } from "../filters/filter.js";
 import { type Days, eventSpan } from "../range.js";
-import { readDayTotals, readEventDays } from "../statistics.query.js";
+import { type Coverage, readDayTotals, readEventDays } from "../statistics.query.js";
 import type { Work } from "../work.js";
 import {
   addRevenue,
@@ -20,18 +21,17 @@ import {
 } from "./count-goals.js";
 import { type Funnel, type Goal, listGoals, requireFunnel } from "./goals.query.js";
 
-interface AnonymousRow {
-  name: string | null;
-  path: string | null;
-  props: string | null;
-  count: number;
-  currency: string | null;
-  amount: string | null;
-}
+type AnonymousRow = [
+  name: string | null,
+  path: string | null,
+  props: string | null,
+  count: number,
+  currency: string | null,
+  amount: string | null,
+];
 
 /** A UTC day's events of some names, and page views, without a visitor; alike ones are one row. Reads a range of `event_pkey`. */
 const readAnonymousSql = `
-  DECLARE anonymous NO SCROLL CURSOR FOR
   SELECT name, CASE WHEN type = 'pageview' THEN path END AS path, CASE WHEN $8 THEN props::text END AS props,
     count(*)::float8 AS count, revenue_currency AS currency, sum(revenue_amount)::text AS amount
   FROM event
@@ -40,9 +40,6 @@ const readAnonymousSql = `
   GROUP BY 1, 2, 3, revenue_currency`;
 
 const dayMs = 86_400_000;
-
-/** Rows have up to 11 KB. */
-const batchRows = 1_000;
 
 /** Adds a day's events without a visitor to the counts of goals, some rows at a time. */
 async function countAnonymous(
@@ -59,12 +56,8 @@ async function countAnonymous(
   ];
   await withConnection(pool, (client) =>
     inTransaction(client, async () => {
-      await client.query(readAnonymousSql, values);
-      for (;;) {
-        const { rows } = await client.query<AnonymousRow>(`FETCH ${batchRows} FROM anonymous`);
-        await addRows(rows, asked);
-        if (rows.length < batchRows) return;
-      }
+      const batches = fetchBatches<AnonymousRow>(client, { text: readAnonymousSql, values });
+      for await (const rows of batches) await addRows(rows, asked);
     }),
   );
 }
@@ -73,14 +66,14 @@ async function addRows(
   rows: readonly AnonymousRow[],
   { goals, tallies, work }: { goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
 ): Promise<void> {
-  const columnOf = (key: "name" | "path" | "props") => {
+  const columnOf = (at: 0 | 1 | 2) => {
     const column = new TextCollector();
-    for (const row of rows) column.push(row[key]);
+    for (const row of rows) column.push(row[at]);
     return column.finish();
   };
-  const [names, pages, props] = [columnOf("name"), columnOf("path"), columnOf("props")];
+  const [names, pages, props] = [columnOf(0), columnOf(1), columnOf(2)];
   const { candidates, fulfils } = await matchGoals({ names, pages, props }, goals, work);
-  for (const [index, { count, currency, amount }] of rows.entries()) {
+  for (const [index, [, , , count, currency, amount]] of rows.entries()) {
     if (work.spend(2 * tallies.length)) await work.rest();
     for (const [goal, tally] of tallies.entries()) {
       if ((candidates(index, goal >>> 5) & (1 << (goal & 31))) === 0 || !fulfils(goal, index)) continue;
@@ -103,9 +96,9 @@ interface GoalDeps {
   columns: ColumnReader;
 }
 
-/** The first and last day that an answer is of, where it is not of all asked days; null for none. */
-interface Coverage {
-  coverage?: { from: string | null; to: string | null };
+/** Which days an answer is of, where it is not of all asked days. */
+interface Covered {
+  coverage?: Coverage;
 }
 
 export interface GoalFigures {
@@ -121,7 +114,7 @@ export interface GoalFigures {
 }
 
 /** Reads what visitors did for each goal of a site, oldest goal first. Without filters, events without a visitor count too. */
-export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ goals: GoalFigures[] } & Coverage> {
+export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ goals: GoalFigures[] } & Covered> {
   const { siteId, filters } = query;
   const goals = await listGoals(deps.pool, siteId);
   const { days, ...coverage } = await findDays(deps.pool, query);
@@ -173,7 +166,7 @@ export interface FunnelFigures extends Pick<Funnel, "id" | "name"> {
 export async function readFunnel(
   deps: GoalDeps,
   { funnelId, ...query }: GoalsQuery & { funnelId: string },
-): Promise<FunnelFigures & Coverage> {
+): Promise<FunnelFigures & Covered> {
   const { siteId, filters } = query;
   const { id, name, steps } = await requireFunnel(deps.pool, siteId, funnelId);
   const { days, ...coverage } = await findDays(deps.pool, query);
@@ -201,7 +194,7 @@ function shareOf(visitors: number, all: number): number {
 }
 
 /** The days with events among those asked for. */
-async function findDays(pool: pg.Pool, { siteId, days }: GoalsQuery): Promise<{ days: Days | undefined } & Coverage> {
+async function findDays(pool: pg.Pool, { siteId, days }: GoalsQuery): Promise<{ days: Days | undefined } & Covered> {
   const coverage = await readEventDays(pool, { siteId, ...days });
   if (!coverage) return { days };
   const { from, to } = coverage;
