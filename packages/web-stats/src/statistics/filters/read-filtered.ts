@@ -3,7 +3,15 @@ import type { ColumnReader } from "../columns/day-columns.js";
 import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds, type TextColumn } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
 import { addDays, type Days } from "../range.js";
-import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
+import {
+  sumUp as addSums,
+  type FigureRow,
+  maxListBytes,
+  noSums,
+  rowBytes,
+  type Sums,
+  sumNames,
+} from "../statistics.query.js";
 import { firstOf, type Work } from "../work.js";
 import type { Filter } from "./filter.js";
 import { type Match, matchVisits, needsOf } from "./filter.js";
@@ -65,67 +73,53 @@ function addTotals(total: Sums, { visits }: DayPart, { visits: matching, views, 
   total.events += events;
 }
 
+/** What counts by its time. */
+interface ByTime {
+  readonly match: Match;
+  readonly counted: Counted;
+  /** The row of a time in milliseconds since midnight; row 0 counts nowhere. */
+  rowOf(time: number | undefined): number;
+  /** Whether any view of a matching visit makes a visitor, or only one that counts. */
+  readonly isOfAnyView: boolean;
+}
+
+/** Adds visits, as they ended, to the time they begin in, and visitors, views and events to their own. */
+function addByTime(sums: SumTable, part: DayPart, { match, counted, rowOf, isOfAnyView }: ByTime): void {
+  const { visits, events } = part;
+  const { times } = events;
+  if (!times) throw new Error("The part was read without its times");
+  const own = { ...counted, customs: new Uint32Array(visits.count) };
+  for (const visit of counted.visits) {
+    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    sums.addVisit(part, own, visit, rowOf(times[first]));
+    for (let event = first; event < end; event++) {
+      const row = rowOf(times[event]);
+      const isView = events.names.ids[event] === 0;
+      const counts = match.events?.[event] !== 0;
+      if (isView && (counts || isOfAnyView)) sums.addVisitor(visits.visitor[visit] ?? 0, row);
+      if (counts) sums.add(row, isView ? figureAt.pageviews : figureAt.events, 1);
+    }
+  }
+}
+
 /**
  * Adds the totals before a moment: visits that began before it count as they ended, and beside them the visitors, views and
  * events before it.
  * @param before milliseconds since midnight
  */
-export function addTotalsBefore(total: Sums, { visits, events }: DayPart, match: Match, before: number): void {
-  const { times } = events;
-  if (!times) throw new Error("The part was read without its times");
-  let last = -1;
-  for (let visit = 0; visit < visits.count; visit++) {
-    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
-    if (match.visits[visit] === 0 || (times[first] ?? before) >= before) continue;
-    total.visits++;
-    total.bounces += visits.bounce[visit] ?? 0;
-    total.visit_us += (visits.duration[visit] ?? 0) * visits.durationUs;
-    for (let event = first; event < end; event++) {
-      const isView = events.names.ids[event] === 0;
-      const isEarly = (times[event] ?? before) < before;
-      if (isView && isEarly && visits.visitor[visit] !== last) {
-        last = visits.visitor[visit] ?? 0;
-        total.visitors++;
-      }
-      if (match.events?.[event] === 0) continue;
-      if (isView) total.visit_views++;
-      if (isEarly && isView) total.pageviews++;
-      else if (isEarly) total.events++;
-    }
-  }
+export function addTotalsBefore(total: Sums, part: DayPart, match: Match, before: number): void {
+  const sums = new SumTable(2);
+  const rowOf = (time = before) => (time < before ? 1 : 0);
+  addByTime(sums, part, { match, counted: countEvents(part, match), rowOf, isOfAnyView: true });
+  sums.addTo(total, 1, part.visits.durationUs);
 }
 
 /** Adds the hours: a visit to the one it begins in, a visitor to each with a view that counts, events to their own. */
-function addHours(hours: readonly Sums[], part: DayPart, { visits: matching, views }: Counted, match: Match): void {
-  const { visits, events } = part;
-  const { times } = events;
-  if (!times) throw new Error("The part was read without its times");
-  const last = new Int32Array(hours.length).fill(-1);
-  const hourOf = (event: number) => Math.floor((times[event] ?? 0) / hourMs);
-  for (const visit of matching) {
-    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
-    const own = hours[hourOf(first)];
-    if (own) {
-      own.visits++;
-      own.bounces += visits.bounce[visit] ?? 0;
-      own.visit_us += (visits.duration[visit] ?? 0) * visits.durationUs;
-      own.visit_views += views[visit] ?? 0;
-    }
-    for (let event = first; event < end; event++) {
-      if (match.events?.[event] === 0) continue;
-      const hour = hourOf(event);
-      const sums = hours[hour];
-      if (!sums) continue;
-      if (events.names.ids[event] !== 0) sums.events++;
-      else {
-        sums.pageviews++;
-        if (last[hour] !== visits.visitor[visit]) {
-          last[hour] = visits.visitor[visit] ?? 0;
-          sums.visitors++;
-        }
-      }
-    }
-  }
+function addHours(hours: readonly Sums[], part: DayPart, counted: Counted, match: Match): void {
+  const sums = new SumTable(1 + hours.length);
+  const rowOf = (time = 0) => 1 + Math.floor(time / hourMs);
+  addByTime(sums, part, { match, counted, rowOf, isOfAnyView: false });
+  for (const [hour, own] of hours.entries()) sums.addTo(own, 1 + hour, part.visits.durationUs);
 }
 
 /** Sums by value, with the bytes that they take in memory. */
@@ -149,58 +143,55 @@ export function heldBytes(value: string): number {
   return 200 + 2 * value.length;
 }
 
-/** Sums by a column's value: one array for each figure. */
-class Columns {
-  readonly visitors: Uint32Array;
-  readonly pageviews: Uint32Array;
-  readonly visits: Uint32Array;
-  readonly bounces: Uint32Array;
-  readonly time: Float64Array;
-  readonly visitViews: Float64Array;
-  readonly events: Float64Array;
-  readonly lastVisitor: Int32Array;
+/** Where each figure of a row stands. */
+const figureAt = { visitors: 0, pageviews: 1, visits: 2, bounces: 3, visit_us: 4, visit_views: 5, events: 6 } as const;
+
+const width = 7;
+
+/** Rows of sums, such as one for each value of a column. */
+class SumTable {
+  private readonly figures: Float64Array;
+  private readonly lastVisitor: Int32Array;
 
   constructor(readonly length: number) {
-    this.visitors = new Uint32Array(length);
-    this.pageviews = new Uint32Array(length);
-    this.visits = new Uint32Array(length);
-    this.bounces = new Uint32Array(length);
-    this.time = new Float64Array(length);
-    this.visitViews = new Float64Array(length);
-    this.events = new Float64Array(length);
+    this.figures = new Float64Array(width * length);
     this.lastVisitor = new Int32Array(length).fill(-1);
   }
 
-  addVisit({ visits }: DayPart, { views, customs }: Counted, visit: number, id: number): void {
-    this.visits[id] = (this.visits[id] ?? 0) + 1;
-    this.bounces[id] = (this.bounces[id] ?? 0) + (visits.bounce[visit] ?? 0);
-    this.time[id] = (this.time[id] ?? 0) + (visits.duration[visit] ?? 0);
-    this.visitViews[id] = (this.visitViews[id] ?? 0) + (views[visit] ?? 0);
-    this.events[id] = (this.events[id] ?? 0) + (customs[visit] ?? 0);
+  add(row: number, figure: number, count: number): void {
+    const at = width * row + figure;
+    this.figures[at] = (this.figures[at] ?? 0) + count;
   }
 
-  addVisitor(visitor: number, id: number): void {
-    if (this.lastVisitor[id] === visitor) return;
-    this.lastVisitor[id] = visitor;
-    this.visitors[id] = (this.visitors[id] ?? 0) + 1;
+  addVisit({ visits }: DayPart, { views, customs }: Counted, visit: number, row: number): void {
+    this.add(row, figureAt.visits, 1);
+    this.add(row, figureAt.bounces, visits.bounce[visit] ?? 0);
+    this.add(row, figureAt.visit_us, visits.duration[visit] ?? 0);
+    this.add(row, figureAt.visit_views, views[visit] ?? 0);
+    this.add(row, figureAt.events, customs[visit] ?? 0);
+  }
+
+  addVisitor(visitor: number, row: number): void {
+    if (this.lastVisitor[row] === visitor) return;
+    this.lastVisitor[row] = visitor;
+    this.add(row, figureAt.visitors, 1);
+  }
+
+  addTo(sums: Sums, row: number, durationUs: number): void {
+    for (const name of sumNames) {
+      sums[name] += (this.figures[width * row + figureAt[name]] ?? 0) * (name === "visit_us" ? durationUs : 1);
+    }
   }
 
   /** Adds all but unknown values to sums by value. */
   async foldInto(sums: HeldSums, values: readonly string[], durationUs: number, work: Work): Promise<void> {
     for (let id = 1; id < this.length; id++) {
       if (work.spend(1)) await work.rest();
-      if ((this.visits[id] ?? 0) === 0) continue;
+      if (this.figures[width * id + figureAt.visits] === 0) continue;
       const value = values[id] ?? "";
       // The first look at a text reads all of it.
       if (work.spend(30 + (value.length >> 2))) await work.rest();
-      const row = sums.of(value);
-      row.visitors += this.visitors[id] ?? 0;
-      row.pageviews += this.pageviews[id] ?? 0;
-      row.visits += this.visits[id] ?? 0;
-      row.bounces += this.bounces[id] ?? 0;
-      row.visit_us += (this.time[id] ?? 0) * durationUs;
-      row.visit_views += this.visitViews[id] ?? 0;
-      row.events += this.events[id] ?? 0;
+      this.addTo(sums.of(value), id, durationUs);
     }
   }
 }
@@ -213,15 +204,14 @@ async function addAttribute(
   { column: { values, ids }, work }: { column: TextColumn; work: Work },
 ): Promise<void> {
   if (values.length <= 1) return;
-  const columns = new Columns(values.length);
+  const columns = new SumTable(values.length);
   const { visitor, views } = part.visits;
   for (let index = 0; index < counted.visits.length; index++) {
     const visit = counted.visits[index] ?? 0;
     const id = ids[visit] ?? 0;
     if (id === 0) continue;
     columns.addVisit(part, counted, visit, id);
-    const counts = counted.views[visit] ?? 0;
-    columns.pageviews[id] = (columns.pageviews[id] ?? 0) + counts;
+    columns.add(id, figureAt.pageviews, counted.views[visit] ?? 0);
     if ((views[visit] ?? 0) > 0) columns.addVisitor(visitor[visit] ?? 0, id);
   }
   if (work.spend(5 * counted.visits.length)) await work.rest();
@@ -237,7 +227,7 @@ async function addViewed(
 ): Promise<void> {
   const { values, ids } = column;
   if (values.length <= 1) return;
-  const columns = new Columns(values.length);
+  const columns = new SumTable(values.length);
   const { visitor, firstEvent } = part.visits;
   // A custom event has no path, but a host.
   const names = column === part.events.pages ? undefined : part.events.names.ids;
@@ -249,7 +239,7 @@ async function addViewed(
     for (let event = firstEvent[visit] ?? 0; event < end; event++) {
       const id = ids[event] ?? 0;
       if (id === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
-      columns.pageviews[id] = (columns.pageviews[id] ?? 0) + 1;
+      columns.add(id, figureAt.pageviews, 1);
       if (lastVisit[id] === visit) continue;
       lastVisit[id] = visit;
       columns.addVisit(part, counted, visit, id);
