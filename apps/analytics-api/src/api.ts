@@ -60,7 +60,7 @@ export const otherNote = `A day keeps a bounded number of values per list and co
 /** The headers of every authenticated answer. */
 export const limitHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-export const invalidQuery: DocumentedAnswer = {
+const invalidQuery: DocumentedAnswer = {
   description:
     "A query parameter has a wrong value, or is unknown beside an extension; `fields` has a message for each",
   schema: validationErrorSchema(),
@@ -81,6 +81,15 @@ export const siteNotFound: DocumentedAnswer = {
   example: { error: "Site not found" },
   headers: limitHeaders,
 };
+
+/** The answers of a route of one site. */
+export function siteAnswers(
+  found: DocumentedAnswer,
+  refused = invalidQuery,
+  missing = siteNotFound,
+): Readonly<Record<number, DocumentedAnswer>> {
+  return { 200: { headers: limitHeaders, ...found }, 400: refused, 404: missing };
+}
 
 /** The errors of every route. */
 const commonAnswers = {

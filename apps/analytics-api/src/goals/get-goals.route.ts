@@ -1,30 +1,17 @@
+import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
-  checkRange,
   coverageAnswer,
-  type DayColumns,
-  filtersParameter,
-  type ReadShares,
   rangeAnswer,
-  rangeParameters,
+  rangeQuery,
   readGoals,
   readInTime,
+  readOwnColumns,
   resolveRange,
+  type StatisticsDeps,
 } from "@waymark/web-stats/statistics";
-import type pg from "pg";
 import { z } from "zod";
-import { invalidQuery, limitHeaders, siteNotFound } from "../api.js";
-import { readOwnColumns } from "../reads/read-own-site.js";
-
-export interface GoalDeps {
-  pool: pg.Pool;
-  reads: ReadShares;
-  columns: DayColumns;
-  now(): Date;
-}
-
-/** The query parameters of goals and funnels. */
-export const goalsQuery = z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange);
+import { siteAnswers } from "../api.js";
 
 const goalsSchema = named(
   "Goals",
@@ -50,7 +37,7 @@ const goalsSchema = named(
 );
 
 /** `GET /sites/:id/goals`, an extension of the contract. */
-export function getGoalsRoute(deps: GoalDeps) {
+export function getGoalsRoute(deps: StatisticsDeps) {
   return route({
     method: "get",
     path: "/sites/:id/goals",
@@ -59,33 +46,28 @@ export function getGoalsRoute(deps: GoalDeps) {
     description:
       "Extension of the contract: the site's goals, oldest first. `waymark goal create` makes one, of a custom event or a page. With `filters`, the answer is of the visits that match.",
     params: { id: "The site's id" },
-    query: goalsQuery,
-    answers: {
-      200: {
-        description: "The site's goals with their figures in the range",
-        schema: goalsSchema,
-        example: {
-          range: "7d",
-          goals: [
-            {
-              id: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77",
-              name: "Purchase",
-              visitors: 26,
-              count: 31,
-              conversionRate: 0.0351,
-              revenue: [{ currency: "EUR", amount: "1240.5" }],
-            },
-          ],
-        },
-        headers: limitHeaders,
+    query: rangeQuery,
+    answers: siteAnswers({
+      description: "The site's goals with their figures in the range",
+      schema: goalsSchema,
+      example: {
+        range: "7d",
+        goals: [
+          {
+            id: "01981f3a-7c5e-7d1e-9d53-4c6f0a2b1e77",
+            name: "Purchase",
+            visitors: 26,
+            count: 31,
+            conversionRate: 0.0351,
+            revenue: [{ currency: "EUR", amount: "1240.5" }],
+          },
+        ],
       },
-      400: invalidQuery,
-      404: siteNotFound,
-    },
+    }),
     async handle(input) {
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const { filters } = input.query;
-      const body = await readOwnColumns(deps, input, (siteId, columns) =>
+      const body = await readOwnColumns(deps, principalOf(input.response), input, ({ id: siteId }, columns) =>
         readInTime(asked, readGoals({ ...deps, columns }, { siteId, days, filters })),
       );
       return { status: 200, body: { ...asked, ...body } };

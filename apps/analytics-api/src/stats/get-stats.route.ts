@@ -1,3 +1,4 @@
+import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
 import { type ListName, listNames, lists } from "@waymark/web-stats/lists";
@@ -6,7 +7,6 @@ import {
   countAskedDays,
   coverageAnswer,
   csvType,
-  type DayColumns,
   engagementNames,
   engagementNeeds,
   type FigureMemory,
@@ -18,20 +18,19 @@ import {
   maxDaysByHour,
   metricNames,
   metricsParameter,
-  type ReadShares,
   rangeAnswer,
   rangeParameters,
   readInTime,
   readList,
+  readOwnSite,
   readStatistics,
   resolveRange,
+  type StatisticsDeps,
   writeCsv,
 } from "@waymark/web-stats/statistics";
 import type { Request } from "express";
-import type pg from "pg";
 import { z } from "zod";
-import { invalidQuery, limitHeaders, otherNote, siteNotFound } from "../api.js";
-import { readOwnFiltered } from "../reads/read-own-site.js";
+import { limitHeaders, otherNote, siteAnswers } from "../api.js";
 
 const contractNames = listNames.filter((name) => lists[name].isInContract);
 const furtherNames = listNames.filter((name) => !lists[name].isInContract);
@@ -142,13 +141,7 @@ Extensions: \`from\` and \`to\`, \`lists\`, \`metrics\`, \`filters\`, \`interval
 ${otherNote}`;
 
 /** `GET /sites/:id/stats` (statistics contract, "GET /api/v1/sites/:id/stats"), with extensions. */
-export function getStatsRoute(deps: {
-  pool: pg.Pool;
-  reads: ReadShares;
-  columns: DayColumns;
-  memory: FigureMemory;
-  now(): Date;
-}) {
+export function getStatsRoute(deps: StatisticsDeps & { memory: FigureMemory }) {
   const { pool, memory, now } = deps;
   return route({
     method: "get",
@@ -159,17 +152,13 @@ export function getStatsRoute(deps: {
     params: { id: "The site's id" },
     query: statsQuery,
     lenientQuery: ["range"],
-    answers: {
-      200: {
-        description: "The site's figures in the range",
-        schema: statsAnswer,
-        example,
-        otherMedia: { "text/csv": { schema: z.string(), example: writeCsv("topPages", example.topPages) } },
-        headers: [...limitHeaders, "Vary"],
-      },
-      400: invalidQuery,
-      404: siteNotFound,
-    },
+    answers: siteAnswers({
+      description: "The site's figures in the range",
+      schema: statsAnswer,
+      example,
+      otherMedia: { "text/csv": { schema: z.string(), example: writeCsv("topPages", example.topPages) } },
+      headers: [...limitHeaders, "Vary"],
+    }),
     async handle(input) {
       const { query, request, response } = input;
       response.vary("Accept");
@@ -179,7 +168,9 @@ export function getStatsRoute(deps: {
       if (refusal) throw validationError({ filters: refusal });
       const range = resolveRange(query, now());
       const read = <Result>(work: (siteId: string, filtering: Filtering | undefined) => Promise<Result>) =>
-        readOwnFiltered(deps, input, (siteId, filtering) => readInTime(range.asked, work(siteId, filtering)));
+        readOwnSite(deps, principalOf(response), input, ({ id }, filtering) =>
+          readInTime(range.asked, work(id, filtering)),
+        );
       if (csvList) {
         const rows = await read((siteId, filtering) =>
           readList(pool, { siteId, range, list: csvList, limit, metrics, filtering }),

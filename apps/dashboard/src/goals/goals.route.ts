@@ -1,4 +1,5 @@
 import {
+  type Coverage,
   createFunnel,
   createGoal,
   deleteFunnel,
@@ -7,16 +8,18 @@ import {
   type GoalFigures,
   listFunnels,
   listGoals,
+  rangeQuery,
   readFunnel,
   readGoals,
   readInTime,
+  readOwnColumns,
   requireSite,
   resolveRange,
+  type StatisticsDeps,
 } from "@waymark/web-stats/statistics";
 import type pg from "pg";
 import { z } from "zod";
 import { ownerRoute, viewerRoute } from "../session/viewer.js";
-import { rangeQuery, readOwnColumns, type StatisticsDeps } from "../statistics/read-own-site.js";
 
 /** The package checks how the parts go together, and their lengths. */
 const createGoalBody = z.strictObject({
@@ -33,7 +36,7 @@ interface Answer {
   range: string;
   from?: string;
   to?: string;
-  coverage?: { from: string | null; to: string | null };
+  coverage?: Coverage;
 }
 
 /** The answer of `GET /sites/:id/goals`: the API's members, and what fulfils each goal. */
@@ -49,7 +52,7 @@ export function goalRoutes(deps: StatisticsDeps) {
       handle(input) {
         const { asked, ...days } = resolveRange(input.query, deps.now());
         const { filters } = input.query;
-        return readOwnColumns(deps, input, async ({ id: siteId }, columns): Promise<SiteGoals> => {
+        return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns): Promise<SiteGoals> => {
           const read = readGoals({ ...deps, columns }, { siteId, days, filters });
           const { goals, ...rest } = await readInTime(asked, read);
           const rules = new Map((await listGoals(pool, siteId)).map((goal) => [goal.id, goal]));
@@ -92,10 +95,15 @@ export function funnelRoutes(deps: StatisticsDeps) {
         const { asked, ...days } = resolveRange(input.query, deps.now());
         const { filters } = input.query;
         const funnelId = input.params["funnelId"] ?? "";
-        return readOwnColumns(deps, input, async ({ id: siteId }, columns): Promise<Answer & FunnelFigures> => {
-          const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
-          return { ...asked, ...(await readInTime(asked, read)) };
-        });
+        return readOwnColumns(
+          deps,
+          input.viewer,
+          input,
+          async ({ id: siteId }, columns): Promise<Answer & FunnelFigures> => {
+            const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
+            return { ...asked, ...(await readInTime(asked, read)) };
+          },
+        );
       },
     }),
     viewerRoute("post", "/sites/:id/funnels", {

@@ -2,6 +2,7 @@ import { validationError } from "@waymark/errors";
 import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
+  type Coverage,
   type CustomEvent,
   checkRange,
   comparisons,
@@ -14,23 +15,22 @@ import {
   listsParameter,
   type Overview,
   rangeParameters,
+  rangeQuery,
   readCoverage,
-  readCustomEvents,
-  readEventDays,
-  readFilteredEvents,
-  readFilteredRealtime,
+  readEvents,
   readInTime,
   readList,
+  readOwnSite,
   readRealtime,
   readStatistics,
   resolveRange,
   type Site,
   type Statistics,
+  type StatisticsDeps,
   writeCsv,
 } from "@waymark/web-stats/statistics";
 import { z } from "zod";
-import { viewerOf, viewerRoute } from "../session/viewer.js";
-import { rangeQuery, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+import { type Viewer, viewerOf, viewerRoute } from "../session/viewer.js";
 
 /** The query parameters of `GET /sites/:id/stats`. */
 const siteStatsQuery = z
@@ -64,7 +64,7 @@ export interface SiteEvents {
   days: { first: string; last: string };
   now: string;
   events: CustomEvent[];
-  coverage?: Statistics["coverage"];
+  coverage?: Coverage;
 }
 
 /** The answer of `GET /sites/:id/realtime`. */
@@ -81,8 +81,8 @@ export function statisticsRoutes(deps: StatisticsDeps) {
       handle(input) {
         const now = deps.now();
         const { asked, ...days } = resolveRange(input.query, now);
-        return readOwnSite(deps, input, async (site, filtering): Promise<SiteEvents> => {
-          const figures = await readInTime(asked, readEvents(deps, { siteId: site.id, days, filtering }));
+        return readOwnSite(deps, input.viewer, input, async (site, filtering): Promise<SiteEvents> => {
+          const figures = await readInTime(asked, readEvents(deps.pool, { siteId: site.id, days, filtering }));
           return { ...asked, site, days, now: now.toISOString(), ...figures };
         });
       },
@@ -90,10 +90,9 @@ export function statisticsRoutes(deps: StatisticsDeps) {
     viewerRoute("get", "/sites/:id/realtime", {
       query: z.object({ filters: filtersParameter }),
       handle: (input): Promise<SiteRealtime> =>
-        readOwnSite(deps, input, ({ id: siteId }, filtering) => {
-          const asked = { siteId, now: deps.now() };
-          return filtering ? readFilteredRealtime(filtering, asked) : readRealtime(deps.pool, asked);
-        }),
+        readOwnSite(deps, input.viewer, input, ({ id: siteId }, filtering) =>
+          readRealtime(deps.pool, { siteId, now: deps.now(), filtering }),
+        ),
     }),
   ];
 }
@@ -107,16 +106,18 @@ function getStatsRoute(deps: StatisticsDeps) {
     method: "get",
     path: "/sites/:id/stats",
     query: siteStatsQuery,
-    async handle(given): Promise<Answer> {
-      const { query } = given;
-      const input = { ...given, viewer: viewerOf(given.response) };
+    async handle(input): Promise<Answer> {
+      const { query } = input;
+      const viewer = viewerOf(input.response);
       const csvList = query.csv && requireOneList(query);
-      if (csvList) return answerCsv(deps, input, csvList);
+      if (csvList) return answerCsv(deps, viewer, input, csvList);
       const now = deps.now();
       const { asked, ...days } = resolveRange(query, now);
       const { limit, compare: comparison } = query;
       const lists = query.lists.length > 0 ? query.lists : listNames;
-      const body = await readOwnSite(deps, input, (site, filtering) => readInTime(asked, readAll(site, filtering)));
+      const body = await readOwnSite(deps, viewer, input, (site, filtering) =>
+        readInTime(asked, readAll(site, filtering)),
+      );
       return { status: 200, body };
 
       async function readAll(site: SiteStats["site"], filtering: Filtering | undefined): Promise<SiteStats> {
@@ -136,12 +137,12 @@ function getStatsRoute(deps: StatisticsDeps) {
   });
 }
 
-type Input = Parameters<typeof readOwnSite>[1] & { query: Query };
+type Input = Parameters<typeof readOwnSite>[2] & { query: Query };
 
-async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Promise<Answer> {
+async function answerCsv(deps: StatisticsDeps, viewer: Viewer, input: Input, list: ListName): Promise<Answer> {
   const { asked, ...days } = resolveRange(input.query, deps.now());
   const { limit } = input.query;
-  return readOwnSite(deps, input, async ({ id: siteId, domain }, filtering) => {
+  return readOwnSite(deps, viewer, input, async ({ id: siteId, domain }, filtering) => {
     const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit, filtering }));
     const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
     const headers = { "Content-Disposition": `attachment; filename="${name}"` };
@@ -153,14 +154,4 @@ async function answerCsv(deps: StatisticsDeps, input: Input, list: ListName): Pr
 function requireOneList({ lists: [name, ...more] }: Query): ListName {
   if (name === undefined || more.length > 0) throw validationError({ lists: "Must name exactly one list for CSV" });
   return name;
-}
-
-async function readEvents(
-  { pool }: StatisticsDeps,
-  { siteId, days, filtering }: { siteId: string; days: SiteEvents["days"]; filtering: Filtering | undefined },
-): Promise<Pick<SiteEvents, "events" | "coverage">> {
-  if (!filtering) return { events: await readCustomEvents(pool, { siteId, ...days }) };
-  const events = await readFilteredEvents(filtering, { siteId, days });
-  const coverage = await readEventDays(pool, { siteId, ...days });
-  return { events, ...(coverage && { coverage }) };
 }

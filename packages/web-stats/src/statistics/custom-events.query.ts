@@ -6,6 +6,7 @@ import { type Match, matchVisits } from "./filters/filter.js";
 import { heldBytes } from "./filters/read-filtered.js";
 import type { Days } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
+import { type Coverage, readEventDays } from "./statistics.query.js";
 import { firstOf, type Work } from "./work.js";
 
 export interface CustomEvent {
@@ -97,6 +98,17 @@ const readEventsSql = `
   WHERE count > 0
   ORDER BY name = '${otherValue}', total DESC, name, property = '${otherValue}', property, rank`;
 
+/** Reads a site's custom events, those of the visits that match under filters, and which days have events where not all do. */
+export async function readEvents(
+  pool: pg.Pool,
+  { siteId, days, filtering }: { siteId: string; days: Days; filtering: Filtering | undefined },
+): Promise<{ events: CustomEvent[]; coverage?: Coverage }> {
+  if (!filtering) return { events: await readCustomEvents(pool, { siteId, ...days }) };
+  const events = await readFilteredEvents(filtering, { siteId, days });
+  const coverage = await readEventDays(pool, { siteId, ...days });
+  return { events, ...(coverage && { coverage }) };
+}
+
 /** Reads a site's custom events from the rollups, both days included. */
 export async function readCustomEvents(pool: pg.Pool, query: { siteId: string } & Days): Promise<CustomEvent[]> {
   const { siteId, first, last } = query;
@@ -135,7 +147,7 @@ interface Counter {
 }
 
 /** Reads the custom events of the visits that match, under filters of events those that match, within the bounds of an answer. */
-export async function readFilteredEvents(
+async function readFilteredEvents(
   { columns, filters }: Filtering,
   { siteId, days }: { siteId: string; days: Days },
 ): Promise<CustomEvent[]> {

@@ -1,6 +1,6 @@
-export { type ColumnReader, createDayColumns, type DayColumns } from "./columns/day-columns.js";
+export { createDayColumns } from "./columns/day-columns.js";
 export { findWrongDays, storeDays } from "./columns/store-days.js";
-export { type CustomEvent, eventBounds, readCustomEvents, readFilteredEvents } from "./custom-events.query.js";
+export { type CustomEvent, eventBounds, readEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
@@ -21,6 +21,7 @@ export {
   type Range,
   rangeAnswer,
   rangeParameters,
+  rangeQuery,
   ranges,
   readInTime,
   resolveRange,
@@ -32,6 +33,7 @@ export {
   type Figures,
   type Overview,
 } from "./read-overview.js";
+export { readOwnColumns, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
 export {
   type Filtering,
   intervals,
@@ -40,7 +42,7 @@ export {
   readStatistics,
   type Statistics,
 } from "./read-statistics.js";
-export { readFilteredRealtime, readRealtime, realtimeMinutes } from "./realtime.query.js";
+export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
-export { readCoverage, readEventDays } from "./statistics.query.js";
+export { type Coverage, readCoverage } from "./statistics.query.js";
 export { createReadShares, type ReadShares } from "./work.js";

@@ -223,3 +223,6 @@ export const filtersParameter = asParameter(
       `Extension: answers of the visits that match alone: \`dimension:operator:value|value\`, several filters joined by \`;\`. Dimensions: ${filterDimensions.join(", ")}, prop.NAME. Operators: ${operators.join(", ")}. A backslash stands before each \`|\`, \`;\`, \`:\` and \`\\\` of a value. At most ${filterBounds.filters} filters of ${filterBounds.values} values`,
     ),
 );
+
+/** The query parameters of figures of a range. */
+export const rangeQuery = z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange);

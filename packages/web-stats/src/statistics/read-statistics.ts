@@ -15,7 +15,15 @@ import {
   toMetrics,
 } from "./metrics.js";
 import { type AskedRange, type Days, listDays, previousDays, type ResolvedRange } from "./range.js";
-import { type FigureRow, noSums, readCoverage, readFigures, type Sums, sumUp } from "./statistics.query.js";
+import {
+  type Coverage,
+  type FigureRow,
+  noSums,
+  readCoverage,
+  readFigures,
+  type Sums,
+  sumUp,
+} from "./statistics.query.js";
 
 export const intervals = ["hour", "day", "week", "month"] as const;
 
@@ -98,7 +106,7 @@ type Totals = { pageviews: number; uniqueVisitors: number } & Partial<
 
 interface Covered {
   /** The days with what the answer needs beside totals, where not all have it; null for none. */
-  coverage?: { from: string | null; to: string | null };
+  coverage?: Coverage;
 }
 
 export type Statistics = AskedRange &

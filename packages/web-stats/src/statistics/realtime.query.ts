@@ -15,28 +15,28 @@ const readRealtimeSql = `
   SELECT count(visitor) AS visitors
   FROM (SELECT DISTINCT visitor FROM event WHERE site_id = $1 AND id >= $2 AND id < $3 AND type = 'pageview') AS seen`;
 
-/** Counts the visitors who opened a page in the last five minutes; `since` is their start. */
+/** Counts the visitors who opened a page in the last five minutes, under filters in a visit that matches; `since` is their start. */
 export async function readRealtime(
   pool: pg.Pool,
-  { siteId, now }: { siteId: string; now: Date },
+  { siteId, now, filtering }: { siteId: string; now: Date; filtering: Filtering | undefined },
 ): Promise<{ since: string; visitors: number }> {
   const from = now.getTime() - realtimeMinutes * 60_000;
+  const since = new Date(from).toISOString();
+  if (filtering) return { since, visitors: await countMatching(filtering, { siteId, from, to: now.getTime() }) };
   const values = [siteId, uuidV7Floor(from), uuidV7Floor(now.getTime() + 1)];
   const { rows } = await pool.query<{ visitors: number }>({ name: "read-realtime", text: readRealtimeSql, values });
-  return { since: new Date(from).toISOString(), visitors: rows[0]?.visitors ?? 0 };
+  return { since, visitors: rows[0]?.visitors ?? 0 };
 }
 
-/** Counts the visitors with a page view in the last five minutes, in a visit that matches; `since` is their start. */
-export async function readFilteredRealtime(
+async function countMatching(
   { columns, filters }: Filtering,
-  { siteId, now }: { siteId: string; now: Date },
-): Promise<{ since: string; visitors: number }> {
-  const from = now.getTime() - realtimeMinutes * 60_000;
-  const days = { first: toDay(from), last: toDay(now.getTime()) };
+  { siteId, from, to }: { siteId: string; from: number; to: number },
+): Promise<number> {
+  const days = { first: toDay(from), last: toDay(to) };
   let visitors = 0;
   const needs = { ...needsOf(filters), times: true };
   await columns.read({ siteId, days, needs }, async ({ day, part }) => {
-    const [first, last] = [from - Date.parse(day), now.getTime() - Date.parse(day)];
+    const [first, last] = [from - Date.parse(day), to - Date.parse(day)];
     const match = await matchVisits(part, filters, columns.work);
     const { visits, events } = part;
     const seen = new Uint8Array(part.visitors);
@@ -51,5 +51,5 @@ export async function readFilteredRealtime(
     }
     for (const one of seen) visitors += one;
   });
-  return { since: new Date(from).toISOString(), visitors };
+  return visitors;
 }

@@ -1,0 +1,70 @@
+import { AppError } from "@waymark/errors";
+import type pg from "pg";
+import type { ColumnReader, DayColumns } from "./columns/day-columns.js";
+import type { Filter } from "./filters/filter.js";
+import type { Filtering } from "./read-statistics.js";
+import { requireSite, type Site } from "./sites.query.js";
+import type { ReadShares } from "./work.js";
+
+/** What routes of figures need. */
+export interface StatisticsDeps {
+  pool: pg.Pool;
+  reads: ReadShares;
+  columns: DayColumns;
+  now(): Date;
+}
+
+/** Who asks, with the only site of a shared key. */
+interface Asker {
+  accountId: string;
+  siteId?: string | undefined;
+}
+
+interface SiteInput {
+  params: Readonly<Record<string, string>>;
+  response: { readonly destroyed: boolean };
+}
+
+/**
+ * Reads from the site that a request names, when it is the account's turn: its columns where there are filters.
+ * @throws AppError 404 when the account does not have the site or a shared key is of another one, 429 or 503 when too many reads are under way
+ */
+export async function readOwnSite<Result>(
+  deps: StatisticsDeps,
+  asker: Asker,
+  input: SiteInput & { query: { filters?: readonly Filter[] } },
+  work: (site: Site, filtering: Filtering | undefined) => Promise<Result>,
+): Promise<Result> {
+  const { filters = [] } = input.query;
+  if (filters.length > 0) {
+    return readOwnColumns(deps, asker, input, (site, columns) => work(site, { filters, columns }));
+  }
+  const site = await ownSite(deps, asker, input);
+  return deps.reads.read(
+    asker.accountId,
+    () => work(site, undefined),
+    () => input.response.destroyed,
+  );
+}
+
+/** As `readOwnSite`, with columns in any case. */
+export async function readOwnColumns<Result>(
+  deps: StatisticsDeps,
+  asker: Asker,
+  input: SiteInput,
+  work: (site: Site, columns: ColumnReader) => Promise<Result>,
+): Promise<Result> {
+  const { accountId } = asker;
+  const site = await ownSite(deps, asker, input);
+  return deps.reads.readColumns(
+    accountId,
+    () => work(site, deps.columns.open(accountId)),
+    () => input.response.destroyed,
+  );
+}
+
+async function ownSite({ pool }: StatisticsDeps, { accountId, siteId }: Asker, { params }: SiteInput): Promise<Site> {
+  const site = await requireSite(pool, accountId, params["id"] ?? "");
+  if (siteId !== undefined && siteId !== site.id) throw new AppError("site_not_found");
+  return site;
+}
