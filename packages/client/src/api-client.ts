@@ -51,7 +51,6 @@ export interface ApiClient {
   deleteTrace(traceId: string, options?: CallOptions): Promise<void>;
 }
 
-/** Calls the API and records nothing, so there is nothing to close. */
 export function createApiClient(options: ConnectionOptions): ApiClient {
   return createApiClientOn(createTransport(options));
 }
@@ -78,11 +77,9 @@ export function createApiClientOn(transport: Transport): ApiClient {
     getTrace(traceId, { include, ...options } = {}) {
       return call({ ...options, method: "GET", path: tracePath(traceId), query: toParameters({ include }) });
     },
-    listTraces: (query = {}, options = {}) =>
-      call({ ...options, method: "GET", path: "/traces", query: toParameters({ ...query }) }),
+    listTraces: (query, options) => call({ ...options, method: "GET", path: "/traces", query: toParameters(query) }),
     iterateTraces: (query, options) => iterate(query, (page) => api.listTraces(page, options), "traces"),
-    listAgents: (query = {}, options = {}) =>
-      call({ ...options, method: "GET", path: "/agents", query: toParameters({ ...query }) }),
+    listAgents: (query, options) => call({ ...options, method: "GET", path: "/agents", query: toParameters(query) }),
     iterateAgents: (query, options) => iterate(query, (page) => api.listAgents(page, options), "agents"),
     usage: (options) => call({ ...options, method: "GET", path: "/usage" }),
     deleteTrace: (traceId, options) =>
@@ -104,7 +101,7 @@ async function deleteOnce(transport: Transport, call: Call): Promise<void> {
   }
 }
 
-function toParameters(values: Readonly<Record<string, unknown>>): URLSearchParams {
+function toParameters(values: object = {}): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) continue;

@@ -28,12 +28,10 @@ export function createCapacity({ maxItems, maxBytes }: CapacityLimits) {
       waiters = [];
       for (const wake of woken) wake();
     },
-    /** Resolves after the next `give`. */
     nextRelease: () => new Promise<void>((resolve) => waiters.push(resolve)),
   };
 }
 
-/** Runs work with a bounded concurrency, in the order of calls. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createLimiter(maxRunning: number): Limiter {

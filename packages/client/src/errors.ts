@@ -18,27 +18,20 @@ export interface Refusal {
   readonly body: unknown;
 }
 
-/** The service refused the call. */
 export class WaymarkApiError extends WaymarkError implements Refusal {
   override name = "WaymarkApiError";
-  readonly status: number;
-  readonly error: string;
-  readonly fields: Readonly<Record<string, string>>;
-  readonly requestId: string | null;
-  readonly retryAfterMs: number | null;
-  readonly attempts: number;
-  readonly body: unknown;
+  declare readonly status: number;
+  declare readonly error: string;
+  declare readonly fields: Readonly<Record<string, string>>;
+  declare readonly requestId: string | null;
+  declare readonly retryAfterMs: number | null;
+  declare readonly attempts: number;
+  declare readonly body: unknown;
 
   constructor(refusal: Refusal) {
     const fields = Object.entries(refusal.fields).map(([field, message]) => `${field}: ${message}`);
     super(`${refusal.status} ${refusal.error}${fields.length > 0 ? ` (${fields.join(", ")})` : ""}`);
-    this.status = refusal.status;
-    this.error = refusal.error;
-    this.fields = refusal.fields;
-    this.requestId = refusal.requestId;
-    this.retryAfterMs = refusal.retryAfterMs;
-    this.attempts = refusal.attempts;
-    this.body = refusal.body;
+    Object.assign(this, refusal);
   }
 }
 

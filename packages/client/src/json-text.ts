@@ -33,7 +33,6 @@ export function toName(value: string): string {
   return toText(String(value).slice(0, maxNameLength)) || "(no name)";
 }
 
-/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   try {
     // Not by `instanceof`: an error may come from another realm.

@@ -6,7 +6,6 @@ import { createStoppable } from "./stoppable.js";
 import { createTraceQueue, type TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
 import { sleep, type Transport } from "./transport.js";
 
-/** How the SDK sends records in the background. */
 export interface RecorderOptions {
   /** How long a span waits for others to share its request; default 500. */
   flushIntervalMs?: number;
@@ -93,7 +92,6 @@ export function createRecorder(inner: Transport, given: RecorderOptions) {
       if (queue.hasLosses) losses.report();
       return isDrained && !queue.hasLosses;
     },
-    /** If callers must wait for capacity: resolves when to ask again. */
     backpressure: (): Promise<void> | undefined =>
       options.whenFull === "wait" && state.isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
     flush,
@@ -165,7 +163,6 @@ function sendInBackground(
   return { deps, flush, finish, forgetExit };
 }
 
-/** Sends a queue within `endTimeoutMs`, or gives it up; returns whether all of it was sent. */
 async function drainInTime(
   queue: TraceQueue,
   isTooLate: WaymarkError,

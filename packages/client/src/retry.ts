@@ -1,5 +1,4 @@
 export interface RetryLimits {
-  /** Attempts after the first. */
   retries: number;
   /** The first wait; it doubles with each attempt. Up to half of it is random, so callers do not return together. */
   baseMs: number;

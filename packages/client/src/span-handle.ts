@@ -121,7 +121,6 @@ function lose(record: SpanRecord): void {
   record.onSettled(undefined);
 }
 
-/** The result of the user's own function, or its exception as text. */
 function recorded(describe: () => unknown): unknown {
   try {
     return describe();
@@ -130,7 +129,6 @@ function recorded(describe: () => unknown): unknown {
   }
 }
 
-/** Returns ISO 8601 in UTC with microseconds. */
 type Clock = () => string;
 
 /** A trace's clock starts at the system's time and only moves forward, so durations survive changes of the system's clock. */

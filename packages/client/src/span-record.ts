@@ -42,6 +42,8 @@ export function endBytes({ output, error, attributes }: SpanEnd): number {
   return byteLength(output) + byteLength(error ?? undefined) + byteLength(attributes);
 }
 
+type SpanLinks = Readonly<Record<"ref" | "parent_ref" | "parent_span_id", string | undefined>>;
+
 /** The body of a batch. A parent is named by `parent_span_id`, or by `parent_ref` if it is in the same batch. */
 export function toBatchText(records: readonly SpanRecord[]): string {
   const indexes = new Map(records.map((record, index) => [record, index]));
@@ -50,23 +52,23 @@ export function toBatchText(records: readonly SpanRecord[]): string {
   const texts = records.map((record, index) => {
     const parent = parents[index];
     const parentIndex = parent && indexes.get(parent);
-    return toSpanText(record, [
-      ...(referred.has(record) ? [`"ref":"${index}"`] : []),
-      ...(parentIndex !== undefined ? [`"parent_ref":"${parentIndex}"`] : []),
-      ...(parentIndex === undefined && parent?.id ? [`"parent_span_id":"${parent.id}"`] : []),
-    ]);
+    return toSpanText(record, {
+      ref: referred.has(record) ? String(index) : undefined,
+      parent_ref: parentIndex?.toString(),
+      parent_span_id: parentIndex === undefined ? parent?.id : undefined,
+    });
   });
   return `{"spans":[${texts.join(",")}]}`;
 }
 
 export function toEndText({ status, endedAt, output, error, attributes }: SpanEnd): string {
-  const known = JSON.stringify({ status, ended_at: endedAt, ...(error !== null && { error }) });
-  const parts = [
-    known.slice(1, -1),
-    ...(output === undefined ? [] : [`"output":${output}`]),
-    ...(attributes === undefined ? [] : [`"attributes":${attributes}`]),
-  ];
-  return `{${parts.join(",")}}`;
+  return toObject({ status, ended_at: endedAt, error: error ?? undefined }, { output, attributes });
+}
+
+/** @param texts members that are JSON already */
+export function toObject(members: object, texts: Readonly<Record<string, string | undefined>>): string {
+  const parts = Object.entries(texts).map(([name, text]) => (text === undefined ? "" : `,"${name}":${text}`));
+  return `${JSON.stringify(members).slice(0, -1)}${parts.join("")}}`;
 }
 
 function merged(start: string | undefined, end: string | undefined): string | undefined {
@@ -74,29 +76,14 @@ function merged(start: string | undefined, end: string | undefined): string | un
   return JSON.stringify({ ...JSON.parse(start), ...JSON.parse(end) });
 }
 
-/** The nearest ancestor that is not lost. */
 function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   let living = parent;
   while (living?.state === "lost") living = living.parent;
   return living;
 }
 
-function toSpanText({ name, startedAt, input, end, attributes: opened }: SpanRecord, links: readonly string[]): string {
-  const { status = "ok", endedAt, output, error = null } = end ?? {};
-  const attributes = merged(opened, end?.attributes);
-  const known = {
-    name,
-    status,
-    started_at: startedAt,
-    ...(endedAt && { ended_at: endedAt }),
-    ...(error !== null && { error }),
-  };
-  const parts = [
-    JSON.stringify(known).slice(1, -1),
-    ...(input === undefined ? [] : [`"input":${input}`]),
-    ...(output === undefined ? [] : [`"output":${output}`]),
-    ...(attributes === undefined ? [] : [`"attributes":${attributes}`]),
-    ...links,
-  ];
-  return `{${parts.join(",")}}`;
+function toSpanText({ name, startedAt, input, end, attributes: opened }: SpanRecord, links: SpanLinks): string {
+  const { status = "ok", endedAt, output, error } = end ?? {};
+  const known = { name, status, started_at: startedAt, ended_at: endedAt, error: error ?? undefined, ...links };
+  return toObject(known, { input, output, attributes: merged(opened, end?.attributes) });
 }

@@ -15,7 +15,6 @@ export interface TraceQueue {
   add(record: SpanRecord): void;
   endSpan(record: SpanRecord, end: SpanEnd): void;
   endTrace(end: TraceEnd): void;
-  /** Sends the queue; resolves when all of it is stored or lost. */
   drain(): Promise<void>;
   /** Aborts current and later requests; their records are lost. */
   giveUp(reason: unknown): void;

@@ -10,7 +10,7 @@ import {
   type SpanHandle,
   type SpanParent,
 } from "./span-handle.js";
-import type { SpanRecord } from "./span-record.js";
+import { type SpanRecord, toObject } from "./span-record.js";
 import { type ConnectionOptions, createTransport } from "./transport.js";
 
 export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {}
@@ -55,9 +55,7 @@ export function createWaymark(options: WaymarkOptions): Waymark {
   function begin({ agent_id, name, metadata }: TraceOptions) {
     const clock = createClock();
     const known = { agent_id: toText(agent_id), name: toName(name), status: "running", started_at: clock() };
-    const metadataText = metadata ? toJsonText(metadata) : undefined;
-    const text = `${JSON.stringify(known).slice(0, -1)}${metadataText ? `,"metadata":${metadataText}` : ""}}`;
-    const queue = recorder.open(text);
+    const queue = recorder.open(toObject(known, { metadata: metadata ? toJsonText(metadata) : undefined }));
     const trace: TraceHandle = {
       ...createTracing({ recorder, context, clock, queue }),
       id: queue?.created ?? Promise.resolve(undefined),
