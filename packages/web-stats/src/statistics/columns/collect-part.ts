@@ -32,7 +32,6 @@ const partBounds = { events: 200_000, characters: 2_000_000 } as const;
  */
 export const visitorBounds = { events: 50_000, characters: 1_000_000 } as const;
 
-/** Collects the visits and events of a part, in the order of its columns. */
 export class PartCollector {
   events = 0;
   private readonly size = { characters: 0 };
@@ -187,7 +186,6 @@ const rowsSql = ({ details }: PartNeeds) => `
 
 const dayMs = 86_400_000;
 
-/** Reads a day's rows in batches. @param client in a transaction */
 export function readDayRows(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
   const values = [siteId, day, ...eventSpan(Date.parse(day), dayMs)];
   return fetchBatches<DayRow>(client, { text: rowsSql(needs), values });

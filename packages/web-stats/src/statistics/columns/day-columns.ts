@@ -9,9 +9,8 @@ import { readDayTotals, versionSql } from "../statistics.query.js";
 import { createWork, tooLong, type Work } from "../work.js";
 import { collectParts, readDayRows, type SiteDay } from "./collect-part.js";
 import type { DayPart, PartNeeds } from "./day-part.js";
-import { hasNeeds, type PartBlocks, type ReadBlocks, readPart, sizeOf } from "./part-blocks.js";
+import { hasNeeds, type ReadBlocks, readPart, sizeOf } from "./part-blocks.js";
 
-/** A stored part of a day in its version. */
 export interface StoredKey {
   readonly day: string;
   readonly version: string;
@@ -26,7 +25,6 @@ interface StoredSize {
   readonly day: string;
   readonly version: string;
   readonly part: number | null;
-  /** Of the blocks that are needed. */
   readonly bytes: number;
 }
 
@@ -41,7 +39,6 @@ const readSizesSql = ({ times, details }: PartNeeds) => `
   LEFT JOIN day_part ON day_part.site_id = $1 AND day_part.day = present.day AND day_part.version = present.version
   ORDER BY present.day, part`;
 
-/** Reads which days have events, and the sizes of their stored parts, in order. */
 export async function readStoredSizes(
   pool: pg.Pool,
   { siteId, first, last }: { siteId: string } & Days,
@@ -111,57 +108,12 @@ function readCopiedRows(sent: Buffer): (Buffer | null)[][] {
   return rows;
 }
 
-const removePartsSql = "DELETE FROM day_part WHERE site_id = $1 AND day = $2";
-const storePartSql = `
-  INSERT INTO day_part (site_id, day, part, version, visits, pages, times, details)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
-
-export async function removeParts(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<void> {
-  await client.query(removePartsSql, [siteId, day]);
-}
-
-export async function storePart(
-  client: pg.ClientBase,
-  { siteId, day, part, version, blocks }: SiteDay & { part: number; version: string; blocks: PartBlocks },
-): Promise<void> {
-  const { visits, pages, times, details } = blocks;
-  await client.query(storePartSql, [siteId, day, part, version, visits, pages, times, details]);
-}
-
-/** Two numbers of a transaction's lock on a stored day. */
-const lockDaySql = "SELECT pg_try_advisory_xact_lock(hashtext('day_part'), hashtext($1 || $2)) AS locked";
-
-/** @returns false while another transaction stores the day */
-export async function tryLockDay(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>(lockDaySql, [siteId, day]);
-  return rows[0]?.locked ?? false;
-}
-
-/** Days with all their events whose stored parts are missing or outdated: a range of `daily_stat_pkey`, a probe per day. */
-const findOutdatedSql = `
-  SELECT daily_stat.day::text FROM daily_stat CROSS JOIN event_horizon AS horizon
-  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND daily_stat.day < $2
-    AND daily_stat.day >= greatest(horizon.day, horizon.visits_day, '-infinity')
-    AND NOT EXISTS (
-      SELECT FROM day_part WHERE (site_id, day, part) = (daily_stat.site_id, daily_stat.day, 0) AND version = (${versionSql})
-    )
-  ORDER BY day`;
-
-export async function findOutdatedDays(
-  pool: pg.Pool,
-  { siteId, before }: { siteId: string; before: string },
-): Promise<string[]> {
-  const { rows } = await pool.query<{ day: string }>(findOutdatedSql, [siteId, before]);
-  return rows.map(({ day }) => day);
-}
-
 /** The visits and events of sites, by day and column. */
 export interface DayColumns {
   /** For one request, whose work it counts. @param owner its account */
   open(owner: string): ColumnReader;
 }
 
-/** A part of a UTC day with events. */
 interface PartOfDay {
   readonly day: string;
   readonly part: DayPart;
@@ -240,7 +192,6 @@ function openColumns(pool: pg.Pool, memory: PartMemory, work: Work): ColumnReade
   };
 }
 
-/** Reads parts from memory, from the store, or from events. */
 class PartMemory {
   private readonly kept: LRUCache<string, Kept>;
 

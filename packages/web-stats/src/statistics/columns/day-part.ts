@@ -20,7 +20,6 @@ export interface TextColumn {
 /** The attributes that a visit has from its beginning, its entry page and its exit page. */
 export const visitDimensions = listsPerVisit.map(({ filter }) => filter as VisitFilter);
 
-/** The columns of events that few questions need. */
 type DetailName = Exclude<ViewFilter, "page"> | "props" | "revenue";
 
 const viewDetails = listsPerView.filter(({ filter }) => filter !== "page");

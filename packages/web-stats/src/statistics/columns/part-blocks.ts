@@ -74,7 +74,6 @@ class Growing<Numbers extends Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffe
   }
 }
 
-/** Collects whole numbers below 2^32. */
 export const collectNumbers = () => new Growing(new Uint32Array(64));
 
 export const collectFloats = () => new Growing(new Float64Array(64));
@@ -121,7 +120,6 @@ export type ReadBlocks = Pick<PartBlocks, "visits" | "pages"> & {
   readonly [Name in "times" | "details"]: Buffer | null;
 };
 
-/** What blocks hold. */
 const toStored = {
   visits: ({ visitors, visits }: DayPart) => ({ visitors, ...visits, dimensions: packColumns(visits.dimensions) }),
   pages: ({ events: { names, pages } }: DayPart) => packColumns({ names, pages }),
@@ -141,7 +139,6 @@ export async function writePart(part: DayPart): Promise<PartBlocks> {
   return written as PartBlocks;
 }
 
-/** Reads a part in slices of work. */
 export async function readPart({ visits, pages, times, details }: ReadBlocks, work: Work): Promise<DayPart> {
   const { visitors, ...columns } = readBlock<"visits">(visits);
   return {

@@ -1,20 +1,28 @@
 import { Buffer } from "node:buffer";
-import { withTransaction } from "@waymark/database";
 import type pg from "pg";
 import type { Days } from "../range.js";
-import { readEventDays } from "../statistics.query.js";
+import { readEventDays, versionSql } from "../statistics.query.js";
 import type { SiteDay } from "./collect-part.js";
-import {
-  findOutdatedDays,
-  readDay,
-  readStoredParts,
-  readStoredSizes,
-  removeParts,
-  type StoredKey,
-  storePart,
-  tryLockDay,
-} from "./day-columns.js";
+import { readDay, readStoredParts, readStoredSizes, type StoredKey } from "./day-columns.js";
 import { blockNames, writePart } from "./part-blocks.js";
+
+/** Days with all their events whose stored parts are missing or outdated: a range of `daily_stat_pkey`, a probe per day. */
+const findOutdatedSql = `
+  SELECT daily_stat.day::text FROM daily_stat CROSS JOIN event_horizon AS horizon
+  WHERE site_id = $1 AND dimension = 'total' AND value = '' AND daily_stat.day < $2
+    AND daily_stat.day >= greatest(horizon.day, horizon.visits_day, '-infinity')
+    AND NOT EXISTS (
+      SELECT FROM day_part WHERE (site_id, day, part) = (daily_stat.site_id, daily_stat.day, 0) AND version = (${versionSql})
+    )
+  ORDER BY day`;
+
+/** Two numbers of a transaction's lock on a stored day; false while another transaction stores it. */
+const lockDaySql = "SELECT pg_try_advisory_xact_lock(hashtext('day_part'), hashtext($1 || $2)) AS locked";
+
+const removePartsSql = "DELETE FROM day_part WHERE site_id = $1 AND day = $2";
+const storePartSql = `
+  INSERT INTO day_part (site_id, day, part, version, visits, pages, times, details)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 /** SQLSTATE of a row that another transaction changed (Postgres documentation, appendix A). */
 const serializationFailure = "40001";
@@ -41,7 +49,8 @@ export async function storeDays(
 ): Promise<number> {
   let stored = 0;
   for (const siteId of siteIds) {
-    for (const day of await findOutdatedDays(pool, { siteId, before })) {
+    const { rows } = await pool.query<{ day: string }>(findOutdatedSql, [siteId, before]);
+    for (const { day } of rows) {
       if (isStopping()) return stored;
       if (await storeDay(pool, { siteId, day })) stored++;
       onDay?.({ siteId, day });
@@ -50,17 +59,20 @@ export async function storeDays(
   return stored;
 }
 
-async function storeDay(pool: pg.Pool, siteDay: SiteDay): Promise<boolean> {
+async function storeDay(pool: pg.Pool, { siteId, day }: SiteDay): Promise<boolean> {
   try {
-    const parts = await readDay(pool, siteDay, { details: true }, async (day, client, version) => {
-      if (!(await tryLockDay(client, siteDay))) return 0;
-      await removeParts(client, siteDay);
+    return await readDay(pool, { siteId, day }, { details: true }, async (parts, client, version) => {
+      const { rows } = await client.query<{ locked: boolean }>(lockDaySql, [siteId, day]);
+      if (!rows[0]?.locked) return false;
+      await client.query(removePartsSql, [siteId, day]);
       let part = 0;
-      for await (const made of day)
-        await storePart(client, { ...siteDay, part: part++, version, blocks: await writePart(made) });
-      return part;
+      for await (const made of parts) {
+        const blocks = await writePart(made);
+        const values = [siteId, day, part++, version, ...blockNames.map((name) => blocks[name])];
+        await client.query(storePartSql, values);
+      }
+      return true;
     });
-    return parts > 0;
   } catch (error) {
     if ((error as { code?: unknown }).code === serializationFailure) return false;
     throw error;
@@ -95,7 +107,7 @@ export async function findWrongDays(
     const parts = await countWrong(pool, siteId, keys);
     if (parts === 0) continue;
     wrong.push({ day, parts });
-    if (remove) await withTransaction(pool, (client) => removeParts(client, { siteId, day }));
+    if (remove) await pool.query(removePartsSql, [siteId, day]);
   }
   return wrong;
 }
