@@ -2,17 +2,10 @@ import { authenticate, type KeyDirectory } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
 import type { ReadinessChecks } from "@waymark/service";
-import {
-  createBytesReader,
-  createRefusals,
-  dashboardRoutes,
-  mountRoutes,
-  publicRoutes,
-  requestContext,
-} from "@waymark/service/http";
+import { createBytesReader, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/service/http";
 import type { Limiter } from "@waymark/service/limits";
 import { mcpRoute } from "@waymark/service/mcp";
-import { createDayColumns, createFigureMemory, createReadShares, type ReadShares } from "@waymark/web-stats/statistics";
+import { createDayColumns, createFigureMemory, createReadShares } from "@waymark/web-stats/statistics";
 import express, { type Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -53,7 +46,7 @@ const maxBodyBytes = 65_536;
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const memory = createFigureMemory({ pool: deps.pool, maxKept: maxKeptValues });
-  const reading = { ...deps, reads: openReads(deps), columns, memory };
+  const reading = { ...deps, reads: createReadShares(deps), columns, memory };
   const reads = {
     listSites: listSitesRoute(deps),
     getStats: getStatsRoute(reading),
@@ -87,10 +80,4 @@ export function createApp(deps: AppDeps): Express {
   app.use(notFoundHandler);
   app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
   return app;
-}
-
-/** Figures use half of the connections; keys, rates and lists of sites use the others. */
-function openReads({ pool, registry }: AppDeps): ReadShares {
-  const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
-  return createReadShares({ refusals: createRefusals(registry), maxReading });
 }

@@ -5,7 +5,6 @@ import type { ReadinessChecks, Siblings } from "@waymark/service";
 import {
   createBodyReader,
   createBytesReader,
-  createRefusals,
   describeApi,
   healthRoutes,
   mountRoutes,
@@ -87,7 +86,7 @@ const maxColumnBytes = 67_108_864;
 /** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  const statistics = { ...deps, reads: openReads(deps), columns };
+  const statistics = { ...deps, reads: createReadShares({ ...deps, maxWaitingPerAccount }), columns };
   return [
     ...meRoutes(deps),
     ...peopleRoutes(deps),
@@ -154,9 +153,3 @@ export function createApp(deps: AppDeps): Express {
 
 /** A team may look at its statistics at the same time. */
 const maxWaitingPerAccount = 40;
-
-/** Figures use half of the connections, so that slow ones never keep other pages waiting. */
-function openReads({ pool, registry }: AppDeps) {
-  const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
-  return createReadShares({ refusals: createRefusals(registry), maxReading, maxWaitingPerAccount });
-}

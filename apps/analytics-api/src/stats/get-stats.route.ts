@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
-import { type ListName, listNames, lists } from "@waymark/web-stats/lists";
+import { contractNames, furtherNames, type ListName, lists } from "@waymark/web-stats/lists";
 import {
   checkRange,
   countAskedDays,
@@ -32,8 +32,6 @@ import type { Request } from "express";
 import { z } from "zod";
 import { limitHeaders, otherNote, siteAnswers } from "../api.js";
 
-const contractNames = listNames.filter((name) => lists[name].isInContract);
-const furtherNames = listNames.filter((name) => !lists[name].isInContract);
 /** The query parameters of `GET /sites/:id/stats`. */
 const statsQuery = z
   .object({

@@ -1,4 +1,4 @@
-import { listNames, lists } from "@waymark/web-stats/lists";
+import { furtherNames, listNames } from "@waymark/web-stats/lists";
 import {
   askedNames,
   createDayColumns,
@@ -21,8 +21,6 @@ import type { Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { drawStatistics } from "../output/stats-view.js";
 import { styleOf } from "../output/terminal-text.js";
-
-const furtherNames = listNames.filter((name) => !lists[name].isInContract);
 
 const help = `
 Ranges are whole UTC days: 7d is today and the six days before it. A visitor counts once per day.

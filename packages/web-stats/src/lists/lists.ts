@@ -115,6 +115,11 @@ export const lists = Object.fromEntries(
 
 const all = Object.values(lists);
 
+export const contractNames = listNames.filter((name) => lists[name].isInContract);
+
+/** Answered on request. */
+export const furtherNames = listNames.filter((name) => !lists[name].isInContract);
+
 export const listColumns: readonly ListColumn[] = [...new Set(all.map(({ column }) => column))];
 
 /** The lists that count page views. */
@@ -136,6 +141,11 @@ export function visitColumnOf({ column, visitPage }: StatisticsList): string {
 
 export function visitDimensionOf({ dimension, visitDimension }: StatisticsList): string {
   return visitDimension ?? dimension;
+}
+
+/** Of its figures, with those of visits or without. */
+export function dimensionOf(list: StatisticsList, withVisits: boolean): string {
+  return withVisits ? visitDimensionOf(list) : list.dimension;
 }
 
 export const listDimensions: readonly string[] = [

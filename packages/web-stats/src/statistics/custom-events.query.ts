@@ -109,7 +109,6 @@ export async function readEvents(
   return { events, ...(coverage && { coverage }) };
 }
 
-/** Reads a site's custom events from the rollups, both days included. */
 export async function readCustomEvents(pool: pg.Pool, query: { siteId: string } & Days): Promise<CustomEvent[]> {
   const { siteId, first, last } = query;
   const { names, valuesPerProperty, nameBytes, propertyBytes, valueBytes } = eventBounds;
@@ -187,7 +186,6 @@ async function readFilteredEvents(
   return toAnswer(counters, work);
 }
 
-/** Counts events that are alike in name and properties. */
 async function countPairs({ visits, events }: DayPart, match: Match, work: Work): Promise<Map<number, number>> {
   const props = events.details?.props;
   if (!props) throw new Error("The part was read without its details");

@@ -69,7 +69,6 @@ function isStorable(text: string): boolean {
 /** Members of an answer: none if none are asked for, null for `(other)`, which stands for many pages. */
 export type EngagementOf = (path: string | null) => Partial<Engagement>;
 
-/** Reads the asked figures of engagement of days: the total (null) and those of pages. */
 export async function readEngagementOf(
   pool: pg.Pool,
   query: EngagementQuery & { metrics: readonly AskedMetric[] },

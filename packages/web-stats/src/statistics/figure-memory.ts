@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type StatisticsList, visitDimensionOf } from "../lists/lists.js";
+import { dimensionOf, type StatisticsList } from "../lists/lists.js";
 import { topOf } from "./list-rows.js";
+import { addDays, type Days } from "./range.js";
 import {
   type FigureRow,
   type FiguresQuery,
@@ -24,10 +25,7 @@ interface Kept {
   readonly sums: ListSums;
 }
 
-/** Answers as `readFigures` does, without reading unchanged days again. */
-export interface FigureMemory {
-  read(query: FiguresQuery): Promise<FigureRow[]>;
-}
+export type FigureMemory = ReturnType<typeof createFigureMemory>;
 
 /** Values of one reading; a site with more is read as a whole each time. */
 const maxValues = 50_000;
@@ -37,18 +35,14 @@ const maxValues = 50_000;
  * changed, since each event changes one; so does the number of times that a rebuild mended them.
  * @param maxKept values kept in all; the least recently used make room
  */
-export function createFigureMemory({ pool, maxKept }: { pool: pg.Pool; maxKept: number }): FigureMemory {
+export function createFigureMemory({ pool, maxKept }: { pool: pg.Pool; maxKept: number }) {
   const kept = new LRUCache<string, Kept>({
     maxSize: maxKept,
     sizeCalculation: ({ sums }) => 1 + [...(sums?.values() ?? [])].reduce((all, { size }) => all + size, 0),
   });
 
-  async function readSums(
-    query: FiguresQuery,
-    days: { first: string; last: string },
-    version: string,
-  ): Promise<ListSums> {
-    const dimensions = query.lists.map((list) => dimensionOf(list, query));
+  async function readSums(query: FiguresQuery, days: Days, version: string): Promise<ListSums> {
+    const dimensions = query.lists.map((list) => dimensionOf(list, query.withVisits));
     const key = [query.siteId, days.first, days.last, ...dimensions].join(" ");
     const there = kept.get(key);
     if (there?.version === version) return there.sums;
@@ -58,12 +52,13 @@ export function createFigureMemory({ pool, maxKept }: { pool: pg.Pool; maxKept: 
   }
 
   return {
-    async read(query) {
+    /** Answers as `readFigures` does, without reading unchanged days again. */
+    async read(query: FiguresQuery): Promise<FigureRow[]> {
       const { siteId, first, last, totalsFrom, withHours } = query;
       const totals = await readDayTotals(pool, { siteId, first: totalsFrom, last });
       const versionOf = (from: string, to: string) =>
         totals.flatMap(({ value, version }) => (value >= from && value <= to ? [version] : [])).join();
-      const before = dayBefore(last);
+      const before = addDays(last, -1);
       const parts: ListSums[] = [await readSums(query, { first: last, last }, versionOf(last, last))];
       if (first < last) parts.push(await readSums(query, { first, last: before }, versionOf(first, before)));
       if (parts.includes(undefined)) return readFigures(pool, query);
@@ -74,12 +69,8 @@ export function createFigureMemory({ pool, maxKept }: { pool: pg.Pool; maxKept: 
   };
 }
 
-function dimensionOf(list: StatisticsList, { withVisits }: FiguresQuery): string {
-  return withVisits ? visitDimensionOf(list) : list.dimension;
-}
-
 function topRows(list: StatisticsList, query: FiguresQuery, parts: readonly ListSums[]): FigureRow[] {
-  const dimension = dimensionOf(list, query);
+  const dimension = dimensionOf(list, query.withVisits);
   const sums = new Map<string, Sums>();
   for (const part of parts) {
     for (const [value, row] of part?.get(dimension) ?? []) {
@@ -94,8 +85,4 @@ function topRows(list: StatisticsList, query: FiguresQuery, parts: readonly List
   const maxBytes = Math.floor(maxListBytes / query.lists.length);
   const top = topOf(sums, { list, limit: query.limit, maxBytes, rowBytes: rowBytesOf(query) });
   return top.map(([value, row]) => ({ dimension, value, ...row }));
-}
-
-function dayBefore(day: string): string {
-  return new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10);
 }

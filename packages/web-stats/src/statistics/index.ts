@@ -45,4 +45,4 @@ export {
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
 export { type Coverage, readCoverage } from "./statistics.query.js";
-export { createReadShares, type ReadShares } from "./work.js";
+export { createReadShares } from "./work.js";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { stringify } from "csv-stringify/sync";
-import { type ListName, lists, otherValue, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
+import { dimensionOf, type ListName, lists, otherValue, type StatisticsList } from "../lists/lists.js";
 import type { EngagementOf } from "./engagement.query.js";
 import { type AskedMetric, isOfVisits, type Metric, toMetrics } from "./metrics.js";
 import type { FigureRow, Sums } from "./statistics.query.js";
@@ -24,7 +24,7 @@ export function toListRows(
   engagementOf?: EngagementOf,
 ): ListRow[] {
   const { key, showsPageviews } = list;
-  const dimension = metrics.length > 0 ? visitDimensionOf(list) : list.dimension;
+  const dimension = dimensionOf(list, metrics.length > 0);
   return rows
     .filter((row) => row.dimension === dimension)
     .map((row) => ({
@@ -53,7 +53,6 @@ interface Bounds {
   limit: number;
   /** Bytes of JSON at most, whole lists excepted. */
   maxBytes: number;
-  /** Bytes of a row beside its value. */
   rowBytes: number;
 }
 

@@ -2,7 +2,7 @@ import { uuidV7Floor } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { asParameter } from "@waymark/service/fields";
 import { z } from "zod";
-import { type ListName, listNames, lists } from "../lists/lists.js";
+import { contractNames, furtherNames, type ListName, listNames, lists } from "../lists/lists.js";
 import { type Filter, FilterError, filterBounds, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 import { askedNames } from "./metrics.js";
 
@@ -37,7 +37,6 @@ export const rangeParameters = {
   to: day.optional().describe("Extension: the last UTC day, included"),
 };
 
-/** The members of an answer that name its range. */
 export const rangeAnswer = {
   range: z.string(),
   from: z
@@ -158,8 +157,6 @@ export async function readInTime<Result>(asked: AskedRange, reading: Promise<Res
   }
 }
 
-const contractNames = listNames.filter((name) => lists[name].isInContract);
-const furtherNames = listNames.filter((name) => !lists[name].isInContract);
 const namesMessage = `Must be names of lists, separated by commas: ${listNames.join(", ")}`;
 const limitMessage = "Must be a whole number from 1 to 1000";
 
@@ -224,5 +221,4 @@ export const filtersParameter = asParameter(
     ),
 );
 
-/** The query parameters of figures of a range. */
 export const rangeQuery = z.object({ ...rangeParameters, filters: filtersParameter }).superRefine(checkRange);

@@ -11,7 +11,7 @@ import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./stati
 function openFilteredSource({ columns, filters }: Filtering, siteId: string) {
   async function readPoints(days: Days, names: readonly string[], withHours: boolean): Promise<PointSums[]> {
     const asked = { siteId, filters, ...days, totalsFrom: days.first, withHours };
-    const rows = await readFilteredFigures(columns, { ...asked, lists: [], limit: 0, dimensionOf: () => "" });
+    const rows = await readFilteredFigures(columns, { ...asked, lists: [], limit: 0, withVisits: false });
     const dimension = withHours ? "hour" : "total";
     const points = new Map(names.map((at) => [at, noSums()]));
     for (const row of rows) if (row.dimension === dimension) sumUp(points.get(row.value), row);
@@ -44,7 +44,6 @@ export type Figures = Counts & Record<Metric, number>;
 /** The figures of a day (`2026-03-15`) or an hour (`2026-03-15T04`), in UTC. A visit counts in the hour that it begins in. */
 type Point = Figures & { at: string };
 
-/** A range's figures over time, beside those of another time. */
 export interface Overview {
   /** Hours for a single day that has them, else days. */
   interval: "day" | "hour";
@@ -77,7 +76,6 @@ const maxEventsInPart = 500_000;
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
-/** Where the figures of a site come from. */
 interface Source<Day extends PointSums> {
   days(days: Days): Promise<Day[]>;
   /** The hours of a day up to a moment. */

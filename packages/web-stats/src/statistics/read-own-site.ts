@@ -6,7 +6,6 @@ import type { Filtering } from "./read-statistics.js";
 import { requireSite, type Site } from "./sites.query.js";
 import type { ReadShares } from "./work.js";
 
-/** What routes of figures need. */
 export interface StatisticsDeps {
   pool: pg.Pool;
   reads: ReadShares;

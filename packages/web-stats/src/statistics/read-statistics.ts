@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type ListName, listNames, lists, visitDimensionOf } from "../lists/lists.js";
+import { type ListName, listNames, lists } from "../lists/lists.js";
 import type { ColumnReader } from "./columns/day-columns.js";
 import { type EngagementOf, readEngagementOf } from "./engagement.query.js";
 import type { FigureMemory } from "./figure-memory.js";
@@ -30,7 +30,6 @@ export const intervals = ["hour", "day", "week", "month"] as const;
 /** The length of a point of a series. Weeks begin on Monday. */
 type Interval = (typeof intervals)[number];
 
-/** Hours are answered for as many days at most. */
 export const maxDaysByHour = 14;
 
 /** A point's name under its interval, and its figures. */
@@ -54,7 +53,6 @@ function mondayOf(day: string): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** Every point of the days in order, zeros included. */
 function toSeries(
   interval: Interval,
   days: Days,
@@ -167,7 +165,6 @@ async function readNeeded(
   return coverage ? { coverage } : {};
 }
 
-/** The engagement of days, with that of the pages in `rows`. */
 function readPages(
   pool: pg.Pool,
   { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,
@@ -194,7 +191,7 @@ function readRows(
     limit,
     ...asked,
     filters: filtering.filters,
-    dimensionOf: (list) => (withVisits ? visitDimensionOf(list) : list.dimension),
+    withVisits,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Queryable } from "@waymark/database";
 import type pg from "pg";
-import { otherValue, type StatisticsList, visitDimensionOf } from "../lists/lists.js";
+import { dimensionOf, otherValue, type StatisticsList } from "../lists/lists.js";
 import { formVersion } from "./columns/day-part.js";
 import { type VisitSums, visitColumns } from "./metrics.js";
 import type { Days } from "./range.js";
@@ -100,7 +100,7 @@ export async function readFigures(pool: pg.Pool, query: FiguresQuery): Promise<F
     siteId,
     first,
     last,
-    lists.map((list) => (withVisits ? visitDimensionOf(list) : list.dimension)),
+    lists.map((list) => dimensionOf(list, withVisits)),
     lists.map(({ showsPageviews }) => showsPageviews),
     lists.map(({ isWhole }) => isWhole === true),
     limit,
@@ -188,7 +188,6 @@ export async function readCoverage(
   return found && !found.isAll ? { from: found.from, to: found.to } : undefined;
 }
 
-/** Reads the coverage of days with all their events. */
 export function readEventDays(pool: pg.Pool, days: { siteId: string } & Days): Promise<Coverage | undefined> {
   return readCoverage(pool, { ...days, need: "events" });
 }

@@ -1,5 +1,6 @@
 import { AppError } from "@waymark/errors";
-import { createWorkShares, type Refusals, type WorkShares } from "@waymark/service/http";
+import { createRefusals, createWorkShares } from "@waymark/service/http";
+import type pg from "pg";
 
 /** Work of one request over texts and rows that clients made, in slices. Between two slices all other requests have their turn. */
 export interface Work {
@@ -96,21 +97,21 @@ export async function firstOf<Row>(
   return first;
 }
 
-/** Shares the connections for figures, so one account's slow reads leave connections to all others. */
-export interface ReadShares {
-  read: WorkShares["run"];
-  /** Runs a read of columns, for filters, goals and funnels: it holds much memory for long. */
-  readColumns: WorkShares["run"];
-}
-
 interface ReadShareOptions {
-  refusals: Refusals;
-  /** Concurrent reads over all accounts. */
-  maxReading: number;
+  pool: pg.Pool;
+  registry: Parameters<typeof createRefusals>[0];
   maxWaitingPerAccount?: number;
 }
 
-export function createReadShares({ refusals, maxReading, maxWaitingPerAccount = 8 }: ReadShareOptions): ReadShares {
+export type ReadShares = ReturnType<typeof createReadShares>;
+
+/**
+ * Shares the connections for figures, so one account's slow reads leave connections to all others. They are half of the pool's:
+ * keys, rates and pages use the others.
+ */
+export function createReadShares({ pool, registry, maxWaitingPerAccount = 8 }: ReadShareOptions) {
+  const refusals = createRefusals(registry);
+  const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));
   const shared = { owner: "account", maxWaiting: 200, maxWaitingPerOwner: maxWaitingPerAccount };
   const reads = {
     ...shared,
@@ -130,5 +131,9 @@ export function createReadShares({ refusals, maxReading, maxWaitingPerAccount = 
     // A page asks for several at once, one after the other.
     maxWaitMs: 10_000,
   };
-  return { read: createWorkShares(reads, refusals).run, readColumns: createWorkShares(columnReads, refusals).run };
+  return {
+    read: createWorkShares(reads, refusals).run,
+    /** Runs a read of columns, for filters, goals and funnels: it holds much memory for long. */
+    readColumns: createWorkShares(columnReads, refusals).run,
+  };
 }

@@ -188,7 +188,6 @@ export interface Match {
   readonly events: Uint8Array | undefined;
 }
 
-/** The blocks that filters read. */
 export function needsOf(filters: readonly Filter[]): PartNeeds {
   const needsDetails = ({ subject }: Filter) =>
     subject.kind === "property" || (subject.kind === "event" && !["page", "event"].includes(subject.dimension));

@@ -1,4 +1,4 @@
-import { type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
+import { dimensionOf, type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds, type TextColumn } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
@@ -265,8 +265,8 @@ interface FilteredQuery extends Days {
   /** Rows of each list at most, whole lists excepted. */
   limit: number;
   withHours: boolean;
-  /** The dimension under which a list's rows are answered. */
-  dimensionOf(list: StatisticsList): string;
+  /** Whether a list's rows are answered under the dimension of its visits. */
+  withVisits: boolean;
 }
 
 /** Counts the visits that match filters: totals by day, hours, and the top of each list, as `readFigures` answers them. */
@@ -347,7 +347,7 @@ async function dropRare(held: HeldSums, work: Work): Promise<void> {
 /** The rows of a list. Its first values are found in slices: an order of fifty thousand takes too long in one piece. */
 async function topRows(
   { rows: values }: HeldSums,
-  { lists: asked, limit: asMany, dimensionOf }: FilteredQuery,
+  { lists: asked, limit: asMany, withVisits }: FilteredQuery,
   { list, work }: { list: StatisticsList; work: Work },
 ): Promise<FigureRow[]> {
   const limit = list.isWhole ? values.size : asMany + 1;
@@ -356,5 +356,5 @@ async function topRows(
   if (rest) top.set(otherValue, rest);
   const maxBytes = Math.floor(maxListBytes / asked.length);
   const bounds = { list, limit: asMany, maxBytes, rowBytes };
-  return topOf(top, bounds).map(([value, row]) => ({ dimension: dimensionOf(list), value, ...row }));
+  return topOf(top, bounds).map(([value, row]) => ({ dimension: dimensionOf(list, withVisits), value, ...row }));
 }

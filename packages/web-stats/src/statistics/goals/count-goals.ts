@@ -131,7 +131,6 @@ export interface Revenue {
   amount: string;
 }
 
-/** Millionths by currency. */
 type RevenueSums = Map<string, bigint>;
 
 const decimals = 6;

@@ -41,7 +41,6 @@ const readAnonymousSql = `
 
 const dayMs = 86_400_000;
 
-/** Adds a day's events without a visitor to the counts of goals, some rows at a time. */
 async function countAnonymous(
   pool: pg.Pool,
   asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
@@ -193,7 +192,6 @@ function shareOf(visitors: number, all: number): number {
   return all === 0 ? 0 : Math.min(1, visitors / all);
 }
 
-/** The days with events among those asked for. */
 async function findDays(pool: pg.Pool, { siteId, days }: GoalsQuery): Promise<{ days: Days | undefined } & Covered> {
   const coverage = await readEventDays(pool, { siteId, ...days });
   if (!coverage) return { days };
