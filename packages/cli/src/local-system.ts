@@ -53,6 +53,26 @@ export async function readJsonFile<Value extends object>(file: string): Promise<
   }
 }
 
+/** @throws CommandError naming the source of a text that is no URL of the web */
+export function checkWebUrl(url: string, source: string): void {
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return;
+  throw new CommandError(`${source} must be a URL that starts with http:// or https://.`);
+}
+
+/**
+ * The public address of a part of the system: the given one, else that of the running local system. Commands work on the local
+ * system without `DATABASE_URL` alone.
+ * @throws CommandError naming the source of an address that is none
+ */
+export async function findPublicUrl(
+  env: NodeJS.ProcessEnv,
+  { url, source, part }: { url: string | undefined; source: string; part: "collectorUrl" | "dashboardUrl" },
+): Promise<string | undefined> {
+  if (url) checkWebUrl(url, source);
+  const local = url || env["DATABASE_URL"] ? undefined : await readLocalSystem(dataFolderOf(env));
+  return url || local?.[part];
+}
+
 /** A command's database, and the origin of its URL. */
 export interface FoundDatabase {
   readonly url: string;
@@ -69,7 +89,7 @@ export async function findDatabase(env: NodeJS.ProcessEnv): Promise<FoundDatabas
   // Commands take locks for a session and copy tables, and a pooler may do neither.
   const url = env["DIRECT_DATABASE_URL"] || env["DATABASE_URL"];
   if (url) {
-    if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    if (!isPostgresUrl(url)) {
       throw new CommandError(
         "DATABASE_URL and DIRECT_DATABASE_URL must be URLs that start with postgres:// or postgresql://.",
       );
@@ -81,6 +101,16 @@ export async function findDatabase(env: NodeJS.ProcessEnv): Promise<FoundDatabas
   if (!local) throw new CommandError(notRunning(folder));
   if (!local.databaseUrl) throw new CommandError("The local system is still starting. Try again in a moment.");
   return { url: local.databaseUrl, from: "local" };
+}
+
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+}
+
+/** The database of a URL, without user and password. */
+export function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
 }
 
 /** The sentence for a stopped local system. */

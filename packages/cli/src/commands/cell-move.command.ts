@@ -10,7 +10,7 @@ import {
   withStatus,
 } from "../context/command-context.js";
 import { CommandError, UsageError } from "../context/command-error.js";
-import { findDatabase } from "../local-system.js";
+import { findDatabase, isPostgresUrl, placeOf } from "../local-system.js";
 import { inWords, listing } from "../output/terminal-text.js";
 import { showErasure } from "./confirmed-erasure.js";
 
@@ -87,11 +87,6 @@ function stopped(slot: string): Outcome {
 
 const sum = (rows: Readonly<Record<string, number>>) => Object.values(rows).reduce((all, n) => all + n, 0);
 
-const nameOf = (url: string) => {
-  const { host, pathname } = new URL(url);
-  return host + pathname;
-};
-
 async function onCells(
   context: CommandContext,
   to: string | undefined,
@@ -99,7 +94,7 @@ async function onCells(
 ): Promise<Outcome> {
   const url = to || context.env["TARGET_DATABASE_URL"];
   if (!url) throw new UsageError("Give --to, or set TARGET_DATABASE_URL: the other cell's database.");
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+  if (!isPostgresUrl(url)) {
     throw new UsageError("--to must be a URL that starts with postgres:// or postgresql://.");
   }
   const { url: own } = await findDatabase(context.env);
@@ -114,7 +109,7 @@ async function onCells(
       throw new CommandError(`The database of --to cannot be reached: ${error.message}.`, { cause: error });
     });
     return await onDatabase(context, ({ pool }) =>
-      work({ source: pool, target, names: { source: nameOf(own), target: nameOf(url) } }),
+      work({ source: pool, target, names: { source: placeOf(own), target: placeOf(url) } }),
     );
   } finally {
     await target.end();

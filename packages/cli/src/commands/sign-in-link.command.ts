@@ -3,9 +3,9 @@ import { normaliseEmail } from "@waymark/service/fields";
 import { InvalidArgumentError } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import type { Program } from "../context/command-builder.js";
-import { type CommandContext, onDatabase } from "../context/command-context.js";
+import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { dataFolderOf, readLocalSystem } from "../local-system.js";
+import { findPublicUrl } from "../local-system.js";
 
 const defaultUrl = "http://localhost:4000";
 
@@ -23,7 +23,9 @@ export function addSignInLinkCommand(program: Program): void {
     .required("--account <account>", "the account's id or address")
     .option("--email <address>", "the person; the account's first owner without it", { parse: readAddress })
     .run(async (context, { account: text, email }) => {
-      const dashboardUrl = await findDashboardUrl(context);
+      const source = "DASHBOARD_URL";
+      const found = await findPublicUrl(context.env, { url: context.env[source], source, part: "dashboardUrl" });
+      const dashboardUrl = found ?? defaultUrl;
       const link = await onDatabase(context, async ({ pool, prisma }) => {
         const account = await resolveAccount(prisma, text);
         return createSignInLink({ pool, account, dashboardUrl, now: context.now(), ...(email && { email }) });
@@ -38,13 +40,4 @@ function readAddress(text: string): string {
   const email = normaliseEmail(text);
   if (email === undefined) throw new InvalidArgumentError("It is not an email address.");
   return email;
-}
-
-async function findDashboardUrl({ env }: CommandContext): Promise<string> {
-  const url = env["DASHBOARD_URL"];
-  if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
-    throw new CommandError("DASHBOARD_URL must be a URL that starts with http:// or https://.");
-  }
-  const local = url || env["DATABASE_URL"] ? undefined : await readLocalSystem(dataFolderOf(env));
-  return url || local?.dashboardUrl || defaultUrl;
 }

@@ -15,8 +15,7 @@ import { resolveSite } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime } from "../arguments/values.js";
 import { onOwner, type Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
-import { dataFolderOf, readLocalSystem } from "../local-system.js";
+import { findPublicUrl } from "../local-system.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 import { deleteSite } from "./confirmed-erasure.js";
 
@@ -69,7 +68,9 @@ export function addSiteCommands(program: Program): void {
     .option("--collector <url>", "the collector's public URL, for the script tag")
     .run(async (context, options) => {
       const { domain, name, shared } = options;
-      const collectorUrl = await findCollectorUrl(context.env, options.collector);
+      const url = options.collector ?? context.env["COLLECTOR_URL"];
+      const source = "--collector or COLLECTOR_URL";
+      const found = await findPublicUrl(context.env, { url, source, part: "collectorUrl" });
       const made = await onOwner(context, options, async ({ pool, accountId }) => ({
         ...(await createSite(pool, { accountId, domain, name, whenTaken: shared ? "share" : "refuse" })),
         slot: await readSlot(pool, accountId),
@@ -78,7 +79,7 @@ export function addSiteCommands(program: Program): void {
       if (sameDomain > 0) {
         context.stderr.write(`Note: the domain ${value.domain} has another site. Both get its events.\n`);
       }
-      const tag = scriptTag(collectorUrl, { domain: value.domain, slot });
+      const tag = scriptTag(found ?? placeholderUrl, { domain: value.domain, slot });
       return { value, text: `${formatFields(value)}\n\nPaste this into the pages' <head>:\n${tag}` };
     });
   site("list", "list an account's sites, oldest first")
@@ -155,20 +156,6 @@ function explainConflict({ id, domain, older, isProven }: DomainConflict): strin
 
 /** Used when nothing names a collector. */
 const placeholderUrl = "https://collector.example.com";
-
-/**
- * The collector's public URL.
- * @param url of the option; the default is `COLLECTOR_URL`, then the running local system's collector, then a placeholder
- * @throws CommandError when it is not an HTTP URL
- */
-async function findCollectorUrl(env: NodeJS.ProcessEnv, url = env["COLLECTOR_URL"]): Promise<string> {
-  if (url && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
-    throw new CommandError("--collector or COLLECTOR_URL must be a URL that starts with http:// or https://.");
-  }
-  // Without DATABASE_URL commands work on the local system.
-  const local = url || env["DATABASE_URL"] ? undefined : await readLocalSystem(dataFolderOf(env));
-  return url || local?.collectorUrl || placeholderUrl;
-}
 
 /** The tag for the pages of a site. @param slot of its account */
 function scriptTag(collectorUrl: string, { domain, slot }: { domain: string; slot: string }): string {

@@ -2,7 +2,7 @@ import { AccountError, type AccountErrorCode, MoveError } from "@waymark/account
 import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
 import { ImportSuspendedError, SiteDeletedError } from "@waymark/web-stats/analytics";
-import { type FoundDatabase, notRunning } from "../local-system.js";
+import { type FoundDatabase, notRunning, placeOf } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 
 /** Advice for the command line, after the error's own sentence. */
@@ -84,9 +84,4 @@ function reasonOf(error: unknown): string {
   const message = single instanceof Error ? single.message : String(single);
   const lines = message.split("\n").map((line) => line.trim());
   return (lines.find((line) => line !== "") ?? "no reason given").replace(/\.$/, "");
-}
-
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
 }

@@ -11,6 +11,7 @@ import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fiel
 import { opaqueNames } from "@waymark/traces";
 import type { CommandBuilder } from "../context/command-builder.js";
 import { CommandError } from "../context/command-error.js";
+import { checkWebUrl } from "../local-system.js";
 import { printable } from "../output/terminal-text.js";
 
 export interface ServiceOptions {
@@ -57,9 +58,7 @@ export function serviceOf(env: NodeJS.ProcessEnv, options: ServiceOptions): { ur
 
 /** @throws CommandError when the address or the key is none; `source` names the address */
 export function checkAddress({ url, key }: { url: string; key: string }, source: string): { url: string; key: string } {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new CommandError(`${source} must be a URL that starts with http:// or https://.`);
-  }
+  checkWebUrl(url, source);
   if (!/^[\x21-\x7e]+$/.test(key)) throw new CommandError("The key has characters that no key has.");
   return { key, url };
 }

@@ -2,7 +2,6 @@ import {
   type ApiClient,
   type ListedTrace,
   type TraceQuery,
-  type TraceStatus,
   WaymarkApiError,
   WaymarkConnectionError,
   WaymarkError,
@@ -84,14 +83,14 @@ async function readEarlier({ api, query, lines, signal }: TailOptions): Promise<
 
 /** Tells new traces from changed ones: an id that is later than all at the beginning is new, once. */
 function createHistory() {
-  const known = new Map<string, { status: TraceStatus; trace: ListedTrace }>();
+  const known = new Map<string, ListedTrace>();
   let newest: string | undefined;
   return {
     /** How a trace differs from what is known; undefined for not at all. */
     learn(trace: ListedTrace): TailEvent["event"] | undefined {
       const before = known.get(trace.id);
       known.delete(trace.id);
-      known.set(trace.id, { status: trace.status, trace });
+      known.set(trace.id, trace);
       const [oldest] = known.keys();
       if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
       if (before) return before.status === trace.status ? undefined : "changed";
@@ -100,7 +99,7 @@ function createHistory() {
     /** The last known traces, at the beginning. */
     last(count: number): ListedTrace[] {
       for (const id of known.keys()) if (newest === undefined || id > newest) newest = id;
-      return Array.from(known.values(), ({ trace }) => trace).slice(Math.max(0, known.size - count));
+      return [...known.values()].slice(Math.max(0, known.size - count));
     },
   };
 }
