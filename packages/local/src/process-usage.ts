@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { statFieldsOf } from "./processes.js";
 
 /** The unit of times in /proc: a hundredth of a second on every Linux that Node runs on (proc(5), `sysconf(_SC_CLK_TCK)`). */
 const microsPerTick = 10_000;
@@ -23,14 +24,13 @@ export function memoryOf(pid: number): { now: number; highest: number } {
   return { now: bytes("VmRSS"), highest: bytes("VmHWM") };
 }
 
+/** Fields 14 to 17 of proc(5), `/proc/pid/stat`. */
 function timesOf(pid: number): number[] {
-  const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses; fields 14 to 17 are the times.
-  return stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 15)
-    .map(Number);
+  try {
+    return statFieldsOf(pid).slice(11, 15).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 function childrenOf(pid: number): number[] {

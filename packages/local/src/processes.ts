@@ -9,7 +9,7 @@ export interface ProcessIdentity {
 
 /** The start of a process in the operating system's own format; undefined if no process has the id. */
 export function processStartOf(pid: number): string | undefined {
-  return factOf(pid, "lstart=", () => statOf(pid, 22));
+  return factOf(pid, "lstart=", () => statFieldsOf(pid)[19]);
 }
 
 /** Whether exactly this process still runs. */
@@ -32,7 +32,7 @@ export function launchersOf(pid: number): ProcessIdentity[] {
 }
 
 function parentOf(pid: number): number {
-  return Number(factOf(pid, "ppid=", () => statOf(pid, 4)) ?? 0);
+  return Number(factOf(pid, "ppid=", () => statFieldsOf(pid)[1]) ?? 0);
 }
 
 /** The command line of a running process; undefined if no process has the id. */
@@ -40,11 +40,11 @@ export function commandLineOf(pid: number): string | undefined {
   return factOf(pid, "command=", () => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim());
 }
 
-/** A field of proc(5), `/proc/pid/stat`. */
-function statOf(pid: number, field: number): string | undefined {
+/** The fields of proc(5), `/proc/pid/stat`, from the third on. @throws Error without /proc or such a process */
+export function statFieldsOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The second field is the program's name in parentheses; the name may hold spaces and parentheses too.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[field - 3];
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** A fact about a process from /proc or, without /proc, from `ps`; undefined if no process has the id. */

@@ -33,7 +33,7 @@ async function problemsOf(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 describe("the settings of start", () => {
   it("are those that the apps read", async () => {
     expect(await readSettings({ ...noPorts, DATABASE_URL: "", REDIS_URL: "redis://x" }, load)).toEqual({
-      ports: { trace: 0, analytics: 0, collector: 0, dashboard: 0 },
+      ports: { "trace-api": 0, "analytics-api": 0, collector: 0, dashboard: 0 },
       isDashboardLocal: true,
       isSignUpOpen: true,
       databaseUrl: undefined,

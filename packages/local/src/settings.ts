@@ -6,6 +6,12 @@ import { isPortFree } from "./ports.js";
 export const apps = ["trace-api", "analytics-api", "collector", "worker", "dashboard"] as const;
 export type AppName = (typeof apps)[number];
 
+/** The apps that others than the system call; the worker has only metrics. */
+export const servedApps = ["trace-api", "analytics-api", "collector", "dashboard"] as const;
+
+/** The beginning of the names of an app's own variables. */
+export const variableOf = (app: string) => app.toUpperCase().replace("-", "_");
+
 /** Stands for the embedded database while the configuration is checked. */
 const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 
@@ -18,7 +24,7 @@ interface AppConfig {
 
 /** The settings of `start` from its environment. */
 export interface StartSettings {
-  ports: { trace: number; analytics: number; collector: number; dashboard: number };
+  ports: Record<(typeof servedApps)[number], number>;
   /** Whether only this machine reaches the dashboard. */
   isDashboardLocal: boolean;
   /** Whether anybody may make an account. */
@@ -59,14 +65,9 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   }
   for (const problem of await findTakenPorts(configs)) problems.add(problem);
   if (problems.size > 0) throw new OptionsError([...problems]);
-  const portOf = (app: AppName) => configs[app]?.http?.port ?? 0;
+  const ports = servedApps.map((app) => [app, configs[app]?.http?.port ?? 0]);
   return {
-    ports: {
-      trace: portOf("trace-api"),
-      analytics: portOf("analytics-api"),
-      collector: portOf("collector"),
-      dashboard: portOf("dashboard"),
-    },
+    ports: Object.fromEntries(ports),
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
     isSignUpOpen: configs.dashboard?.signUp !== "invited",
     databaseUrl: env["DATABASE_URL"] || undefined,
@@ -100,7 +101,7 @@ async function findTakenPorts(configs: Partial<Record<AppName, AppConfig | undef
   for (const [app, config] of Object.entries(configs)) {
     if (!config) continue;
     const { http, metrics } = config;
-    const name = app.toUpperCase().replace("-", "_");
+    const name = variableOf(app);
     const wanted = [
       ...(http ? [{ port: http.port, variable: `${name}_PORT` }] : []),
       // Without a chosen metrics port, the app takes a free one.

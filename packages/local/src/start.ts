@@ -16,7 +16,15 @@ import { keepRunning } from "./keep-running.js";
 import type { StartOptions } from "./options.js";
 import { anyFreePort } from "./ports.js";
 import { readRolePasswordFile } from "./role-passwords.js";
-import { type AppName, apps, loadConfigs, readSettings, type StartSettings } from "./settings.js";
+import {
+  type AppName,
+  apps,
+  loadConfigs,
+  readSettings,
+  type StartSettings,
+  servedApps,
+  variableOf,
+} from "./settings.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -34,23 +42,30 @@ export interface StartDeps {
   signal: AbortSignal;
 }
 
+interface System extends StartDeps {
+  settings: StartSettings;
+  dataFolder: string;
+  claim: Claim;
+  /** The steps run in reverse order, also after a start that failed halfway. */
+  undo: (() => unknown)[];
+  isDemoWanted: boolean;
+}
+
 /**
  * Runs all of Waymark until the signal aborts, and leaves nothing running.
  * @throws Error with a sentence when a part does not start
  */
 export async function runLocalSystem(deps: StartDeps): Promise<void> {
-  const { env, signal } = deps;
+  const { env, signal, options } = deps;
   const dataFolder = dataFolderOf(env);
   const claim = await claimDataFolder(dataFolder);
-  // The steps run in reverse order, also after a start that failed halfway.
-  const undo: (() => unknown)[] = [() => claim.release()];
+  const undo: System["undo"] = [() => claim.release()];
   try {
-    const settings = await readSettings(env, loadConfigs(root, deps.options.isWatchWanted));
+    const settings = await readSettings(env, loadConfigs(root, options.isWatchWanted));
     // The apps lead to each other, so each needs the others' ports before it starts.
-    for (const [name, port] of Object.entries(settings.ports)) {
-      if (port === 0) settings.ports[name as keyof StartSettings["ports"]] = await anyFreePort();
-    }
-    const running = await startAll(deps, { settings, dataFolder, claim, undo });
+    for (const app of servedApps) settings.ports[app] ||= await anyFreePort();
+    const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
+    const running = await startAll({ ...deps, settings, dataFolder, claim, undo, isDemoWanted });
     const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
     if (failure) throw new Error(failure);
   } catch (error) {
@@ -61,78 +76,66 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
   }
 }
 
-interface Context {
-  settings: StartSettings;
-  dataFolder: string;
-  claim: Claim;
-  undo: (() => unknown)[];
-}
-
 /** Starts everything, prints the addresses, and returns the apps. */
-async function startAll(deps: StartDeps, context: Context): Promise<AppProcess[]> {
-  const { settings, dataFolder, claim, undo } = context;
-  const databaseUrl = settings.databaseUrl ?? (await openDatabase(context, deps.say));
-  deps.signal.throwIfAborted();
+async function startAll(system: System): Promise<AppProcess[]> {
+  const { settings, dataFolder, claim, undo, signal } = system;
+  const databaseUrl = settings.databaseUrl ?? (await openDatabase(system));
+  signal.throwIfAborted();
   // Your own database gets no roles or passwords from us: its owner decides about access.
   const passwords = settings.databaseUrl ? undefined : await readRolePasswordFile(join(dataFolder, "roles.json"));
-  await prepare(databaseUrl, passwords, context);
+  await prepare(system, databaseUrl, passwords);
   await claim.publish({ databaseUrl });
+  const databaseOf = (app: AppName) => {
+    const role = app.replace("-", "_") as keyof RolePasswords;
+    if (!passwords) return { DATABASE_URL: databaseUrl };
+    return { DIRECT_DATABASE_URL: "", DATABASE_URL: roleUrl(databaseUrl, role, passwords[role]) };
+  };
   let running: AppProcess[] = [];
   // A start after a kill ends the processes named here.
   const publishApps = () => claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
-  running = await openApps(deps, { ...context, databaseUrl, passwords, publishApps });
+  running = await openApps(system, databaseOf, publishApps);
   undo.push(() => Promise.all(running.map((app) => app.stop())));
   await publishApps();
   const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
     throw new Error(how);
   });
-  await Promise.race([welcome(deps, { ...context, databaseUrl, running }), failure, aborted(deps.signal)]);
+  await Promise.race([welcome(system, databaseUrl, running), failure, aborted(signal)]);
   return running;
 }
 
 /** Loads the demo, waits until all is ready, and prints the addresses. */
-async function welcome(
-  { options, say, signal, env }: StartDeps,
-  { settings, dataFolder, claim, databaseUrl, running }: Context & { databaseUrl: string; running: AppProcess[] },
-): Promise<void> {
+async function welcome(system: System, databaseUrl: string, running: readonly AppProcess[]): Promise<void> {
+  const { say, signal, env, settings, dataFolder, claim } = system;
   // Nor does your own database get the demo's accounts, whose keys are printed, without --demo.
-  const demo = isDemoWanted(options, settings)
+  const demo = system.isDemoWanted
     ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say, signal })
     : undefined;
   const ports = await Promise.all(running.map((app) => app.ready));
-  const openReady = async (app: AppName) => {
-    const url = `http://127.0.0.1:${ports[apps.indexOf(app)]}`;
-    await askApp({ app, url: `${url}/ready`, signal });
-    return url;
-  };
-  const traceUrl = await openReady("trace-api");
-  const analyticsUrl = await openReady("analytics-api");
-  const collectorUrl = await openReady("collector");
-  const urls = [traceUrl, analyticsUrl, collectorUrl, await openReady("dashboard")];
+  const urlOf = (app: AppName) => `http://127.0.0.1:${ports[apps.indexOf(app)]}`;
+  for (const app of servedApps) await askApp({ app, url: `${urlOf(app)}/ready`, signal });
+  const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   await demo?.sendTraces(traceUrl);
-  const dashboardUrl = dashboardUrlOf(env, settings.ports.dashboard);
-  await claim.publish({ urls, collectorUrl, dashboardUrl });
+  const dashboardUrl = dashboardUrlOf(env, settings);
+  await claim.publish({ urls: servedApps.map(urlOf), collectorUrl, dashboardUrl });
   signal.throwIfAborted();
   const accounts = demo?.accounts;
-  say(
-    `\n${describeSystem({
-      entry: await findEntry({ ...settings, databaseUrl, dashboardUrl, accounts, now: new Date() }),
-      traceUrl,
-      analyticsUrl,
-      collectorUrl,
-      database: describeUrl(databaseUrl),
-      queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
-      dataFolder,
-      mails: env["RESEND_API_KEY"]
-        ? "sent by Resend"
-        : `written to ${join(dataFolder, "mails")}; their links appear here`,
-      accounts,
-    })}`,
-  );
+  const mailFolder = join(dataFolder, "mails");
+  const text = describeSystem({
+    entry: await findEntry({ ...settings, databaseUrl, dashboardUrl, accounts, now: new Date() }),
+    traceUrl,
+    analyticsUrl,
+    collectorUrl,
+    database: describeUrl(databaseUrl),
+    queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
+    dataFolder,
+    mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${mailFolder}; their links appear here`,
+    accounts,
+  });
+  say(`\n${text}`);
 }
 
 /** Migrates; for your own database, the error names it. */
-async function prepare(url: string, passwords: RolePasswords | undefined, { settings, dataFolder }: Context) {
+async function prepare({ settings, dataFolder }: System, url: string, passwords: RolePasswords | undefined) {
   try {
     await prepareDatabase(url, passwords);
   } catch (error) {
@@ -141,11 +144,7 @@ async function prepare(url: string, passwords: RolePasswords | undefined, { sett
   }
 }
 
-function isDemoWanted(options: StartOptions, settings: StartSettings): boolean {
-  return options.isDemoWanted ?? settings.databaseUrl === undefined;
-}
-
-async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]): Promise<string> {
+async function openDatabase({ dataFolder, undo, say }: System): Promise<string> {
   const postgres = await startEmbeddedPostgres({ folder: join(dataFolder, "postgres") });
   undo.push(() => postgres.stop());
   postgres.keepRunning(say);
@@ -154,83 +153,60 @@ async function openDatabase({ dataFolder, undo }: Context, say: StartDeps["say"]
 }
 
 async function openApps(
-  { env, say, options }: StartDeps,
-  {
-    settings,
-    dataFolder,
-    databaseUrl,
-    passwords,
-    publishApps,
-  }: Context & { databaseUrl: string; passwords: RolePasswords | undefined; publishApps(): Promise<void> },
+  { env, say, options, settings, dataFolder, isDemoWanted }: System,
+  databaseOf: (app: AppName) => NodeJS.ProcessEnv,
+  publishApps: () => Promise<void>,
 ): Promise<AppProcess[]> {
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
   const appEnv = appEnvironment(env, settings, dataFolder);
-  if (isDemoWanted(options, settings)) {
+  if (isDemoWanted) {
     // Whoever runs the demo runs the installation.
     appEnv["OPERATORS"] ||= demoOperator;
     // The demo's running trace ends like one whose agent was killed.
     appEnv["TRACE_STALE_AFTER"] ??= "1d";
   }
   const { isWatchWanted, inspected } = options;
-  const start = (name: AppName) => {
-    const role = name.replace("-", "_") as keyof RolePasswords;
-    return startApp({
+  const logFileOf = (name: string) => join(logFolder, `${name}.log`);
+  const start = (name: AppName) =>
+    startApp({
       name,
       entry: join(root, "apps", name, isWatchWanted ? "src/main.ts" : "dist/main.js"),
       nodeFlags: [...(isWatchWanted ? sourceFlags() : []), ...(name === inspected ? [inspectFlag] : [])],
-      env: {
-        ...appEnv,
-        ...(passwords && { DIRECT_DATABASE_URL: "" }),
-        DATABASE_URL: passwords ? roleUrl(databaseUrl, role, passwords[role]) : databaseUrl,
-      },
+      env: { ...appEnv, ...databaseOf(name) },
       cwd: root,
-      logFile: join(logFolder, `${name}.log`),
+      logFile: logFileOf(name),
       say,
     });
-  };
   if (!isWatchWanted) {
+    const pause = (ms: number, signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => undefined);
     return apps.map((name) =>
-      keepRunning({ start: () => start(name), say, onRestart: publishApps, pause: pauseUnlessStopped, now: Date.now }),
+      keepRunning({ start: () => start(name), say, onRestart: publishApps, pause, now: Date.now }),
     );
   }
-  const pages = startApp({
-    name: "pages",
-    entry: join(root, "apps/dashboard/scripts/watch-pages.mjs"),
-    nodeFlags: [],
-    env,
-    cwd: join(root, "apps/dashboard"),
-    logFile: join(logFolder, "pages.log"),
-    say,
-  });
+  const cwd = join(root, "apps/dashboard");
+  const entry = join(cwd, "scripts/watch-pages.mjs");
+  const pages = startApp({ name: "pages", entry, nodeFlags: [], env, cwd, logFile: logFileOf("pages"), say });
   await pages.ready;
   return [...watchApps({ root, names: apps, start, say }), pages];
 }
 
-function pauseUnlessStopped(ms: number, signal: AbortSignal): Promise<void> {
-  return wait(ms, undefined, { signal }).catch(() => undefined);
-}
-
 /** The apps' settings: the ports, and the addresses by which they lead to each other. */
-function appEnvironment(env: NodeJS.ProcessEnv, { ports }: StartSettings, dataFolder: string): NodeJS.ProcessEnv {
+function appEnvironment(env: NodeJS.ProcessEnv, settings: StartSettings, dataFolder: string): NodeJS.ProcessEnv {
+  const ports = servedApps.map((app) => [variableOf(app), settings.ports[app]] as const);
   return {
-    TRACE_API_URL: `http://127.0.0.1:${ports.trace}`,
-    ANALYTICS_API_URL: `http://127.0.0.1:${ports.analytics}`,
-    COLLECTOR_URL: `http://127.0.0.1:${ports.collector}`,
+    ...Object.fromEntries(ports.map(([name, port]) => [`${name}_URL`, `http://127.0.0.1:${port}`])),
     ...env,
-    DASHBOARD_URL: dashboardUrlOf(env, ports.dashboard),
+    DASHBOARD_URL: dashboardUrlOf(env, settings),
     WAYMARK_DATA_DIR: dataFolder,
-    TRACE_API_PORT: String(ports.trace),
-    ANALYTICS_API_PORT: String(ports.analytics),
-    COLLECTOR_PORT: String(ports.collector),
-    DASHBOARD_PORT: String(ports.dashboard),
+    ...Object.fromEntries(ports.map(([name, port]) => [`${name}_PORT`, String(port)])),
   };
 }
 
 /** Cookies belong to a host, so links in mails, redirects and the terminal use the same. */
-function dashboardUrlOf(env: NodeJS.ProcessEnv, port: number): string {
-  return (env["DASHBOARD_URL"] || `http://127.0.0.1:${port}`).replace(/\/+$/, "");
+function dashboardUrlOf(env: NodeJS.ProcessEnv, { ports }: StartSettings): string {
+  return (env["DASHBOARD_URL"] || `http://127.0.0.1:${ports.dashboard}`).replace(/\/+$/, "");
 }
 
 /** The URL for the terminal, without user and password. */
