@@ -3,7 +3,6 @@ import { createPool } from "@waymark/database";
 import type pg from "pg";
 import type { DemoAccounts } from "./demo/demo-accounts.js";
 
-/** The running system, for the person at the terminal. */
 interface RunningSystem {
   /** The page of the dashboard to begin at. */
   entry: { url: string; note: string };
@@ -100,7 +99,6 @@ interface EntryOptions {
   accounts: DemoAccounts | undefined;
   /** A link that signs in is only for a dashboard that nobody else reaches. */
   isDashboardLocal: boolean;
-  /** Whether anybody may make an account. */
   isSignUpOpen: boolean;
   now: Date;
 }

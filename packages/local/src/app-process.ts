@@ -12,13 +12,11 @@ export interface AppOptions {
   nodeFlags: readonly string[];
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Gets all output of the app. */
   logFile: string;
   /** Gets the lines for the person at the terminal. */
   say(line: string): void;
 }
 
-/** An app in its own process. */
 export interface AppProcess {
   readonly name: string;
   readonly identity: ProcessIdentity;
@@ -30,7 +28,6 @@ export interface AppProcess {
   stop(timeoutMs?: number): Promise<void>;
 }
 
-/** A line of an app's logger. */
 interface LogLine {
   level?: string;
   msg?: string;

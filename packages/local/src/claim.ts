@@ -6,13 +6,11 @@ import { isRunning, processStartOf } from "./processes.js";
 
 /** This process's claim on a data folder. Other processes and the command line see it. */
 export interface Claim {
-  /** Adds facts about the running system for the command line. */
   publish(more: Partial<LocalSystem>): Promise<void>;
   /** Frees the folder, also while the process ends. */
   release(): void;
 }
 
-/** The data folder belongs to a running system. */
 export class AlreadyRunningError extends Error {
   override name = "AlreadyRunningError";
 }
@@ -60,10 +58,7 @@ async function isMade(mine: string, file: string): Promise<boolean> {
   }
 }
 
-/**
- * Clears the file and the apps of a killed process.
- * @throws AlreadyRunningError if that process still runs
- */
+/** Clears the file and the apps of a killed process. @throws AlreadyRunningError if that process still runs */
 async function clearStale(dataFolder: string): Promise<void> {
   const earlier = await readLocalSystem(dataFolder);
   if (earlier && isRunning(earlier)) throw new AlreadyRunningError(describe(dataFolder, earlier));

@@ -157,7 +157,6 @@ class Server {
     return pid > 0 && (commandLineOf(pid)?.includes(this.data) ?? false);
   }
 
-  /** The port of the last start where it is free, else any. */
   private async choosePort(): Promise<number> {
     const portFile = join(this.options.folder, "port");
     const last = Number(await readFile(portFile, "utf8").catch(() => "0"));

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { type AppName, apps, OptionsError } from "./settings.js";
 
-/** The arguments of `pnpm start`. */
 export type StartOptions = ReturnType<typeof readOptions>;
 
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector, the
@@ -30,10 +29,7 @@ environment:
 docker/.env.example lists all variables.
 `;
 
-/**
- * Reads the arguments.
- * @throws OptionsError naming the mistake
- */
+/** @throws OptionsError naming the mistake */
 export function readOptions(args: string[]) {
   const { help: isHelpWanted = false, running: isCheckWanted = false, ...values } = readArguments(args);
   if (values.demo && values["no-demo"]) throw new OptionsError(["Give either --demo or --no-demo."]);

@@ -15,19 +15,16 @@ export const variableOf = (app: string) => app.toUpperCase().replace("-", "_");
 /** Stands for the embedded database while the configuration is checked. */
 const anyDatabaseUrl = "postgres://127.0.0.1/waymark";
 
-/** The part of an app's configuration used here. */
 interface AppConfig {
   http?: { host: string; port: number };
   metrics: { port: number; isPortChosen: boolean };
   signUp?: "open" | "invited";
 }
 
-/** The settings of `start` from its environment. */
 export interface StartSettings {
   ports: Record<(typeof servedApps)[number], number>;
   /** Whether only this machine reaches the dashboard. */
   isDashboardLocal: boolean;
-  /** Whether anybody may make an account. */
   isSignUpOpen: boolean;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;

@@ -36,7 +36,6 @@ const inspectFlag = "--inspect=127.0.0.1:9229";
 export interface StartDeps {
   options: StartOptions;
   env: NodeJS.ProcessEnv;
-  /** Writes a line for the person at the terminal. */
   say(text: string): void;
   /** Aborting it stops the system. */
   signal: AbortSignal;
@@ -76,7 +75,6 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
   }
 }
 
-/** Starts everything, prints the addresses, and returns the apps. */
 async function startAll(system: System): Promise<AppProcess[]> {
   const { settings, dataFolder, claim, undo, signal } = system;
   const databaseUrl = settings.databaseUrl ?? (await openDatabase(system));

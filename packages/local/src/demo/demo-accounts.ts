@@ -5,7 +5,6 @@ import type { PrismaClient } from "@waymark/database/prisma";
 import { type PlanId, planIds } from "@waymark/plan";
 import type pg from "pg";
 
-/** A demo account with its keys and its site. */
 interface DemoAccount {
   id: string;
   email: string;
@@ -13,7 +12,6 @@ interface DemoAccount {
   site: { id: string; domain: string };
 }
 
-/** The demo's accounts by plan. */
 export type DemoAccounts = Record<PlanId, DemoAccount>;
 
 /** The demo's state between starts, in a file for its user alone: no other place has the keys in the clear. */
@@ -40,7 +38,6 @@ interface Database {
   prisma: PrismaClient;
 }
 
-/** Finds the accounts, keys and sites of the demo, and makes missing ones. */
 export async function prepareAccounts(database: Database, state: DemoState): Promise<DemoAccounts> {
   const accounts: Partial<DemoAccounts> = {};
   for (const plan of planIds) accounts[plan] = await prepareAccount(database, state, plan);

@@ -18,7 +18,6 @@ export interface DemoTrace {
   name: string;
   status: "running" | "success" | "error" | "timeout";
   metadata: Record<string, unknown> | null;
-  /** Null while it runs. */
   endMs: number | null;
   spans: DemoSpan[];
 }
@@ -54,7 +53,6 @@ export class TraceDraft {
     if (error !== undefined && !isRetried) throw new StepError(error);
   }
 
-  /** Begins a span that runs on. */
   open(name: string, input: unknown): DemoSpan {
     this.pause();
     const span: DemoSpan = { name, parent: this.parent, input, startMs: this.clockMs, endMs: null };

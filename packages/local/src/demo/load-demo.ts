@@ -8,7 +8,6 @@ import type { DemoSpan } from "./draft-trace.js";
 import { loadVisits, type sites } from "./load-visits.js";
 import { type PlannedTrace, planFreeTraces, planProTraces } from "./plan-traces.js";
 
-/** The demo of a local system. */
 interface Demo {
   readonly accounts: DemoAccounts;
   /** Sends the demo's traces to the trace service unless an earlier start did. */
@@ -21,7 +20,6 @@ interface DemoOptions {
   now: Date;
   /** Gets a line before each part that takes a while. */
   say(line: string): void;
-  /** Aborting it ends the load. */
   signal: AbortSignal;
 }
 

@@ -18,7 +18,6 @@ export const sites = {
 /** Two ranges of 30 days to compare. */
 const days = 60;
 
-/** A line of the import. */
 interface Visit {
   ts: string;
   path: string;

@@ -12,7 +12,6 @@ const dayMs = 24 * hourMs;
 /** The time from the first trace to the first start: within 30 UTC days, after a move out of the night by 7 hours. */
 const spanMs = 29 * dayMs - 7 * hourMs;
 
-/** A trace and its start. */
 export interface PlannedTrace extends DemoTrace {
   startedAt: number;
 }
@@ -101,7 +100,6 @@ interface Recording {
   final: { status: DemoTrace["status"]; ended_at: string };
 }
 
-/** Reads a file of recordings. */
 async function readRecordings(file: URL): Promise<DemoTrace[]> {
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   return lines.map((line) => {

@@ -5,7 +5,6 @@ export interface Random {
   /** Evenly from the first to the second number. */
   between(low: number, high: number): number;
   pick<T>(list: readonly [T, ...T[]] | readonly T[]): T;
-  /** Picks by weight. */
   weighted<T>(list: readonly (readonly [T, number])[]): T;
 }
 

@@ -7,7 +7,6 @@ import type { AppProcess } from "../app-process.js";
 interface WatchAppsOptions<Name extends string> {
   root: string;
   names: readonly Name[];
-  /** Starts an app from its sources. */
   start(name: Name): AppProcess;
   say(line: string): void;
 }
@@ -79,7 +78,6 @@ function rememberContents(root: string, folders: readonly string[]): (path: stri
   return isChanged;
 }
 
-/** A digest of a file's content; empty without a file. */
 function digestOf(file: string): string {
   try {
     return createHash("sha256").update(readFileSync(file)).digest("hex");
@@ -132,7 +130,6 @@ function keepApp(start: () => AppProcess, say: (line: string) => void) {
   return { app, restart };
 }
 
-/** The folders of an app and of its packages, direct and indirect, relative to the root. */
 function sourceFoldersOf(root: string, app: string): string[] {
   const found = new Set([`apps/${app}`]);
   // The loop also visits the folders that it adds.
