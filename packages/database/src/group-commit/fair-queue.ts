@@ -1,3 +1,5 @@
+import type { Load } from "./options.js";
+
 export interface WaitingRow<Row, Result> {
   readonly row: Row;
   readonly count: number;
@@ -11,12 +13,9 @@ export interface WaitingRow<Row, Result> {
 }
 
 /** The waiting rows of one owner, in the order of arrival. */
-export interface Owner<Row, Result> {
+export interface Owner<Row, Result> extends Load {
   readonly id: string;
   entries: WaitingRow<Row, Result>[];
-  rows: number;
-  count: number;
-  bytes: number;
   inFlight: number;
   /** Work done for it so far, in full statements. */
   served: number;
@@ -33,7 +32,6 @@ interface Statement<Row, Result> {
   readonly targets: Set<string>;
   count: number;
   bytes: number;
-  /** Number of small rows taken beyond the limits. */
   extra: number;
 }
 
@@ -46,7 +44,6 @@ interface StatementLimits {
   maxRows: number;
   maxBytes: number;
   maxInFlightPerOwner: number;
-  /** Whether rows of one target may share a statement. */
   sharesTargets: boolean;
 }
 
@@ -60,7 +57,7 @@ interface Blocked {
  * owner waits for one statement only, however long the queues of others are: the first small row of each owner joins even
  * a statement that a large row of another owner fills. Rows of one owner keep their order.
  */
-export class FairQueue<Row, Result> {
+export class FairQueue<Row, Result> implements Load {
   rows = 0;
   count = 0;
   bytes = 0;
@@ -85,12 +82,8 @@ export class FairQueue<Row, Result> {
     const { owner } = entry;
     if (owner.entries.length === 0) owner.served = Math.max(owner.served, this.served);
     owner.entries.push(entry);
-    owner.rows++;
-    owner.count += entry.count;
-    owner.bytes += entry.bytes;
-    this.rows++;
-    this.count += entry.count;
-    this.bytes += entry.bytes;
+    addLoad(owner, entry);
+    addLoad(this, entry);
   }
 
   /** Puts rows of one owner back in front of its others, in their order. */
@@ -110,12 +103,8 @@ export class FairQueue<Row, Result> {
     for (const owner of this.owners.values()) {
       owner.entries = owner.entries.filter((entry) => {
         if (!isOut(entry)) return true;
-        owner.rows--;
-        owner.count -= entry.count;
-        owner.bytes -= entry.bytes;
-        this.rows--;
-        this.count -= entry.count;
-        this.bytes -= entry.bytes;
+        removeLoad(owner, entry);
+        removeLoad(this, entry);
         return false;
       });
     }
@@ -137,13 +126,9 @@ export class FairQueue<Row, Result> {
       live = kept;
     }
     for (const { owner } of statement.taken) removeTaken(owner);
-    this.rows -= statement.taken.length;
-    this.count -= statement.count;
-    this.bytes -= statement.bytes;
     return statement.taken;
   }
 
-  /** The owners with rows ready to go out, the least served first. */
   private startTurn(): Owner<Row, Result>[] {
     const turn: Owner<Row, Result>[] = [];
     for (const owner of this.owners.values()) {
@@ -172,9 +157,8 @@ export class FairQueue<Row, Result> {
     owner.next++;
     owner.hasTaken = true;
     owner.inFlight++;
-    owner.rows--;
-    owner.count -= entry.count;
-    owner.bytes -= entry.bytes;
+    removeLoad(owner, entry);
+    removeLoad(this, entry);
     owner.served += Math.max(entry.count / maxRows, entry.bytes / maxBytes);
     statement.count += entry.count;
     statement.bytes += entry.bytes;
@@ -201,6 +185,18 @@ export class FairQueue<Row, Result> {
       else owner.served = 0;
     }
   }
+}
+
+function addLoad(load: Load, { count, bytes }: Pick<Load, "count" | "bytes">): void {
+  load.rows++;
+  load.count += count;
+  load.bytes += bytes;
+}
+
+function removeLoad(load: Load, { count, bytes }: Pick<Load, "count" | "bytes">): void {
+  load.rows--;
+  load.count -= count;
+  load.bytes -= bytes;
 }
 
 /** Finds the owner's next row to join the statement. Skipped rows keep their order. */

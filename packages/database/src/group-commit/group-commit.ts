@@ -16,14 +16,8 @@ const maxBytesPerStatement = 1_048_576;
 /** Default of `maxLockWaits`: each statement waiting for locks occupies a connection. */
 const defaultMaxLockWaits = 2;
 
-export interface GroupCommit<Row, Result> {
-  /**
-   * Adds a row to the next batch.
-   * @returns the row's own result, once its statement is committed
-   * @throws the error of `refuse` if the queue has no capacity, or the error of the row's statement
-   */
-  add(row: Row): Promise<Result>;
-  readonly waitingRows: number;
+export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, Result>): GroupCommit<Row, Result> {
+  return new GroupCommit(options);
 }
 
 /**
@@ -31,14 +25,10 @@ export interface GroupCommit<Row, Result> {
  * between owners ({@link FairQueue}). No timer: a single row is sent immediately. After a failure the rows are tried
  * again in smaller batches, down to single rows.
  */
-export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, Result>): GroupCommit<Row, Result> {
-  return new BatchQueue(options);
-}
-
-class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
+export class GroupCommit<Row, Result> {
   private readonly waiting: FairQueue<Row, Result>;
   /** Rows waiting for locks, apart from all others. */
-  private readonly locked: BatchQueue<Row, Result> | undefined;
+  private readonly locked: GroupCommit<Row, Result> | undefined;
   /** Targets of the rows waiting for locks, and how many rows: their later changes stay in `waiting`. */
   private readonly lockedTargets = new Map<string, number>();
   private readonly limits: WaitingLimits;
@@ -52,13 +42,17 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
     const { runLocked, maxLockWaits = defaultMaxLockWaits, ...others } = options;
     if (!runLocked) return;
     const kindOf = (row: Row) => `${options.ownerOf(row)} ${options.kindOf?.(row)}`;
-    this.locked = new BatchQueue({ ...others, run: runLocked, kindOf, maxInFlight: maxLockWaits });
+    this.locked = new GroupCommit({ ...others, run: runLocked, kindOf, maxInFlight: maxLockWaits });
   }
 
   get waitingRows(): number {
     return this.waiting.rows + (this.locked?.waitingRows ?? 0);
   }
 
+  /**
+   * @returns the row's own result, once its statement is committed
+   * @throws the error of `refuse` if the queue has no capacity, or the error of the row's statement
+   */
   add(row: Row): Promise<Result> {
     const { ownerOf, bytesOf, countOf, kindOf, targetOf, maxInFlight = 1 } = this.options;
     const bytes = bytesOf?.(row) ?? 0;
@@ -134,7 +128,7 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
 
   /** The statement that found the row locked does not wait for this. */
   private async waitForLock(
-    locked: BatchQueue<Row, Result>,
+    locked: GroupCommit<Row, Result>,
     { row, target, resolve, reject }: WaitingRow<Row, Result>,
   ): Promise<void> {
     const { lockedTargets } = this;
@@ -151,7 +145,6 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
     if (this.waiting.rows > 0 && this.inFlight < (this.options.maxInFlight ?? 1)) this.start();
   }
 
-  /** @param only the target whose rows are asked; all rows if omitted */
   private giveUp(errorOf: (row: Row) => Error | undefined, only?: string): void {
     if (this.waiting.rows === 0) return;
     this.waiting.remove(({ row, target, reject }) => {
@@ -162,7 +155,6 @@ class BatchQueue<Row, Result> implements GroupCommit<Row, Result> {
   }
 }
 
-/** Whether no row of a failed batch can be stored now. */
 const isUseless = (error: unknown) => isDatabaseUnavailable(error) && !isMoving(error);
 
 /**

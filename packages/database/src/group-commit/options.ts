@@ -21,7 +21,7 @@ export interface Refusal {
   max: number;
 }
 
-interface Load {
+export interface Load {
   rows: number;
   count: number;
   bytes: number;
@@ -56,7 +56,6 @@ function overLimit(limits: WaitingLimits, share: number, present: Load, count: n
 export const rowIsLocked = Symbol("the row is locked");
 
 export interface BatchOptions<Row, Result> {
-  /** Names the statement in metrics and refusals. */
   name: string;
   /** Runs one statement for all rows, wholly or not at all. Returns the results in the order of the rows. */
   run(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
@@ -83,7 +82,6 @@ export interface BatchOptions<Row, Result> {
   countOf?(row: Row): number;
   /** Size of the opaque JSON of a row, in UTF-16 code units; default 0. */
   bytesOf?(row: Row): number;
-  /** A statement takes rows of one kind only. */
   kindOf?(row: Row): string;
   /** The thing changed by a row. Two changes of one thing go into separate statements, in the order of arrival. */
   targetOf?(row: Row): string;
@@ -94,9 +92,7 @@ export interface BatchOptions<Row, Result> {
 export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Result> {
   /** The tenant with a share of the queue and of each statement, such as an account. */
   ownerOf(row: Row): string;
-  /** Makes the error of a row beyond the queue's capacity. */
   refuse(refusal: Refusal): Error;
-  /** Receives the number of rows of each statement before it runs. */
   observe?(rows: number): void;
 }
 
