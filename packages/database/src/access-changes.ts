@@ -10,7 +10,6 @@ const farewellMs = 1_000;
 
 export interface AccessListenerOptions {
   connectionString: string;
-  /** Receives the id of an account with changed keys or plan. */
   onChange(accountId: string): void;
   /** Receives whether the listener is up. While it is down, changes go unheard and caches must expire soon. */
   onState(listening: boolean): void;
@@ -21,15 +20,13 @@ export interface AccessListenerOptions {
   reconnectMs?: number;
 }
 
-export interface AccessListener {
-  stop(): Promise<void>;
-}
+export type AccessListener = ReturnType<typeof listenForAccessChanges>;
 
 /**
  * Listens for changes of access on its own connection and reconnects when it breaks. A heartbeat through the channel
  * finds open connections that deliver nothing, such as one through a transaction pooler.
  */
-export function listenForAccessChanges(options: AccessListenerOptions): AccessListener {
+export function listenForAccessChanges(options: AccessListenerOptions) {
   const { heartbeatMs = 5_000, reconnectMs = 500 } = options;
   let stopped = false;
   let client: pg.Client | undefined;
@@ -88,7 +85,7 @@ export function listenForAccessChanges(options: AccessListenerOptions): AccessLi
 
   void connect();
   return {
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       if (!client) return;

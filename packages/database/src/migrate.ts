@@ -2,11 +2,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import type pg from "pg";
 import { newestMigration } from "./generated/newest-migration.js";
 import { openSession } from "./pool.js";
 import { tableGrants } from "./roles.js";
-import { inTransaction, type Queryable } from "./transaction.js";
+import { inTransaction, type Queryable, withClient } from "./transaction.js";
 
 /** The path fits this file in `src/` and in `dist/`. */
 export const migrationsFolder = fileURLToPath(new URL("../../../prisma/migrations/", import.meta.url));
@@ -34,7 +34,6 @@ const recordMigration = `
 interface Migration {
   name: string;
   sql: string;
-  /** SHA-256 in hexadecimal. */
   checksum: string;
   /** Why it should run while few write, from a line `-- quiet hour: …` of its head. */
   quietHour?: string | undefined;
@@ -70,7 +69,6 @@ export interface MigrateOptions {
   say?(line: string): void;
 }
 
-/** The names of this release's migrations, in their order. */
 export async function readMigrationNames(folder = migrationsFolder): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   return entries
@@ -91,8 +89,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   const { only, folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
   const say = options.say ?? (() => undefined);
   const migrations = await readMigrations(folder);
-  const client = await connect(connectionString);
-  try {
+  return withSession(connectionString, async (client) => {
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     await client.query(createMigrationsTable);
     await squash(client, migrations);
@@ -113,18 +110,14 @@ export async function migrate(connectionString: string, options: MigrateOptions 
       }
     }
     return pending.map((migration) => migration.name);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  // Without a listener a connection breaking between statements would end the process; the next statement fails anyway.
-  client.on("error", () => undefined);
-  await client.connect();
-  await openSession(client, { statementTimeoutMs: 0 }, 30_000);
-  return client;
+function withSession<Result>(connectionString: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  return withClient(connectionString, "migrate", async (client) => {
+    await openSession(client, { statementTimeoutMs: 0 }, 30_000);
+    return work(client);
+  });
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -208,24 +201,24 @@ async function applyWithin(
 ): Promise<readonly string[] | undefined> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   // A waiting session cannot query its blockers.
-  const observer = await connect(connectionString);
-  let holders: readonly string[] = [];
-  const look = setInterval(async () => {
-    const seen = await findHolders(observer, rows[0]?.pid ?? 0).catch(() => []);
-    if (seen.length > 0) holders = seen;
-  }, lockTimeoutMs / 4);
-  try {
-    await apply(client, migration, lockTimeoutMs);
-    return undefined;
-  } catch (error) {
-    // SQLSTATE 55P03: lock_not_available.
-    if ((error as { code?: unknown }).code === "55P03") return holders;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MigrationError(`Migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
-  } finally {
-    clearInterval(look);
-    await observer.end();
-  }
+  return withSession(connectionString, async (observer) => {
+    let holders: readonly string[] = [];
+    const look = setInterval(async () => {
+      const seen = await findHolders(observer, rows[0]?.pid ?? 0).catch(() => []);
+      if (seen.length > 0) holders = seen;
+    }, lockTimeoutMs / 4);
+    try {
+      await apply(client, migration, lockTimeoutMs);
+      return undefined;
+    } catch (error) {
+      // SQLSTATE 55P03: lock_not_available.
+      if ((error as { code?: unknown }).code === "55P03") return holders;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MigrationError(`Migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
+    } finally {
+      clearInterval(look);
+    }
+  });
 }
 
 async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: number): Promise<void> {
@@ -269,7 +262,6 @@ export const squashRefusal =
 /** Whether these names of a database's or backup's migrations are from before `init`. */
 const isBeforeInit = (names: readonly string[]): boolean => names.includes(first);
 
-/** Whether the checksums are those of the migrations that `init` holds. */
 const areSquashed = (checksums: readonly string[]): boolean =>
   createHash("sha256")
     .update([...checksums].sort().join(" "))

@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
-import pg from "pg";
-import { inTransaction } from "./transaction.js";
+import type pg from "pg";
+import { inTransaction, withClient } from "./transaction.js";
 
 export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker", "dashboard"] as const;
 export type ServiceRole = (typeof serviceRoles)[number];
@@ -10,6 +10,9 @@ export type RolePasswords = Readonly<Record<ServiceRole, string>>;
 export function byRole<T>(make: (role: ServiceRole) => T): Readonly<Record<ServiceRole, T>> {
   return Object.fromEntries(serviceRoles.map((role) => [role, make(role)])) as Record<ServiceRole, T>;
 }
+
+const all = "SELECT, INSERT, UPDATE, DELETE";
+const write = "SELECT, INSERT, UPDATE";
 
 type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>>;
 
@@ -24,17 +27,13 @@ export const tableGrants = {
     trace_api: "SELECT (id, plan, slot), UPDATE (created_at)",
     analytics_api: "SELECT (id, plan, slot)",
     worker: "SELECT (id, email, plan)",
-    dashboard: "SELECT, INSERT, UPDATE",
+    dashboard: write,
   },
-  agent: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, DELETE", dashboard: "SELECT" },
-  alert: {
-    trace_api: "SELECT, INSERT, UPDATE, DELETE",
-    worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT, UPDATE, DELETE",
-  },
+  agent: { trace_api: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  alert: { trace_api: all, worker: all, dashboard: "SELECT, UPDATE, DELETE" },
   alert_rule: { worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
-  alert_settings: { worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT, INSERT, UPDATE" },
-  alert_summary: { worker: "SELECT, INSERT, UPDATE, DELETE" },
+  alert_settings: { worker: all, dashboard: write },
+  alert_summary: { worker: all },
   api_key: {
     trace_api: "SELECT, UPDATE (last_used_at)",
     analytics_api: "SELECT, UPDATE (last_used_at)",
@@ -46,47 +45,24 @@ export const tableGrants = {
     worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped), DELETE",
     dashboard: "SELECT, INSERT, UPDATE (is_confirmed), DELETE",
   },
-  credential: { dashboard: "SELECT, INSERT, UPDATE" },
-  daily_event: {
-    analytics_api: "SELECT",
-    collector: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, DELETE",
-    dashboard: "SELECT",
-  },
-  daily_size: {
-    analytics_api: "SELECT",
-    dashboard: "SELECT",
-    collector: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, DELETE",
-  },
-  daily_stat: {
-    analytics_api: "SELECT",
-    collector: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, DELETE",
-    dashboard: "SELECT",
-  },
-  daily_visitor: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  credential: { dashboard: write },
+  daily_event: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  daily_size: { analytics_api: "SELECT", dashboard: "SELECT", collector: write, worker: "SELECT, DELETE" },
+  daily_stat: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  daily_visitor: { collector: write, worker: "SELECT, DELETE" },
   daily_visitor_default: { worker: "SELECT" },
   day_part: { analytics_api: "SELECT", worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },
   deleted_site: { worker: "SELECT, DELETE", dashboard: "INSERT" },
-  delivery: { worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  delivery: { worker: all, dashboard: "SELECT, INSERT, DELETE" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
-  deleted_otel_trace: {
-    trace_api: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, UPDATE, DELETE",
-    dashboard: "SELECT, INSERT, UPDATE",
-  },
+  deleted_otel_trace: { trace_api: write, worker: "SELECT, UPDATE, DELETE", dashboard: write },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
   event_horizon: { analytics_api: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
-  failing_agent: { worker: "SELECT, INSERT, UPDATE, DELETE" },
+  failing_agent: { worker: all },
   // Whoever lists failures groups new ones first.
-  failure: {
-    trace_api: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT, INSERT, UPDATE",
-  },
+  failure: { trace_api: write, worker: all, dashboard: write },
   funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
@@ -94,63 +70,34 @@ export const tableGrants = {
   imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
-  mute: { trace_api: "SELECT", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  mute: { trace_api: "SELECT", worker: "SELECT, UPDATE, DELETE", dashboard: all },
   // Whoever reads sums settles the calls of the account first.
-  model_call: {
-    trace_api: "SELECT, INSERT, UPDATE, DELETE",
-    worker: "SELECT, UPDATE, DELETE",
-    dashboard: "SELECT, UPDATE, DELETE",
-  },
-  model_day: {
-    trace_api: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT, INSERT, UPDATE",
-  },
+  model_call: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE, DELETE" },
+  model_day: { trace_api: write, worker: all, dashboard: write },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },
-  person: { worker: "SELECT (id), DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
-  rate_limit: {
-    analytics_api: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, DELETE",
-    dashboard: "SELECT, INSERT, UPDATE",
-  },
+  person: { worker: "SELECT (id), DELETE", dashboard: all },
+  rate_limit: { analytics_api: write, worker: "SELECT, DELETE", dashboard: write },
   score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
-  session: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
-  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  session: { worker: "SELECT, DELETE", dashboard: all },
+  site: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT", dashboard: all },
   // The trigger that releases a domain runs with the rights of who deletes the site.
-  site_domain: { collector: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE, DELETE" },
+  site_domain: { collector: "SELECT", worker: "SELECT, DELETE", dashboard: all },
   span_default: {},
   span_partition: { worker: "SELECT" },
   slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },
-  span: { trace_api: "SELECT, INSERT, UPDATE, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  span: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   // Deletions lock FOR UPDATE.
-  trace: {
-    trace_api: "SELECT, INSERT, UPDATE, DELETE",
-    worker: "SELECT, UPDATE, DELETE",
-    dashboard: "SELECT, UPDATE (written_at), DELETE",
-  },
-  trace_block: { trace_api: "SELECT", worker: "SELECT, INSERT, UPDATE, DELETE", dashboard: "SELECT" },
+  trace: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE (written_at), DELETE" },
+  trace_block: { trace_api: "SELECT", worker: all, dashboard: "SELECT" },
   // A trigger notes the changes of whoever updates a trace.
-  trace_change: {
-    trace_api: "SELECT, INSERT, UPDATE",
-    worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT",
-  },
+  trace_change: { trace_api: write, worker: all, dashboard: "SELECT" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
-  trace_failure: {
-    trace_api: "SELECT, INSERT, UPDATE, DELETE",
-    worker: "SELECT, INSERT, UPDATE, DELETE",
-    dashboard: "SELECT, INSERT, UPDATE, DELETE",
-  },
-  trace_usage: { trace_api: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE", dashboard: "SELECT" },
-  visit: {
-    analytics_api: "SELECT",
-    collector: "SELECT, INSERT, UPDATE, DELETE",
-    worker: "SELECT, DELETE",
-    dashboard: "SELECT",
-  },
+  trace_failure: { trace_api: all, worker: all, dashboard: all },
+  trace_usage: { trace_api: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  visit: { analytics_api: "SELECT", collector: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
   visitor_partition: { worker: "SELECT" },
-  visitor_salt: { collector: "SELECT, INSERT, UPDATE", worker: "SELECT, DELETE" },
+  visitor_salt: { collector: write, worker: "SELECT, DELETE" },
   // Whether the schema is that of the service's release.
   _prisma_migrations: byRole(() => "SELECT"),
 } as const satisfies TableGrants;
@@ -219,24 +166,16 @@ export function roleUrl(connectionString: string, role: ServiceRole, password: s
  * Creates or updates the roles with exactly the privileges above, in one transaction. Repeat it after each migration.
  * @param connectionString of the tables' owner, who may create roles
  */
-export async function grantRoles(
-  connectionString: string,
-  passwords: RolePasswords,
-  prefix = "waymark",
-): Promise<void> {
-  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  await client.connect();
-  try {
-    await inTransaction(client, async () => {
+export function grantRoles(connectionString: string, passwords: RolePasswords, prefix = "waymark"): Promise<void> {
+  return withClient(connectionString, "migrate", (client) =>
+    inTransaction(client, async () => {
       // A concurrent grant would update the same catalogue rows and fail.
       await client.query("SELECT pg_advisory_xact_lock(hashtext('waymark roles'))");
       for (const role of serviceRoles) await makeRole(client, `${prefix}_${role}`, passwords[role]);
       await closePublic(client);
       for (const role of serviceRoles) await grantRole(client, role, `${prefix}_${role}`);
-    });
-  } finally {
-    await client.end();
-  }
+    }),
+  );
 }
 
 async function makeRole(client: pg.Client, name: string, password: string): Promise<void> {

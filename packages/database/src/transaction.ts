@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { breakConnection, isUnanswered } from "./unavailable.js";
 
 /** A pool, or the connection of a transaction. */
@@ -46,6 +46,23 @@ export async function withConnection<Result>(
   } finally {
     client.off("error", onError);
     client.release(failure);
+  }
+}
+
+/** Runs work on a connection of its own. @param program what it is called in the server's list of sessions, after `waymark` */
+export async function withClient<Result>(
+  connectionString: string,
+  program: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString, application_name: `waymark ${program}` });
+  // Without a listener a connection breaking between statements would end the process; the next statement fails anyway.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
   }
 }
 

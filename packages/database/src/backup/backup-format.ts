@@ -3,7 +3,6 @@
  * number, the values of sequences, and a last line. So a person can read it and load a single table by hand.
  */
 export interface BackupHeader {
-  /** The names of the migrations that the database had. */
   migrations: readonly string[];
   /** The months that had a partition of `event`, as `2026-11`. */
   months: readonly string[];
@@ -45,7 +44,6 @@ export class BackupError extends Error {
   override name = "BackupError";
 }
 
-/** @throws BackupError for any other line */
 export function readStart(line: string): BackupHeader {
   if (!line.startsWith(startOfBackup)) throw new BackupError("This file is no backup of Waymark.");
   return JSON.parse(line.slice(startOfBackup.length)) as BackupHeader;

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import pg from "pg";
+import type pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { migrate, readMigrationNames, squashNames, squashRefusal } from "../migrate.js";
-import { inTransaction } from "../transaction.js";
+import { inTransaction, withClient } from "../transaction.js";
 import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readStart } from "./backup-format.js";
 import { ensurePartitions } from "./tables.query.js";
 
@@ -30,10 +30,7 @@ export async function restoreBackup(url: string, input: Readable, options: Resto
   const first = await pieces.next().catch(explainGzip);
   const { line, rest } = firstLine(first.value ?? Buffer.alloc(0));
   const header = readStart(line);
-  const client = new pg.Client({ connectionString: url, application_name: "waymark restore" });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  return withClient(url, "restore", async (client) => {
     await prepare(url, client, header);
     const restored = await inTransaction(client, async () => {
       await client.query(backupSession);
@@ -44,13 +41,9 @@ export async function restoreBackup(url: string, input: Readable, options: Resto
     }).catch(explainGzip);
     await client.query("ANALYZE");
     return restored;
-  } finally {
-    text.destroy();
-    await client.end();
-  }
+  }).finally(() => text.destroy());
 }
 
-/** Brings the database to the backup's migrations and partitions. */
 async function prepare(url: string, client: pg.Client, { months, weeks = [], ...header }: BackupHeader): Promise<void> {
   const migrations = squashNames(header.migrations, await readMigrationNames());
   if (!migrations) throw new BackupError(`The backup's database ${squashRefusal}`);
@@ -76,7 +69,6 @@ async function prepare(url: string, client: pg.Client, { months, weeks = [], ...
   await ensurePartitions(client, { months, weeks });
 }
 
-/** Takes the lines of a backup one piece after the other. */
 class Restore {
   private rows = 0;
   private copy: { stream: CopyStreamQuery; done: Promise<void> } | undefined;

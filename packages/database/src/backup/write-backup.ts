@@ -1,8 +1,9 @@
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import pg from "pg";
+import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
+import { withClient } from "../transaction.js";
 import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine } from "./backup-format.js";
 import { findPartitions, findSequences, findTables } from "./tables.query.js";
 
@@ -21,11 +22,8 @@ const newline = 10;
  * @returns the rows written
  * @throws the signal's reason, and errors of the database and the output
  */
-export async function writeBackup(url: string, output: Writable, options: BackupOptions): Promise<{ rows: number }> {
-  const client = new pg.Client({ connectionString: url, application_name: "waymark backup" });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+export function writeBackup(url: string, output: Writable, options: BackupOptions): Promise<{ rows: number }> {
+  return withClient(url, "backup", async (client) => {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     await client.query(backupSession);
     let rows = 0;
@@ -37,9 +35,7 @@ export async function writeBackup(url: string, output: Writable, options: Backup
     };
     await pipeline(read, createGzip(), output, { signal: options.signal });
     return { rows };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The pieces of a backup's text, each with the rows that end in it. */
