@@ -3,6 +3,7 @@ import { named, route } from "@waymark/service/http";
 import { otherValue } from "@waymark/web-stats/lists";
 import {
   coverageAnswer,
+  customEvent,
   eventBounds,
   rangeAnswer,
   rangeQuery,
@@ -15,14 +16,9 @@ import {
 import { z } from "zod";
 import { otherNote, siteAnswers } from "../api.js";
 
-const properties = z.record(z.string(), z.record(z.string(), z.number()));
 const eventsSchema = named(
   "Events",
-  z.object({
-    ...rangeAnswer,
-    events: z.array(z.object({ name: z.string(), count: z.number(), properties })),
-    coverage: coverageAnswer,
-  }),
+  z.object({ ...rangeAnswer, events: z.array(customEvent), coverage: coverageAnswer }),
 );
 
 /** `GET /sites/:id/events` (statistics contract, "GET /api/v1/sites/:id/events"), with extensions. */

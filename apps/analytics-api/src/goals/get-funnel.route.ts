@@ -2,6 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
   coverageAnswer,
+  funnelFigures,
   listFunnels,
   rangeAnswer,
   rangeQuery,
@@ -42,24 +43,7 @@ export function listFunnelsRoute(deps: StatisticsDeps) {
   });
 }
 
-const funnelSchema = named(
-  "Funnel",
-  z.object({
-    ...rangeAnswer,
-    id: z.string(),
-    name: z.string(),
-    steps: z.array(
-      z.object({
-        goalId: z.string(),
-        name: z.string(),
-        visitors: z.number().describe("Those who did this step and all before it, in order, on one UTC day"),
-        dropOff: z.number().describe("The share lost since the step before, 0 to 1; 0 at the first"),
-        conversionRate: z.number().describe("`visitors` by those of the first step, 0 to 1"),
-      }),
-    ),
-    coverage: coverageAnswer,
-  }),
-);
+const funnelSchema = named("Funnel", z.object({ ...rangeAnswer, ...funnelFigures.shape, coverage: coverageAnswer }));
 
 const example = {
   range: "7d",

@@ -2,6 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { named, route } from "@waymark/service/http";
 import {
   coverageAnswer,
+  goalFigures,
   rangeAnswer,
   rangeQuery,
   readGoals,
@@ -13,28 +14,7 @@ import {
 import { z } from "zod";
 import { siteAnswers } from "../api.js";
 
-const goalsSchema = named(
-  "Goals",
-  z.object({
-    ...rangeAnswer,
-    goals: z.array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        visitors: z.number().describe("Each counts once a day"),
-        count: z
-          .number()
-          .describe("Page views or custom events, also those without a visitor where there is no filter"),
-        conversionRate: z.number().describe("`visitors` by the unique visitors of the same days and filters, 0 to 1"),
-        revenue: z
-          .array(z.object({ currency: z.string(), amount: z.string().describe("A decimal, exact") }))
-          .optional()
-          .describe("Present where events had revenue"),
-      }),
-    ),
-    coverage: coverageAnswer,
-  }),
-);
+const goalsSchema = named("Goals", z.object({ ...rangeAnswer, goals: z.array(goalFigures), coverage: coverageAnswer }));
 
 /** `GET /sites/:id/goals`, an extension of the contract. */
 export function getGoalsRoute(deps: StatisticsDeps) {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type pg from "pg";
+import { z } from "zod";
 import { otherValue } from "../lists/lists.js";
 import type { DayPart } from "./columns/day-part.js";
 import { type Match, matchVisits } from "./filters/filter.js";
@@ -9,11 +10,13 @@ import type { Filtering } from "./read-statistics.js";
 import { type Coverage, readEventDays } from "./statistics.query.js";
 import { firstOf, type Work } from "./work.js";
 
-export interface CustomEvent {
-  name: string;
-  count: number;
-  properties: Record<string, Record<string, number>>;
-}
+export const customEvent = z.object({
+  name: z.string(),
+  count: z.number(),
+  properties: z.record(z.string(), z.record(z.string(), z.number())),
+});
+
+export type CustomEvent = z.infer<typeof customEvent>;
 
 /** Occurrences of an event (property and value are empty) or of one value of a property. */
 interface EventRow {

@@ -1,12 +1,19 @@
 export { createDayColumns } from "./columns/day-columns.js";
 export { findWrongDays, storeDays } from "./columns/store-days.js";
-export { type CustomEvent, eventBounds, readEvents } from "./custom-events.query.js";
+export { type CustomEvent, customEvent, eventBounds, readEvents } from "./custom-events.query.js";
 export { hasEvents } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export { createFunnel, createGoal, deleteFunnel, deleteGoal, listFunnels, listGoals } from "./goals/goals.query.js";
-export { type FunnelFigures, type GoalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
+export {
+  type FunnelFigures,
+  funnelFigures,
+  type GoalFigures,
+  goalFigures,
+  readFunnel,
+  readGoals,
+} from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {

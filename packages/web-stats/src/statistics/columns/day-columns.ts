@@ -109,10 +109,7 @@ function readCopiedRows(sent: Buffer): (Buffer | null)[][] {
 }
 
 /** The visits and events of sites, by day and column. */
-export interface DayColumns {
-  /** For one request, whose work it counts. @param owner its account */
-  open(owner: string): ColumnReader;
-}
+export type DayColumns = ReturnType<typeof createDayColumns>;
 
 interface PartOfDay {
   readonly day: string;
@@ -149,10 +146,13 @@ const groupBytes = 4_194_304;
 const slowMs = 200;
 
 /** @param maxBytes of parts kept in memory; the least recently used makes room */
-export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: number }): DayColumns {
+export function createDayColumns({ pool, maxBytes }: { pool: pg.Pool; maxBytes: number }) {
   const memory = new PartMemory(pool, maxBytes);
   const turn = createTurns();
-  return { open: (owner) => openColumns(pool, memory, createWork({ owner, turn })) };
+  return {
+    /** For one request, whose work it counts. @param owner its account */
+    open: (owner: string) => openColumns(pool, memory, createWork({ owner, turn })),
+  };
 }
 
 function openColumns(pool: pg.Pool, memory: PartMemory, work: Work): ColumnReader {

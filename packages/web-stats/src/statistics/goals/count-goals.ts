@@ -3,17 +3,14 @@ import { createFinder } from "../filters/filter.js";
 import type { Work } from "../work.js";
 import type { Goal } from "./goals.query.js";
 
-/** A test for the paths of a page pattern: `*` stands for any text, the rest for itself. It looks at a path once, whatever the pattern. */
-interface PagePattern {
-  matches(path: string): boolean;
-  /** Whether a test looks through the whole path. */
-  readonly isSearch: boolean;
-}
-
-export function compilePattern(pattern: string): PagePattern {
+/**
+ * A test for the paths of a page pattern: `*` stands for any text, the rest for itself. It looks at a path once, whatever the
+ * pattern, and in a search through the whole of it.
+ */
+export function compilePattern(pattern: string) {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();
-  if (last === undefined) return { matches: (path) => path === pattern, isSearch: false };
+  if (last === undefined) return { matches: (path: string) => path === pattern, isSearch: false };
   const finders = rest.filter((part) => part !== "").map((part) => createFinder([part]));
   const matches = (path: string) => {
     if (!path.startsWith(first)) return false;
@@ -28,15 +25,6 @@ export function compilePattern(pattern: string): PagePattern {
 }
 
 type Rule = Pick<Goal, "event" | "property" | "value" | "page">;
-
-interface GoalMatch {
-  /** Of `candidates`: one for each 32 goals. */
-  readonly words: number;
-  /** The goals of an event by its page or name, as bits: goal 33 is the second one of word 1. */
-  candidates(event: number, word: number): number;
-  /** Whether an event has the property of a candidate, if that has one. */
-  fulfils(goal: number, event: number): boolean;
-}
 
 interface EventColumns {
   /** Id 0 stands for a page view. */
@@ -67,11 +55,7 @@ class Bits {
 }
 
 /** Tests each page, name and combination of properties once, in slices of work. */
-export async function matchGoals(
-  { names, pages, props }: EventColumns,
-  goals: readonly Rule[],
-  work: Work,
-): Promise<GoalMatch> {
+export async function matchGoals({ names, pages, props }: EventColumns, goals: readonly Rule[], work: Work) {
   const ofPage = new Bits(goals.length, pages.values.length);
   const ofName = new Bits(goals.length, names.values.length);
   for (const [goal, { page, event }] of goals.entries()) {
@@ -85,12 +69,15 @@ export async function matchGoals(
   const [pageBits, nameBits] = [ofPage.bits, ofName.bits];
   const hasProperty = goals.map(({ property }) => property !== null);
   return {
+    /** Of `candidates`: one for each 32 goals. */
     words,
-    candidates(event, word) {
+    /** The goals of an event by its page or name, as bits: goal 33 is the second one of word 1. */
+    candidates(event: number, word: number): number {
       const name = nameIds[event] ?? 0;
       return (name === 0 ? pageBits[(pageIds[event] ?? 0) * words + word] : nameBits[name * words + word]) ?? 0;
     },
-    fulfils: (goal, event) => !hasProperty[goal] || ofProps.has(goal, props?.ids[event] ?? 0),
+    /** Whether an event has the property of a candidate, if that has one. */
+    fulfils: (goal: number, event: number): boolean => !hasProperty[goal] || ofProps.has(goal, props?.ids[event] ?? 0),
   };
 }
 
@@ -125,12 +112,6 @@ async function matchProps(props: TextColumn | undefined, goals: readonly Rule[],
   return bits;
 }
 
-/** An amount of a currency. The amount is a decimal as text, since floats are not exact. */
-export interface Revenue {
-  currency: string;
-  amount: string;
-}
-
 type RevenueSums = Map<string, bigint>;
 
 const decimals = 6;
@@ -147,8 +128,8 @@ export function addRevenue(sums: RevenueSums, [currency, millionths]: readonly [
   sums.set(currency, (sums.get(currency) ?? 0n) + millionths);
 }
 
-/** By currency in order, without trailing zeros. */
-export function toRevenue(sums: RevenueSums): Revenue[] {
+/** Decimals as text, since floats are not exact, by currency in order, without trailing zeros. */
+export function toRevenue(sums: RevenueSums): { currency: string; amount: string }[] {
   return [...sums]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([currency, millionths]) => ({ currency, amount: toDecimal(millionths) }));

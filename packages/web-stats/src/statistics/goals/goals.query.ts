@@ -97,13 +97,15 @@ export async function createGoal(pool: pg.Pool, siteId: string, input: GoalInput
   return withTransaction(pool, async (transaction) => {
     await lockSite(transaction, siteId);
     const { rowCount } = await transaction.query("SELECT FROM goal WHERE site_id = $1", [siteId]);
-    if ((rowCount ?? 0) >= maxGoalsPerSite) {
-      const reason = `A site has at most ${maxGoalsPerSite} goals.`;
-      throw new AppError("site_full", { details: { limit: maxGoalsPerSite, reason } });
-    }
+    refuseFull(rowCount ?? 0, maxGoalsPerSite, "goals");
     await transaction.query(insertGoalSql, [siteId, id, name, event, property, value, page]);
     return goal;
   });
+}
+
+function refuseFull(count: number, limit: number, what: string): void {
+  if (count < limit) return;
+  throw new AppError("site_full", { details: { limit, reason: `A site has at most ${limit} ${what}.` } });
 }
 
 /** A range of `goal_site_id_id_key`, in order of creation. */
@@ -187,10 +189,7 @@ export async function createFunnel(pool: pg.Pool, siteId: string, { name, steps 
     const { funnels = 0, goals = [] } = rows[0] ?? {};
     const unknown = steps.find((step) => !goals.includes(step.toLowerCase()));
     if (unknown !== undefined) throw unknownStep(unknown);
-    if (funnels >= maxFunnelsPerSite) {
-      const reason = `A site has at most ${maxFunnelsPerSite} funnels.`;
-      throw new AppError("site_full", { details: { limit: maxFunnelsPerSite, reason } });
-    }
+    refuseFull(funnels, maxFunnelsPerSite, "funnels");
     await transaction.query(insertFunnelSql, [siteId, id, name, steps]).catch(refuseDeleted);
     return { id, name };
   });

@@ -1,5 +1,6 @@
 import { inTransaction, withConnection } from "@waymark/database";
 import type pg from "pg";
+import { z } from "zod";
 import { fetchBatches } from "../columns/collect-part.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { TextCollector } from "../columns/part-blocks.js";
@@ -14,12 +15,11 @@ import {
   type GoalTally,
   matchGoals,
   noTally,
-  type Revenue,
   readRevenue,
   toRevenue,
   walkFunnel,
 } from "./count-goals.js";
-import { type Funnel, type Goal, listGoals, requireFunnel } from "./goals.query.js";
+import { type Goal, listGoals, requireFunnel } from "./goals.query.js";
 
 type AnonymousRow = [
   name: string | null,
@@ -100,17 +100,19 @@ interface Covered {
   coverage?: Coverage;
 }
 
-export interface GoalFigures {
-  id: string;
-  name: string;
-  /** Over several days the sum of the daily visitors. */
-  visitors: number;
-  count: number;
-  /** The share of the visitors, 0 to 1. */
-  conversionRate: number;
-  /** By currency, where events had any. */
-  revenue?: Revenue[];
-}
+export const goalFigures = z.object({
+  id: z.string(),
+  name: z.string(),
+  visitors: z.number().describe("Each counts once a day"),
+  count: z.number().describe("Page views or custom events, also those without a visitor where there is no filter"),
+  conversionRate: z.number().describe("`visitors` by the unique visitors of the same days and filters, 0 to 1"),
+  revenue: z
+    .array(z.object({ currency: z.string(), amount: z.string().describe("A decimal, exact") }))
+    .optional()
+    .describe("Present where events had revenue"),
+});
+
+export type GoalFigures = z.infer<typeof goalFigures>;
 
 /** Reads what visitors did for each goal of a site, oldest goal first. Without filters, events without a visitor count too. */
 export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ goals: GoalFigures[] } & Covered> {
@@ -149,17 +151,21 @@ export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ go
   return { goals: figures, ...coverage };
 }
 
-export interface FunnelFigures extends Pick<Funnel, "id" | "name"> {
-  steps: {
-    goalId: string;
-    name: string;
-    visitors: number;
-    /** The share lost since the step before; 0 at the first. */
-    dropOff: number;
-    /** The share of the first step's visitors. */
-    conversionRate: number;
-  }[];
-}
+export const funnelFigures = z.object({
+  id: z.string(),
+  name: z.string(),
+  steps: z.array(
+    z.object({
+      goalId: z.string(),
+      name: z.string(),
+      visitors: z.number().describe("Those who did this step and all before it, in order, on one UTC day"),
+      dropOff: z.number().describe("The share lost since the step before, 0 to 1; 0 at the first"),
+      conversionRate: z.number().describe("`visitors` by those of the first step, 0 to 1"),
+    }),
+  ),
+});
+
+export type FunnelFigures = z.infer<typeof funnelFigures>;
 
 /** Reads how far visitors went in a funnel on one day. @throws AppError 404 when the site has no such funnel */
 export async function readFunnel(
