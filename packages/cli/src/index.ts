@@ -1,4 +1,5 @@
 export { prepareDatabase } from "./context/command-context.js";
 export { CommandError } from "./context/command-error.js";
 export { explainError } from "./context/explain-error.js";
-export { dataFolderOf, type LocalSystem, localSystemFile, readJsonFile, readLocalSystem } from "./local-system.js";
+export { parseObject, readJsonFile } from "./context/json.js";
+export { dataFolderOf, type LocalSystem, localSystemFile, readLocalSystem } from "./local-system.js";

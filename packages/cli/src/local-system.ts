@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError } from "./context/command-error.js";
+import { readJsonFile } from "./context/json.js";
 
 /** The repository's root, seen from this file in `src/` or `dist/`. */
 const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
@@ -40,17 +40,6 @@ export function localSystemFile(dataFolder: string): string {
 export async function readLocalSystem(dataFolder: string): Promise<LocalSystem | undefined> {
   const { pid, processStart, ...more } = (await readJsonFile<LocalSystem>(localSystemFile(dataFolder))) ?? {};
   return pid !== undefined && processStart !== undefined ? { pid, processStart, ...more } : undefined;
-}
-
-/** Reads an object of our own from a file of JSON; undefined when the file is missing or malformed. */
-export async function readJsonFile<Value extends object>(file: string): Promise<Partial<Value> | undefined> {
-  try {
-    const read: unknown = JSON.parse(await readFile(file, "utf8"));
-    return typeof read === "object" && read !== null ? read : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 /** @throws CommandError naming the source of a text that is no URL of the web */

@@ -22,7 +22,7 @@ import { addStatsCommand } from "./commands/stats.command.js";
 import { addTraceCommands } from "./commands/trace.command.js";
 import { addUsageCommand } from "./commands/usage.command.js";
 import { CommandBuilder } from "./context/command-builder.js";
-import type { CommandContext, Finish, Outcome } from "./context/command-context.js";
+import type { CommandCall, CommandContext } from "./context/command-context.js";
 import { UsageError } from "./context/command-error.js";
 import { explainError } from "./context/explain-error.js";
 import { dataFolderOf } from "./local-system.js";
@@ -38,20 +38,16 @@ export async function runCommandLine(
   args: readonly string[],
   version: string,
 ): Promise<number> {
-  let outcome: Outcome | undefined;
-  let isJson = false;
-  const finish: Finish = (result, asJson) => {
-    outcome = result;
-    isJson = asJson;
-  };
+  const call: CommandCall = { context };
   try {
-    await createProgram({ context, args, version, finish }).parseAsync(args, { from: "user" });
+    await createProgram(call, args, version).parseAsync(args, { from: "user" });
   } catch (error) {
     // Commander has written its sentence already. Help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
     return error instanceof UsageError ? 2 : 1;
   }
+  const { outcome, isJson } = call;
   const result = isJson ? toJsonLine(outcome?.value) : outcome?.text;
   if (result) await writeLine(context.stdout, result);
   return outcome?.exitCode ?? 0;
@@ -78,16 +74,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
 With --json standard output has one JSON object or array ('trace tail': one object a line). A failed command prints nothing
 there and a sentence on standard error.`;
 
-interface ProgramOptions {
-  context: CommandContext;
-  /** The arguments, without the program's name. */
-  args: readonly string[];
-  version: string;
-  finish: Finish;
-}
-
 /** The whole command line: the table of its commands. */
-function createProgram({ context, args, version, finish }: ProgramOptions): Command {
+function createProgram(call: CommandCall, args: readonly string[], version: string): Command {
+  const { stdout, stderr } = call.context;
   const program = new Command("waymark");
   program
     .description(about)
@@ -97,15 +86,15 @@ function createProgram({ context, args, version, finish }: ProgramOptions): Comm
     .helpCommand("help [command]", "show how a command is used")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
       outputError: (text, write) => write(`${toSentence(text)}\n`),
     })
     .showHelpAfterError("Add --help to see how it is used.")
     .addHelpText("after", examples)
     .exitOverride();
 
-  const commands = new CommandBuilder<[], object>(program, context, finish);
+  const commands = new CommandBuilder<[], object>(program, call);
   addAccountCommands(commands);
   addSignInLinkCommand(commands);
   addKeyCommands(commands);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { parseObject } from "@waymark/cli";
 import { deployedFlags } from "./deployed-flags.js";
 import { type LogFile, openLogFile } from "./log-file.js";
 import { type ProcessIdentity, processStartOf } from "./processes.js";
@@ -28,15 +29,9 @@ export interface AppProcess {
   stop(timeoutMs?: number): Promise<void>;
 }
 
-interface LogLine {
-  level?: string;
-  msg?: string;
-  path?: string;
-  to?: string;
-  subject?: string;
-  reason?: string;
+type LogLine = Partial<Record<"level" | "msg" | "path" | "to" | "subject" | "reason", string>> & {
   err?: { message?: string };
-}
+};
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
 const stopTimeoutMs = 28_000;
@@ -58,7 +53,7 @@ export function startApp(options: AppOptions): AppProcess {
   });
   let isStopping = false;
   const lastWords: string[] = [];
-  const exit = waitForExit(child);
+  const end = waitForExit(child).then((how) => describeEnd(name, how, lastWords, logFile));
   child.once("close", () => log.close());
   const ready = new Promise<number>((resolve, reject) => {
     child.on("message", (message) => {
@@ -66,19 +61,19 @@ export function startApp(options: AppOptions): AppProcess {
       if (kind === "running" && typeof port === "number") resolve(port);
     });
     readLines(child.stdout, log, (line) => {
-      const entryLine = parse(line);
+      const entryLine = parseObject<LogLine>(line);
       const seen = entryLine && describeLine(entryLine);
       if (seen && !isStopping) say(`${name}: ${seen}`);
     });
     readLines(child.stderr, log, (line) => {
       if (lastWords.push(line) > 20) lastWords.shift();
     });
-    exit.then((how) => reject(new Error(describeEnd(name, how, lastWords, logFile))));
+    end.then((sentence) => reject(new Error(sentence)));
   });
   ready.catch(() => undefined);
   const ended = new Promise<string>((resolve) => {
-    exit.then((how) => {
-      if (!isStopping) resolve(describeEnd(name, how, lastWords, logFile));
+    end.then((sentence) => {
+      if (!isStopping) resolve(sentence);
     });
   });
   const pid = child.pid ?? 0;
@@ -92,7 +87,7 @@ export function startApp(options: AppOptions): AppProcess {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
-      await exit;
+      await end;
       clearTimeout(timer);
     },
   };
@@ -111,14 +106,6 @@ function readLines(stream: NodeJS.ReadableStream | null, log: LogFile, onLine: (
     log.write(line);
     onLine(line);
   });
-}
-
-function parse(line: string): LogLine | undefined {
-  try {
-    return JSON.parse(line) as LogLine;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The terminal shows mails, warnings and errors; the log has everything. */

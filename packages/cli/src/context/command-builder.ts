@@ -1,6 +1,12 @@
 import { type Command, Option } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
-import { type CommandContext, type CommandDatabase, type Finish, type Outcome, onDatabase } from "./command-context.js";
+import {
+  type CommandCall,
+  type CommandContext,
+  type CommandDatabase,
+  type Outcome,
+  onDatabase,
+} from "./command-context.js";
 import { UsageError } from "./command-error.js";
 
 /** `drop-bots` as `dropBots`. */
@@ -59,15 +65,14 @@ export class CommandBuilder<Args extends readonly string[], Options extends obje
 
   constructor(
     private readonly declared: Command,
-    private readonly context: CommandContext,
-    private readonly finish: Finish,
+    private readonly call: CommandCall,
   ) {}
 
   /** Adds a command below this one, which also gets this one's options. */
   command(name: string, about: string, help?: string): CommandBuilder<[], Options> {
     const command = this.declared.command(name).description(about);
     if (help !== undefined) command.addHelpText("after", help);
-    return new CommandBuilder(command, this.context, this.finish);
+    return new CommandBuilder(command, this.call);
   }
 
   /** Adds a command that only has commands below it. @returns the function that adds these */
@@ -120,13 +125,14 @@ export class CommandBuilder<Args extends readonly string[], Options extends obje
   run(work: (context: CommandContext & { isJson: boolean }, ...given: [...Args, Options]) => Promise<Outcome>): void {
     this.declared.action(async (...given: unknown[]) => {
       const { json, ...options } = this.declared.optsWithGlobals<Options & { json?: true }>();
+      const { context } = this.call;
       for (const check of this.checks) {
-        const problem = check(options as never, this.context.now());
+        const problem = check(options as never, context.now());
         if (problem) throw new UsageError(problem);
       }
       const isJson = json === true;
-      const args = [...given.slice(0, -2), options] as never;
-      this.finish(await work({ ...this.context, isJson }, ...(args as [...Args, Options])), isJson);
+      const args = [...given.slice(0, -2), options] as unknown as [...Args, Options];
+      Object.assign(this.call, { outcome: await work({ ...context, isJson }, ...args), isJson });
     });
   }
 

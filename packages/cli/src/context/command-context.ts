@@ -41,7 +41,12 @@ export interface Outcome {
 /** A shell's code for a program that SIGINT ended: 128 and the signal's number. */
 export const interruptedExitCode = 130;
 
-export type Finish = (outcome: Outcome, isJson: boolean) => void;
+/** A call of the command line; its command leaves the outcome here. */
+export interface CommandCall {
+  readonly context: CommandContext;
+  outcome?: Outcome;
+  isJson?: boolean;
+}
 
 /** A statement beyond this waits for a lock that waiting will not free. */
 const defaultTimeoutMs = 120_000;

@@ -12,6 +12,9 @@ import {
   type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
 
+import { parseObject } from "../context/json.js";
+import { reasonOf } from "../traces/trace-service.js";
+
 /** An API of Waymark with tools at `/mcp`. */
 export interface ToolService {
   name: string;
@@ -43,7 +46,7 @@ export async function bridgeTools({ services, stdin, stdout, version, signal, no
           for (const { name } of tools) owners.set(name, service);
           return tools;
         } catch (error) {
-          note(messageOf(error));
+          note(reasonOf(error));
           return error;
         }
       }),
@@ -61,7 +64,7 @@ export async function bridgeTools({ services, stdin, stdout, version, signal, no
     try {
       return CallToolResultSchema.parse(await send(owner, "tools/call", params, signal));
     } catch (error) {
-      return { isError: true, content: [{ type: "text", text: messageOf(error) }] };
+      return { isError: true, content: [{ type: "text", text: reasonOf(error) }] };
     }
   }
 
@@ -91,10 +94,9 @@ async function send(service: ToolService, method: string, params: object, signal
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }).catch((error: unknown) => {
-    const { cause } = error as { cause?: unknown };
-    throw new Error(`The ${name} cannot be reached: ${messageOf(cause ?? error)}.`, { cause: error });
+    throw new Error(`The ${name} cannot be reached: ${reasonOf(error)}.`, { cause: error });
   });
-  const body = parse(await answer.text());
+  const body = parseObject<Message>(await answer.text());
   if (body?.error !== undefined) {
     const { error } = body;
     if (typeof error === "object" && error !== null) throw new McpError(Number(error.code), String(error.message));
@@ -107,17 +109,4 @@ async function send(service: ToolService, method: string, params: object, signal
 interface Message {
   error?: string | { code?: unknown; message?: unknown };
   result?: unknown;
-}
-
-function parse(text: string): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
 }

@@ -115,22 +115,13 @@ export function formatTable<Row extends object>(
   columns: readonly (keyof Row & string)[],
   rows: readonly Row[],
 ): string {
-  const cells = [columns.map((column) => column.replaceAll("_", " ").toUpperCase()), ...rows.map(toCells)];
+  const titles = columns.map((column) => column.replaceAll("_", " ").toUpperCase());
+  const cells = [titles, ...rows.map((row) => columns.map((column) => toCell(row[column])))];
   const widths = columns.map((_, index) =>
     cells.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), 0),
   );
-  return cells
-    .map((row) =>
-      row
-        .map((cell, index) => fit(cell, widths[index] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-
-  function toCells(row: Row): string[] {
-    return columns.map((column) => toCell(row[column]));
-  }
+  const draw = (row: readonly string[]) => row.map((cell, index) => fit(cell, widths[index] ?? 0)).join("  ");
+  return cells.map((row) => draw(row).trimEnd()).join("\n");
 }
 
 /** Makes a text of lists: a table, or a sentence where there is nothing. */

@@ -79,6 +79,12 @@ function sentenceOf(error: unknown): string | undefined {
   return `The trace API answered ${error.status}: ${error.error.replace(/\.$/, "")}.`;
 }
 
+/** `fetch failed` has the reason as its cause. */
+export function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Error && cause.message !== "" ? cause.message : String((error as Error).message ?? error);
+}
+
 /** The opaque JSON of a trace, and of its spans. */
 const ofTrace = ["metadata"] as const;
 const ofSpan = [...opaqueNames, "otel"] as const;

@@ -6,6 +6,8 @@ import {
   WaymarkConnectionError,
   WaymarkError,
 } from "@waymark/client";
+import { parseObject } from "../context/json.js";
+import { reasonOf } from "./trace-service.js";
 
 /** A new trace, or a changed status. */
 export interface TailEvent {
@@ -151,7 +153,7 @@ export async function openTraceStream(
 async function refusalOf(answer: Response): Promise<WaymarkApiError> {
   const { status, statusText, headers } = answer;
   const text = await answer.text();
-  const body = parse(text) as { error?: unknown; fields?: Record<string, string> } | undefined;
+  const body = parseObject<{ error: unknown; fields: Record<string, string> }>(text);
   const error = typeof body?.error === "string" ? body.error : statusText;
   const requestId = headers.get("X-Request-Id");
   const tried = { retryAfterMs: null, attempts: 1, body: body ?? text };
@@ -184,20 +186,6 @@ function toPart(block: string): StreamPart {
     }),
   );
   const [id, event] = [fields.get("id"), fields.get("event")];
-  const trace = event === "trace" ? (parse(fields.get("data") ?? "") as ListedTrace | undefined) : undefined;
+  const trace = event === "trace" ? (parseObject(fields.get("data") ?? "") as ListedTrace | undefined) : undefined;
   return { id, event: event === "reset" ? event : trace ? "trace" : "comment", trace };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `fetch failed` has the reason as its cause. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  return cause instanceof Error && cause.message !== "" ? cause.message : String((error as Error).message ?? error);
 }
